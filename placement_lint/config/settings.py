@@ -1,0 +1,67 @@
+"""The settings of a run, after every file and option has been read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+DEFAULT_EXCLUDES = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".git-rewrite",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pants.d",
+    ".pyenv",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "buck-out",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+"""Names of folders that a directory walk leaves out. Neither `build` nor `dist` is among them: a
+default exclude that hides a project's own folder hides its findings."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a user can set. Selectors are codes, prefixes of codes, names or `ALL`."""
+
+    select: tuple[str, ...] | None = None
+    """None: every rule that is not pedantic."""
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Glob (gitignore syntax, relative to `root`) to selectors."""
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDES
+    extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    respect_gitignore: bool = True
+    fix: bool = False
+    unsafe_fixes: bool = False
+    accelerator: bool = True
+    """False: the program only ever runs on the CPU, so that the host is the default device."""
+    min_confidence: str = "likely"
+    output_format: str | None = None
+    """None: `full` on a terminal, `flake8` otherwise."""
+    root: Path | None = None
+    """The folder of the settings file, against which its globs are read; None: the current one."""
+    source: Path | None = None
+    """The settings file, if there is one."""

@@ -1,0 +1,136 @@
+"""One source file: its bytes, the text in them, and what is needed to write it back unchanged."""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+# Python's own line ends only: str.splitlines also splits at form feeds and Unicode separators.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class UnreadableError(Exception):
+    """A file whose text cannot be had; the message says why, without the path."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell of a notebook: its number (from 1, among all cells) and its lines in the text."""
+
+    number: int
+    first_line: int
+    line_count: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one file.
+
+    `text` has no byte order mark, and its line ends are the file's own. For a notebook it is the
+    code cells one after another, and `cells` says which lines belong to which.
+    """
+
+    path: str
+    text: str
+    encoding: str = "utf-8"
+    bom: bool = False
+    cells: tuple[Cell, ...] = ()
+    as_written: str | None = None
+    """What to show in place of `text`, character by character: a notebook's, before masking."""
+
+    @classmethod
+    def decode(cls, path: str, data: bytes) -> Source:
+        """Read Python source from its bytes: by its byte order mark or coding cookie, else UTF-8.
+
+        Raises UnreadableError where the bytes are not in that encoding or the encoding is unknown.
+        """
+        bom = data.startswith(codecs.BOM_UTF8)
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        except SyntaxError as error:
+            raise UnreadableError(_cookie_problem(data, error)) from error
+        encoding = "utf-8" if bom else encoding
+        try:
+            text = data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding)
+        except UnicodeDecodeError as error:
+            line = len(_LINE_END.findall(data[: error.start].decode(encoding, "replace"))) + 1
+            raise UnreadableError(
+                f"not valid {encoding} at byte {error.start} (line {line}): "
+                "declare the encoding in the first line or save the file as UTF-8"
+            ) from error
+        except (LookupError, ValueError) as error:
+            raise UnreadableError(f"cannot be decoded as {encoding}: {error}") from error
+        return cls(path, text, encoding, bom)
+
+    def encode(self, text: str) -> bytes:
+        """Give the bytes of a new text for this file: same encoding, same byte order mark.
+
+        Raises UnicodeEncodeError where the encoding has no such character.
+        """
+        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of each line's first character."""
+        return [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+
+    @cached_property
+    def newline(self) -> str:
+        """The line end that an inserted line takes: the file's first one."""
+        match = _LINE_END.search(self.text)
+        return match.group() if match else "\n"
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Give the line and column, from 1, of an offset into the text."""
+        line = bisect.bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    def offset(self, line: int, column: int) -> int:
+        """Give the offset of a line and column; the inverse of `position`."""
+        return self.line_starts[line - 1] + column - 1
+
+    def line_text(self, line: int) -> str:
+        """Give one line without its end."""
+        start = self.line_starts[line - 1]
+        end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+    def shown_line(self, line: int) -> str:
+        """Give one line without its end, as its author wrote it."""
+        if self.as_written is None:
+            return self.line_text(line)
+        start = self.line_starts[line - 1]
+        return self.as_written[start : start + len(self.line_text(line))]
+
+    def cell_at(self, line: int) -> Cell | None:
+        """Give the notebook cell that a line of the text belongs to."""
+        if not self.cells:
+            return None
+        index = bisect.bisect_right([cell.first_line for cell in self.cells], line)
+        return self.cells[max(index - 1, 0)]
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a file. Raises UnreadableError with the system's own words."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from error
+
+
+def _cookie_problem(data: bytes, error: SyntaxError) -> str:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        return (
+            f"not valid utf-8 at byte {problem.start} (line {line}): "
+            "declare the encoding in the first line or save the file as UTF-8"
+        )
+    return error.msg

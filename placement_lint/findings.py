@@ -1,0 +1,91 @@
+"""What the analysis says: findings, the places they point at, and the fixes they offer.
+
+Every consumer (the text and JSON reports, the fixer, an editor) reads these same frozen values.
+Lines and columns count from 1, columns in code points; an end is exclusive.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Severity(enum.Enum):
+    """How bad a hazard is: it crashes or does nothing; it is slow or misplaced; it is worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Confidence(enum.Enum):
+    """How sure a finding is: on every path, provably; or on some path, or under one assumption."""
+
+    DEFINITE = "definite"
+    LIKELY = "likely"
+
+
+class Applicability(enum.Enum):
+    """Who may apply a fix: `--fix`; `--fix --unsafe-fixes`; nobody but the reader."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A stretch of one file (of one cell, in a notebook), from its start up to, without, its end."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, order=True)
+class Related:
+    """A second place that a finding speaks of, such as where an array was made."""
+
+    message: str
+    path: str
+    span: Span
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """The replacement of one span by a text. An empty span inserts, an empty text deletes."""
+
+    path: str
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Edits that are applied all or none, and what they do in one imperative sentence."""
+
+    applicability: Applicability
+    message: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the analysis says of one place."""
+
+    code: str
+    name: str
+    message: str
+    path: str
+    span: Span
+    severity: Severity
+    confidence: Confidence = Confidence.DEFINITE
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    cell: int | None = None
+
+    @property
+    def sort_key(self) -> tuple[str, int, Span, str, str]:
+        """The order of every report: by place, then by code."""
+        return (self.path, self.cell or 0, self.span, self.code, self.message)
