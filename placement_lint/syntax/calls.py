@@ -1,0 +1,79 @@
+"""The arguments of a call, by position or keyword."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Arguments:
+    """What a call passes. With `*args` or `**kwargs` in it, what is absent may still be passed."""
+
+    def __init__(self, call: cst.Call) -> None:
+        """Sort the arguments of a call."""
+        self.positional: list[cst.BaseExpression] = []
+        self.keywords: dict[str, cst.BaseExpression] = {}
+        self.has_star = False
+        self.has_double_star = False
+        for argument in call.args:
+            if argument.star == "*":
+                self.has_star = True
+            elif argument.star == "**":
+                self.has_double_star = True
+            elif argument.keyword is not None:
+                self.keywords[argument.keyword.value] = argument.value
+            elif not self.has_star:
+                self.positional.append(argument.value)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the call may pass more than what is written out."""
+        return self.has_star or self.has_double_star
+
+    def get(self, position: int | None, *keywords: str) -> cst.BaseExpression | None:
+        """Give the argument at a position (None: keyword only) or under one of the keywords."""
+        for keyword in keywords:
+            if keyword in self.keywords:
+                return self.keywords[keyword]
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return None
+
+    def may_pass(self, position: int | None, *keywords: str) -> bool:
+        """Tell whether the argument is passed, or may be by a star."""
+        if self.get(position, *keywords) is not None or self.has_double_star:
+            return True
+        return self.has_star and position is not None
+
+    @property
+    def values(self) -> Sequence[cst.BaseExpression]:
+        """Every argument that is written out, positional ones first."""
+        return [*self.positional, *self.keywords.values()]
+
+
+def string_value(node: cst.CSTNode | None) -> str | None:
+    """Give the value of a string literal, also of implicitly joined ones; None for all else."""
+    if isinstance(node, cst.SimpleString | cst.ConcatenatedString):
+        value = node.evaluated_value
+        return value if isinstance(value, str) else None
+    return None
+
+
+def is_none(node: cst.CSTNode | None) -> bool:
+    """Tell whether an expression is the literal `None`."""
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
+def integer_value(node: cst.CSTNode | None) -> int | None:
+    """Give the value of an integer literal, negative ones included; None for all else."""
+    negative = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
+    if negative and isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    if not isinstance(node, cst.Integer):
+        return None
+    value = int(node.evaluated_value)
+    return -value if negative else value

@@ -1,0 +1,120 @@
+"""Text edits, built in terms of nodes: what a fix is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Edit, Span
+
+if TYPE_CHECKING:
+    from placement_lint.files.source import Source
+    from placement_lint.syntax.spans import Offsets, Spans
+    from placement_lint.syntax.tree import Tree
+
+
+class Editor:
+    """Makes edits of one file from nodes of its tree."""
+
+    def __init__(self, source: Source, tree: Tree, spans: Spans) -> None:
+        """Bind the text, its tree, and where the tree's nodes stand in the text."""
+        self.source = source
+        self.tree = tree
+        self.spans = spans
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def text(self, node: cst.CSTNode) -> str:
+        """Give a node's own text, without parentheses around it."""
+        start, end = self.spans.inner(node)
+        return self.source.text[start:end]
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Give where a node stands, in lines and columns."""
+        return self.place(self.spans.inner(node))
+
+    def place(self, offsets: Offsets) -> Span:
+        """Turn offsets into lines and columns."""
+        return Span(*self.source.position(offsets[0]), *self.source.position(offsets[1]))
+
+    def line_of(self, node: cst.CSTNode) -> int:
+        """Give the line on which a node begins."""
+        return self.source.position(self.spans.inner(node)[0])[0]
+
+    def indentation(self, line: int) -> str:
+        """Give the whitespace that a line begins with."""
+        text = self.source.line_text(line)
+        return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def has_comment(self, offsets: Offsets) -> bool:
+        """Tell whether a comment begins inside a stretch of the text."""
+        return any(offsets[0] <= start < offsets[1] for start, _ in self.spans.comments)
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def replace_offsets(self, start: int, end: int, text: str) -> Edit:
+        """Replace a stretch of the text."""
+        return Edit(self.source.path, self.place((start, end)), text)
+
+    def insert(self, offset: int, text: str) -> Edit:
+        """Insert at an offset."""
+        return self.replace_offsets(offset, offset, text)
+
+    def replace(self, node: cst.CSTNode, text: str) -> Edit:
+        """Replace a node's own text; parentheses around it stay."""
+        return self.replace_offsets(*self.spans.inner(node), text)
+
+    def wrap(self, node: cst.CSTNode, before: str, after: str) -> list[Edit]:
+        """Put text around a node and its parentheses."""
+        start, end = self.spans.outer(node)
+        return [self.insert(start, before), self.insert(end, after)]
+
+    def delete_lines(self, first: int, last: int) -> Edit:
+        """Delete whole lines, the line end of the last one with them."""
+        starts = self.source.line_starts
+        end = starts[last] if last < len(starts) else len(self.source.text)
+        return self.replace_offsets(starts[first - 1], end, "")
+
+    def indent_lines(self, first: int, last: int, indent: str) -> list[Edit]:
+        """Indent whole lines by one more step; blank lines and the insides of strings stay."""
+        inside = self._lines_inside_strings()
+        return [
+            self.insert(self.source.line_starts[line - 1], indent)
+            for line in range(first, last + 1)
+            if self.source.line_text(line).strip() and line not in inside
+        ]
+
+    def _lines_inside_strings(self) -> set[int]:
+        """Give the lines that begin inside a string: more indentation would change its value."""
+        inside: set[int] = set()
+        for node in self.tree.nodes:
+            if isinstance(node, cst.SimpleString | cst.FormattedString | cst.TemplatedString):
+                start, end = self.spans.inner(node)
+                first, _ = self.source.position(start)
+                last, _ = self.source.position(end)
+                inside.update(range(first + 1, last + 1))
+        return inside
+
+
+def apply_edits(source: Source, edits: list[Edit]) -> str:
+    """Give the text of a source after edits that do not overlap; insertions keep their order."""
+    placed = sorted(
+        (
+            source.offset(edit.span.line, edit.span.column),
+            source.offset(edit.span.end_line, edit.span.end_column),
+            order,
+            edit.text,
+        )
+        for order, edit in enumerate(edits)
+    )
+    pieces: list[str] = []
+    position = 0
+    for start, end, _, text in placed:
+        if start < position:
+            message = f"overlapping edits in {source.path}"
+            raise ValueError(message)
+        pieces += (source.text[position:start], text)
+        position = end
+    pieces.append(source.text[position:])
+    return "".join(pieces)

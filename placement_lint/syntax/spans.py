@@ -1,0 +1,120 @@
+"""Where nodes stand in the text: computed only for a file that has something to report.
+
+LibCST nodes carry no positions; they are what the offsets add up to while the module is written
+out again. That is the price of a whole code generation, so nothing on the way to a finding asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.files.source import Source
+
+Offsets = tuple[int, int]
+
+
+class _Recorder(CodegenState):
+    """A code generation that notes at which offset each node begins and ends."""
+
+    def __init__(self, module: cst.Module) -> None:
+        super().__init__(module.default_indent, module.default_newline)
+        self.offset = 0
+        self.outer: dict[int, Offsets] = {}
+        self.inner: dict[int, Offsets] = {}
+        self.comments: list[Offsets] = []
+        self._open: list[int] = []
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self.add_token(token)
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)
+        self.offset += len(value)
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        self._open.append(self.offset)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        span = (self._open.pop(), self.offset)
+        self.outer[id(node)] = span
+        if type(node) is cst.Comment:
+            self.comments.append(span)
+
+    @contextlib.contextmanager
+    def record_syntactic_position(
+        self,
+        node: cst.CSTNode,
+        *,
+        start_node: cst.CSTNode | None = None,
+        end_node: cst.CSTNode | None = None,
+    ) -> Iterator[None]:
+        start = self.offset
+        try:
+            yield
+        finally:
+            end = self.offset
+            if start_node is not None:
+                start = self._known(start_node)[0]
+            if end_node is not None:
+                end = self._known(end_node)[1]
+            self.inner[id(node)] = (start, end)
+
+    def _known(self, node: cst.CSTNode) -> Offsets:
+        return self.inner.get(id(node)) or self.outer[id(node)]
+
+
+class Spans:
+    """The offsets of every node and comment of one module, as offsets into the source's text."""
+
+    def __init__(self, module: cst.Module, source: Source) -> None:
+        """Generate the code once. Deep expressions need `run_deep` around this."""
+        recorder = _Recorder(module)
+        module._codegen(recorder)
+        generated = "".join(recorder.tokens)
+        self.exact = generated == source.text
+        """Whether LibCST gives the text back unchanged: without that nothing may be edited."""
+        self._outer = recorder.outer
+        self._inner = recorder.inner
+        self._shift = None if self.exact else _alignment(generated, source.text)
+        self.comments = [self._mapped(span) for span in recorder.comments]
+
+    def inner(self, node: cst.CSTNode) -> Offsets:
+        """Give a node's span without parentheses around it and without whitespace it owns."""
+        key = id(node)
+        return self._mapped(self._inner.get(key) or self._outer[key])
+
+    def outer(self, node: cst.CSTNode) -> Offsets:
+        """Give a node's span with its parentheses (and, for a statement, comments above it)."""
+        return self._mapped(self._outer[id(node)])
+
+    def _mapped(self, span: Offsets) -> Offsets:
+        if self._shift is None:
+            return span
+        return (self._shift[span[0]], self._shift[span[1]])
+
+
+def _alignment(generated: str, text: str) -> list[int]:
+    """Map offsets of generated code to the text it came from, where LibCST drops or changes
+    whitespace: carriage returns as line ends and form feeds.
+    """  # noqa: D205, D400
+    mapping: list[int] = []
+    position = 0
+    for character in generated:
+        while (
+            position < len(text)
+            and text[position] != character
+            and not (character == "\n" and text[position] == "\r")
+        ):
+            position += 1
+        mapping.append(min(position, len(text)))
+        position += 1
+    mapping.append(len(text))
+    return mapping

@@ -1,0 +1,164 @@
+"""The one walk: a LibCST module as flat arrays of nodes, parents and subtree ends.
+
+LibCST's own visitors are recursive and cost as much as the parse itself; this walk keeps an
+explicit stack, skips whitespace and punctuation, and everything after it (scopes, dispatch,
+"is this inside that") reads the arrays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Fields that hold whitespace, punctuation, or names that no scope resolves.
+_SKIPPED_FIELDS = frozenset({
+    "colon", "comma", "dot", "encoding", "end", "equal", "first_colon", "footer", "header",
+    "indent", "lbrace", "lbracket", "leading_lines", "lines_after_decorators", "lpar",
+    "newline", "operator", "posonly_ind", "rbrace", "rbracket", "rpar", "second_colon",
+    "semicolon", "separator", "start", "trailing_comma", "trailing_whitespace",
+    "asynchronous", "relative", "default_indent", "default_newline", "has_trailing_newline",
+})  # fmt: skip
+_SKIPPED_BY_TYPE = {
+    cst.Arg: {"keyword", "star"},
+    cst.Attribute: {"attr"},
+    cst.ClassDef: {"name"},
+    cst.FunctionDef: {"name"},
+    cst.Global: {"names"},
+    cst.Import: {"names"},
+    cst.ImportFrom: {"names", "module"},
+    cst.MatchAs: {"name"},
+    cst.MatchKeywordElement: {"key"},
+    cst.MatchMapping: {"rest"},
+    cst.MatchStar: {"name"},
+    cst.Nonlocal: {"names"},
+    cst.Param: {"name", "star"},
+}
+# LibCST declares these fields in another order than the source has them.
+_SOURCE_ORDER = {
+    cst.ClassDef: ("decorators", "type_parameters", "bases", "keywords", "body"),
+    cst.ExceptHandler: ("type", "name", "body"),
+    cst.ExceptStarHandler: ("type", "name", "body"),
+    cst.FunctionDef: ("decorators", "type_parameters", "params", "returns", "body"),
+    cst.IfExp: ("body", "test", "orelse"),
+    cst.MatchCase: ("pattern", "guard", "body"),
+    cst.Parameters: ("posonly_params", "params", "star_arg", "kwonly_params", "star_kwarg"),
+    cst.TypeAlias: ("name", "type_parameters", "value"),
+}
+
+
+def _child_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    """Give the fields of a node type that the walk follows, in source order."""
+    if kind in _SOURCE_ORDER:
+        return _SOURCE_ORDER[kind]
+    skipped = _SKIPPED_FIELDS | _SKIPPED_BY_TYPE.get(kind, set())
+    return tuple(
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.name not in skipped and not field.name.startswith("whitespace")
+    )
+
+
+_fields_by_type: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+
+
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """Give the children of one node that the walk follows, in source order."""
+    kind = type(node)
+    fields = _fields_by_type.get(kind)
+    if fields is None:
+        fields = _fields_by_type[kind] = _child_fields(kind)
+    found: list[cst.CSTNode] = []
+    for name in fields:
+        value = getattr(node, name)
+        if isinstance(value, cst.CSTNode):
+            found.append(value)
+        elif type(value) in {tuple, list}:
+            found.extend(value)
+    return found
+
+
+class Tree:
+    """One module as arrays in pre-order: node `i` has the parent `parents[i]` and the descendants
+    `i + 1` up to `ends[i]`.
+    """  # noqa: D205, D400
+
+    def __init__(self, module: cst.Module) -> None:
+        """Walk the module once."""
+        self.module = module
+        self.nodes: list[cst.CSTNode] = []
+        self.parents: list[int] = []
+        self._index_by_id: dict[int, int] | None = None
+        self._walk(module)
+        self.ends = self._subtree_ends()
+
+    def _walk(self, module: cst.Module) -> None:
+        nodes, parents, fields_by_type = self.nodes, self.parents, _fields_by_type
+        stack: list[tuple[cst.CSTNode, int]] = [(module, -1)]
+        pop, push = stack.pop, stack.append
+        while stack:
+            node, parent = pop()
+            index = len(nodes)
+            nodes.append(node)
+            parents.append(parent)
+            kind = type(node)
+            fields = fields_by_type.get(kind)
+            if fields is None:
+                fields = fields_by_type[kind] = _child_fields(kind)
+            for name in reversed(fields):
+                value = getattr(node, name)
+                if isinstance(value, cst.CSTNode):
+                    push((value, index))
+                elif type(value) in {tuple, list}:
+                    for child in reversed(value):
+                        push((child, index))
+
+    def _subtree_ends(self) -> list[int]:
+        ends = list(range(1, len(self.nodes) + 1))
+        parents = self.parents
+        for index in range(len(ends) - 1, 0, -1):
+            parent = parents[index]
+            if ends[index] > ends[parent]:
+                ends[parent] = ends[index]
+        return ends
+
+    def index(self, node: cst.CSTNode) -> int:
+        """Give a node's place in the arrays. Raises KeyError for one that the walk skipped."""
+        if self._index_by_id is None:
+            self._index_by_id = {id(node): index for index, node in enumerate(self.nodes)}
+        return self._index_by_id[id(node)]
+
+    def contains(self, node: cst.CSTNode) -> bool:
+        """Tell whether the walk came by this node."""
+        try:
+            self.index(node)
+        except KeyError:
+            return False
+        return True
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """Give the parent of a node, None for the module."""
+        index = self.parents[self.index(node)]
+        return None if index < 0 else self.nodes[index]
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Give the parent, its parent, and so on up to the module."""
+        index = self.parents[self.index(node)]
+        while index >= 0:
+            yield self.nodes[index]
+            index = self.parents[index]
+
+    def descendants(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Give everything below a node, in source order."""
+        index = self.index(node)
+        for position in range(index + 1, self.ends[index]):
+            yield self.nodes[position]
+
+    def is_inside(self, node: cst.CSTNode, ancestor: cst.CSTNode) -> bool:
+        """Tell whether a node is a given one or below it."""
+        top = self.index(ancestor)
+        return top <= self.index(node) < self.ends[top]
