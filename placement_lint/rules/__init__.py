@@ -1,0 +1,1 @@
+"""The rules: one claim a file, in a folder for each family."""

@@ -1,0 +1,74 @@
+"""What a rule is: a claim with a page, visitors over LibCST nodes, and fixes as text edits.
+
+A rule is one class in one file. Its docstring is its page, in fixed sections. Its methods
+`visit_Call`, `visit_With`, … are called for every node of that type, in source order, in one walk
+that all rules share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.rules.needs import Needs
+    from placement_lint.syntax.edits import Editor
+
+EditBuilder: TypeAlias = "Callable[[Editor], Sequence[Edit] | None]"
+
+SECTIONS = (
+    "What it does",
+    "Why is this bad?",
+    "Example",
+    "Use instead",
+    "Fix safety",
+    "What it does not flag",
+    "Verified by",
+    "References",
+)
+"""The sections of every rule's page, in order."""
+
+
+class Rule:
+    """One rule. A subclass with a `code` of its own, in a module below this package, is found by
+    itself: there is no list to keep.
+    """  # noqa: D205, D400
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    """In kebab case; reads after "allow": *allow device-put-discarded*."""
+    severity: ClassVar[Severity]
+    fix: ClassVar[Applicability | None] = None
+    """The best fix that the rule has; None: it cannot be mended by a machine."""
+    pedantic: ClassVar[bool] = False
+    """Off unless selected."""
+    needs: ClassVar[Needs]
+    """What a file must contain for the rule to be able to fire: the file filter."""
+
+
+@dataclass(frozen=True)
+class FixPlan:
+    """A fix that is not worked out before its finding is known to be reported."""
+
+    applicability: Applicability
+    message: str
+    build: EditBuilder
+    """Gives the edits, all to be applied or none; None where the text allows no fix after all."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A finding in terms of nodes, before it has a place in the text."""
+
+    rule: type[Rule]
+    node: cst.CSTNode
+    message: str
+    confidence: Confidence
+    severity: Severity
+    fix: FixPlan | None
+    related: tuple[tuple[cst.CSTNode, str], ...]

@@ -1,0 +1,135 @@
+"""JDP204."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AnyOf
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_EXPECTS_FAILURE = (
+    "pytest.raises",
+    "pytest.warns",
+    "pytest.deprecated_call",
+    "unittest.TestCase.assertRaises",
+)
+_ASSERTING_METHODS = frozenset({"assertRaises", "assertRaisesRegex", "assertWarns"})
+
+
+class DevicePutDiscarded(Rule):
+    """A `jax.device_put` whose result is thrown away.
+
+    ## What it does
+    Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of
+    its own.
+
+    ## Why is this bad?
+    JAX arrays never change: `device_put` returns a *new* array on the device and leaves its
+    operand where it was. Without a name for the result the copy is made, paid for and dropped; the
+    next line still works on the old array in the old place.
+
+    ## Example
+    ```python
+    import jax
+
+    def to_accelerator(item, device):
+        jax.device_put(item, device)
+        return item
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    def to_accelerator(item, device):
+        item = jax.device_put(item, device)
+        return item
+    ```
+
+    ## Fix safety
+    Safe where the operand is a plain name: the name is bound to the result, which is what the line
+    was written for. Where it is an attribute or an item, the fix is unsafe, because assigning to it
+    may run code or be refused.
+
+    ## What it does not flag
+    A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a
+    warm-up that is waited for, as in `jax.device_put(x, d).block_until_ready()`.
+
+    ## Verified by
+    The proof puts an array on another device in a statement of its own and looks where the name's
+    array is afterwards: still on the first device. After the fix it is on the second, committed.
+
+    ## References
+    - [jax.device_put](https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html): "returns a
+      copy"
+    - google-deepmind/acme, `acme/jax/utils.py`: a prefetching thread that puts each item on the
+      device and then queues the item that it had
+    """
+
+    code, name = "JDP204", "device-put-discarded"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    needs = AnyOf(b"device_put", b"to_device")
+
+    def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
+        """Look at an expression that is a statement of its own."""
+        call = node.value
+        if not isinstance(call, cst.Call):
+            return
+        if ctx.is_call(call, "jax.device_put"):
+            operand, what = Arguments(call).get(0, "x"), "jax.device_put"
+        elif (
+            isinstance(call.func, cst.Attribute)
+            and call.func.attr.value == "to_device"
+            and ctx.flow.is_array(call.func.value)
+        ):
+            operand, what = call.func.value, "to_device"
+        else:
+            return
+        if _failure_is_expected(node, ctx):
+            return
+        ctx.report(
+            call,
+            f"the result of {what} is discarded: nothing moves",
+            fix=_assign(call, operand),
+        )
+
+
+def _assign(call: cst.Call, operand: cst.BaseExpression | None) -> FixPlan | None:
+    if isinstance(operand, cst.Name):
+        level = Applicability.SAFE
+    elif isinstance(operand, cst.Attribute | cst.Subscript):
+        level = Applicability.UNSAFE
+    else:
+        return None
+
+    def build(editor: Editor) -> list[Edit]:
+        start, _ = editor.spans.outer(call)
+        return [editor.insert(start, f"{editor.text(operand)} = ")]
+
+    return FixPlan(level, "Bind the result to the operand's name", build)
+
+
+def _failure_is_expected(node: cst.Expr, ctx: Context) -> bool:
+    if ctx.inside_with(node, *_EXPECTS_FAILURE):
+        return True
+    for item in ctx.with_items(node):
+        context = item.item
+        if isinstance(context, cst.Call) and isinstance(context.func, cst.Attribute):
+            if context.func.attr.value in _ASSERTING_METHODS:
+                return True
+    if not ctx.module.is_test:
+        return False
+    child: cst.CSTNode = node
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.Try) and child is ancestor.body:
+            return True
+        child = ancestor
+    return False

@@ -1,0 +1,178 @@
+"""What a rule sees of the file that it visits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Confidence
+from placement_lint.rules.base import Draft
+from placement_lint.syntax.names import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from placement_lint.findings import Severity
+    from placement_lint.placement.flow import Flow
+    from placement_lint.rules.base import FixPlan, Rule
+    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+_Function = (cst.FunctionDef, cst.Lambda)
+
+
+class Context:
+    """One file as one rule sees it: names, surroundings, placements, and where to report."""
+
+    __slots__ = ("_drafts", "_rule", "module", "names", "tree")
+
+    def __init__(self, module: ModuleFacts, rule: type[Rule], drafts: list[Draft]) -> None:
+        """Bind the facts of the file, shared by all rules, to one rule."""
+        self.module = module
+        self.tree: Tree = module.tree
+        self.names: Names = module.names
+        self._rule = rule
+        self._drafts = drafts
+
+    # -- names ------------------------------------------------------------------------------
+
+    def name(self, node: cst.CSTNode | None) -> str | None:
+        """Give the qualified name that a name or attribute chain provably stands for."""
+        return None if node is None else self.names.qualified(node)
+
+    def called(self, node: cst.CSTNode | None) -> str | None:
+        """Give the qualified name of what a call calls; None for anything but a call."""
+        return self.name(node.func) if isinstance(node, cst.Call) else None
+
+    def is_call(self, node: cst.CSTNode | None, *names: str) -> bool:
+        """Tell whether a node is a call of one of these qualified names."""
+        return isinstance(node, cst.Call) and self.name(node.func) in names
+
+    def spell(self, qualified: str, at: cst.CSTNode) -> str | None:
+        """Write a qualified name with the names that the file has at a node.
+
+        Gives None where none of them leads there, so that an import would be needed.
+        """
+        place = self.tree.index(at)
+        best: tuple[int, int, str] | None = None
+        scope = self.names.scope(at)
+        current = scope
+        seen: set[str] = set()
+        while True:
+            for alias in current.bindings:
+                if alias in seen:
+                    continue
+                seen.add(alias)
+                resolution = self.names.lookup(alias, scope)
+                if not isinstance(resolution, Known):
+                    continue
+                target = resolution.name
+                if target != qualified and not qualified.startswith(target + "."):
+                    continue
+                if not self._is_bound_before(alias, place, scope):
+                    continue
+                candidate = (-len(target), len(alias), alias + qualified[len(target) :])
+                best = candidate if best is None else min(best, candidate)
+            if current.parent is None:
+                return None if best is None else best[2]
+            current = current.parent
+
+    def _is_bound_before(self, alias: str, place: int, scope: object) -> bool:
+        """Tell whether a binding that runs at run time stands above a place in the same scope."""
+        owner = self.names.owner(alias, scope)  # type: ignore[arg-type]
+        if owner is None:
+            return False
+        for binding in owner.bindings[alias]:
+            node = binding.node
+            if not self.tree.contains(node):
+                # An import alias: its statement is what the walk came by.
+                node = self.module.import_statement(node)
+            if self.is_type_checking_only(node):
+                continue
+            if owner is not scope or self.tree.index(node) < place:
+                return True
+        return False
+
+    def is_type_checking_only(self, node: cst.CSTNode) -> bool:
+        """Tell whether a node stands in the body of an `if TYPE_CHECKING:`."""
+        child = node
+        for ancestor in self.tree.ancestors(node):
+            if isinstance(ancestor, cst.If) and child is ancestor.body:
+                test = ancestor.test
+                if isinstance(test, cst.Attribute | cst.Name) and self.name(test) in {
+                    "typing.TYPE_CHECKING",
+                    "typing_extensions.TYPE_CHECKING",
+                }:
+                    return True
+            child = ancestor
+        return False
+
+    # -- surroundings -----------------------------------------------------------------------
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """Give the parent of a node."""
+        return self.tree.parent(node)
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Give the parent, its parent, and so on up to the module."""
+        return self.tree.ancestors(node)
+
+    def statement(self, node: cst.CSTNode) -> cst.BaseSmallStatement | cst.BaseCompoundStatement:
+        """Give the smallest statement around a node: a small one, or a compound one's header."""
+        for candidate in (node, *self.tree.ancestors(node)):
+            if isinstance(candidate, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+                return candidate
+        message = "a node outside of every statement"
+        raise LookupError(message)
+
+    def function(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
+        """Give the innermost function around a node, None at module level and in class bodies."""
+        for ancestor in self.tree.ancestors(node):
+            if isinstance(ancestor, _Function):
+                return ancestor
+        return None
+
+    def with_items(self, node: cst.CSTNode) -> Iterator[cst.WithItem]:
+        """Give the items of every `with` whose body a node stands in, innermost first.
+
+        The search ends at the function that holds the node: its caller's blocks are not seen.
+        """
+        child: cst.CSTNode = node
+        for ancestor in self.tree.ancestors(node):
+            if isinstance(ancestor, _Function):
+                return
+            if isinstance(ancestor, cst.With) and child is ancestor.body:
+                yield from reversed(ancestor.items)
+            child = ancestor
+
+    def inside_with(self, node: cst.CSTNode, *names: str) -> bool:
+        """Tell whether a node stands in a `with` of a call of one of these qualified names."""
+        return any(self.is_call(item.item, *names) for item in self.with_items(node))
+
+    # -- placement --------------------------------------------------------------------------
+
+    @property
+    def flow(self) -> Flow:
+        """Where the arrays of this file live; worked out when the first rule asks."""
+        return self.module.flow
+
+    # -- reporting --------------------------------------------------------------------------
+
+    def report(
+        self,
+        node: cst.CSTNode,
+        message: str,
+        *,
+        fix: FixPlan | None = None,
+        related: Sequence[tuple[cst.CSTNode, str]] = (),
+        confidence: Confidence = Confidence.DEFINITE,
+        severity: Severity | None = None,
+    ) -> None:
+        """Report a finding at a node."""
+        rule = self._rule
+        draft = Draft(
+            rule, node, message, confidence, severity or rule.severity, fix, tuple(related)
+        )
+        self._drafts.append(draft)

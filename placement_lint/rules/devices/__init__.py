@@ -1,0 +1,1 @@
+"""JDP3: asking which devices there are."""

@@ -1,0 +1,79 @@
+"""The facts of one file that all rules share, each worked out once and only when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import libcst as cst
+
+from placement_lint.syntax.names import Names
+from placement_lint.syntax.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from placement_lint.placement.flow import Flow
+    from placement_lint.syntax.names import ExportResolver
+
+T = TypeVar("T")
+
+_Imports = (cst.Import, cst.ImportFrom, cst.LazyImport, cst.LazyImportFrom)
+
+
+class ModuleFacts:
+    """One parsed file: tree, names, placements, and what the program as a whole pins."""
+
+    def __init__(
+        self,
+        module: cst.Module,
+        path: str,
+        *,
+        accelerator: bool = True,
+        exports: ExportResolver | None = None,
+    ) -> None:
+        """Walk the tree and build its scopes. `accelerator` False: the CPU is the default."""
+        self.path = path
+        self.accelerator = accelerator
+        self.tree = Tree(module)
+        self.names = Names(self.tree, exports)
+        self._facts: dict[Callable[..., Any], Any] = {}
+
+    def fact(self, work: Callable[[ModuleFacts], T]) -> T:
+        """Give what a function says of this file; it is asked once, whoever asks first."""
+        if work not in self._facts:
+            self._facts[work] = work(self)
+        found: T = self._facts[work]
+        return found
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Where the arrays of this file live."""
+        from placement_lint.placement.flow import Flow  # noqa: PLC0415 - most files never ask
+
+        return Flow(self.tree, self.names, accelerator=self.accelerator)
+
+    @cached_property
+    def is_test(self) -> bool:
+        """Whether the file is a test by its name or its folder, as pytest finds them."""
+        parts = self.path.replace("\\", "/").split("/")
+        name = parts[-1]
+        return (
+            name.startswith("test_")
+            or name.endswith("_test.py")
+            or name == "conftest.py"
+            or any(part in {"test", "tests", "testing"} for part in parts[:-1])
+        )
+
+    @cached_property
+    def _import_statements(self) -> dict[int, cst.CSTNode]:
+        return {
+            id(alias): node
+            for node in self.tree.nodes
+            if isinstance(node, _Imports) and not isinstance(node.names, cst.ImportStar)
+            for alias in node.names
+        }
+
+    def import_statement(self, alias: cst.CSTNode) -> cst.CSTNode:
+        """Give the import statement of one of its aliases (or of a parameter, its own node)."""
+        return self._import_statements.get(id(alias), self.tree.module)

@@ -1,0 +1,74 @@
+"""What the bytes of a file must contain for a rule to be able to fire: the file filter."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+
+
+class Needs(abc.ABC):
+    """A condition on the bytes of a file."""
+
+    @abc.abstractmethod
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
+        """Tell whether the file may hold a finding.
+
+        `jax` says whether a name of JAX can be known in it: because it mentions jax, or because it
+        imports from a file of the run that re-exports one.
+        """
+
+
+@dataclass(frozen=True)
+class Word(Needs):
+    """The file contains these bytes."""
+
+    word: bytes
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:  # noqa: ARG002 - one condition of many
+        """Search the bytes."""
+        return self.word in data
+
+
+@dataclass(frozen=True)
+class Jax(Needs):
+    """A name of JAX can be known in the file."""
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:  # noqa: ARG002 - one condition of many
+        """Take the answer that was found for the whole file."""
+        return jax
+
+
+class AnyOf(Needs):
+    """One of these is met."""
+
+    def __init__(self, *needs: Needs | bytes) -> None:
+        """Take conditions, or bytes that must be there."""
+        self.needs = tuple(map(_needs, needs))
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
+        """Ask each in turn."""
+        return any(need.met_by(data, jax=jax) for need in self.needs)
+
+
+class AllOf(Needs):
+    """All of these are met."""
+
+    def __init__(self, *needs: Needs | bytes) -> None:
+        """Take conditions, or bytes that must be there."""
+        self.needs = tuple(map(_needs, needs))
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
+        """Ask each in turn."""
+        return all(need.met_by(data, jax=jax) for need in self.needs)
+
+
+class Never(Needs):
+    """No file is read for this rule: it speaks of the run itself, not of code."""
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:  # noqa: ARG002 - one condition of many
+        """Answer no."""
+        return False
+
+
+def _needs(need: Needs | bytes) -> Needs:
+    return Word(need) if isinstance(need, bytes) else need

@@ -1,0 +1,42 @@
+"""Which rules there are: found by walking the package, so that a new file is a new rule."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+
+import placement_lint.rules
+from placement_lint.rules.base import Rule
+from placement_lint.syntax.lazy import deferred
+
+_FOR_PARSED_FILES = {"placement_lint.rules.context", "placement_lint.rules.module"}
+
+
+@functools.cache
+def all_rules() -> tuple[type[Rule], ...]:
+    """Give every rule, sorted by code."""
+    with deferred("libcst"):
+        for module in pkgutil.walk_packages(
+            placement_lint.rules.__path__, placement_lint.rules.__name__ + "."
+        ):
+            # What a rule sees of a file is imported with the first file that is parsed.
+            if module.name not in _FOR_PARSED_FILES:
+                importlib.import_module(module.name)
+    return tuple(sorted(_concrete(Rule), key=lambda rule: rule.code))
+
+
+def _concrete(base: type[Rule]) -> list[type[Rule]]:
+    found = []
+    for rule in base.__subclasses__():
+        in_package = rule.__module__.startswith(placement_lint.rules.__name__ + ".")
+        if in_package and "code" in vars(rule):
+            found.append(rule)
+        found += _concrete(rule)
+    return found
+
+
+@functools.cache
+def rule_by_code(code: str) -> type[Rule]:
+    """Give the rule with a code. Raises KeyError for an unknown one."""
+    return {rule.code: rule for rule in all_rules()}[code]

@@ -1,0 +1,121 @@
+"""Which rules a file is checked by: codes, prefixes of codes, names, or `ALL`."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from typing import TYPE_CHECKING
+
+from placement_lint.rules.registry import all_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.config.settings import Settings
+    from placement_lint.rules.base import Rule
+
+_PREFIX = re.compile(r"JDP[0-9]{0,2}")
+
+
+class UnknownSelectorError(ValueError):
+    """A selector that names no rule."""
+
+    def __init__(self, selector: str, nearest: str | None) -> None:
+        """Say which, and what was probably meant."""
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        super().__init__(f"unknown rule {selector!r}{hint}")
+        self.selector = selector
+        self.nearest = nearest
+
+
+def matching_codes(selector: str) -> frozenset[str]:
+    """Give the codes that a selector names. Raises UnknownSelectorError where there is none."""
+    rules = all_rules()
+    if selector.upper() == "ALL":
+        return frozenset(rule.code for rule in rules)
+    upper, lower = selector.upper(), selector.lower()
+    codes = frozenset(
+        rule.code
+        for rule in rules
+        if upper == rule.code
+        or lower == rule.name
+        or (_PREFIX.fullmatch(upper) and rule.code.startswith(upper))
+    )
+    if not codes:
+        known = [text for rule in rules for text in (rule.code, rule.name)]
+        near = difflib.get_close_matches(upper, known, 1) or difflib.get_close_matches(
+            lower, known, 1
+        )
+        raise UnknownSelectorError(selector, near[0] if near else None)
+    return codes
+
+
+def select_rules(settings: Settings, path: str) -> tuple[type[Rule], ...]:
+    """Give the rules for one file, sorted by code.
+
+    A longer selector wins over a shorter one, and where both are equally long, ignoring wins.
+    Raises UnknownSelectorError.
+    """
+    ignored_here = [
+        selector
+        for pattern, selectors in settings.per_file_ignores.items()
+        if _applies(pattern, path, settings)
+        for selector in selectors
+    ]
+    for selectors in settings.per_file_ignores.values():
+        _check(selectors)
+    return _selected(
+        settings.select,
+        settings.extend_select,
+        (*settings.ignore, *settings.extend_ignore),
+        tuple(ignored_here),
+    )
+
+
+@functools.cache
+def _selected(
+    select: tuple[str, ...] | None,
+    extend_select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    ignored_here: tuple[str, ...],
+) -> tuple[type[Rule], ...]:
+    wanted = _weights((*(select or ()), *extend_select))
+    unwanted = _weights(ignore)
+    never = _weights(ignored_here)
+    chosen = []
+    for rule in all_rules():
+        weight = wanted.get(rule.code, -1)
+        if select is None and not rule.pedantic:
+            weight = max(weight, 0)
+        if unwanted.get(rule.code, -1) < weight and rule.code not in never:
+            chosen.append(rule)
+    return tuple(chosen)
+
+
+def _weights(selectors: Iterable[str]) -> dict[str, int]:
+    """Give, for each code, how precisely the most precise selector names it."""
+    weights: dict[str, int] = {}
+    for selector in selectors:
+        precise = 0 if selector.upper() == "ALL" else min(len(selector), 6)
+        for code in matching_codes(selector):
+            weights[code] = max(weights.get(code, 0), precise)
+    return weights
+
+
+def _check(selectors: Iterable[str]) -> None:
+    for selector in selectors:
+        matching_codes(selector)
+
+
+def _applies(pattern: str, path: str, settings: Settings) -> bool:
+    from pathlib import Path  # noqa: PLC0415 - only with per-file ignores
+
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only with per-file ignores
+
+    root = (settings.root or Path.cwd()).resolve()
+    try:
+        relative = Path(path).resolve().relative_to(root).as_posix()
+    except ValueError:
+        relative = Path(path).as_posix().lstrip("/")
+    return GitIgnoreSpec.from_lines([pattern]).match_file(relative)

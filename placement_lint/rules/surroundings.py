@@ -1,0 +1,91 @@
+"""What stands around a node: is its failure expected, or caught?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+
+_EXPECTS_FAILURE = (
+    "pytest.raises",
+    "pytest.warns",
+    "pytest.deprecated_call",
+    "unittest.TestCase.assertRaises",
+)
+_ASSERTING_METHODS = frozenset({
+    "assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex",
+})  # fmt: skip
+
+
+def failure_is_expected(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
+    if is_asserted_to_fail(node, ctx):
+        return True
+    return ctx.module.is_test and any(True for _ in enclosing_tries(node, ctx))
+
+
+def is_asserted_to_fail(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether a node stands in `with pytest.raises(…)` or `with self.assertRaises(…)`."""
+    return any(
+        ctx.is_call(item.item, *_EXPECTS_FAILURE) or _is_asserting_method(item.item)
+        for item in ctx.with_items(node)
+    )
+
+
+def _is_asserting_method(context: cst.BaseExpression) -> bool:
+    return (
+        isinstance(context, cst.Call)
+        and isinstance(context.func, cst.Attribute)
+        and context.func.attr.value in _ASSERTING_METHODS
+    )
+
+
+def enclosing_tries(node: cst.CSTNode, ctx: Context) -> Iterator[cst.Try | cst.TryStar]:
+    """Give every `try` whose body a node stands in, innermost first, up to its function."""
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.Try | cst.TryStar) and child is ancestor.body:
+            yield ancestor
+
+
+def ancestors_in_function(
+    node: cst.CSTNode, ctx: Context
+) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """Give each ancestor with its child on the way, up to the function whose body holds the node.
+
+    Decorators and default values belong to what is around the function.
+    """
+    child = node
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.FunctionDef | cst.Lambda) and child is ancestor.body:
+            return
+        yield child, ancestor
+        child = ancestor
+
+
+def is_caught(node: cst.CSTNode, ctx: Context, exceptions: frozenset[str]) -> bool:
+    """Tell whether one of these exceptions, raised by a node, is caught around it.
+
+    The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all.
+    """
+    for statement in enclosing_tries(node, ctx):
+        for handler in statement.handlers:
+            if handler.type is None:
+                return True
+            kinds = (
+                [element.value for element in handler.type.elements]
+                if isinstance(handler.type, cst.Tuple)
+                else [handler.type]
+            )
+            if any(ctx.name(kind) in exceptions for kind in kinds):
+                return True
+    for item in ctx.with_items(node):
+        context = item.item
+        if ctx.called(context) == "contextlib.suppress" and isinstance(context, cst.Call):
+            if any(ctx.name(argument.value) in exceptions for argument in context.args):
+                return True
+    return False

@@ -1,0 +1,65 @@
+"""JDP903."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import PurePath
+
+from placement_lint import __version__
+from placement_lint.findings import Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import Never
+
+
+class InternalError(Rule):
+    """A mistake in placement-lint itself.
+
+    ## What it does
+    Reports that a rule, or the analysis of a file, failed with an exception: which rule, which
+    version, and the place in placement-lint's own code. Every other rule and every other file goes
+    on. The exit code of the run is 2.
+
+    ## Why is this bad?
+    What the rule would have said of the file is not known. The fault is ours.
+
+    ## Example
+    ```text
+    train.py:1:1: JDP903 internal error in JDP201 (placement-lint 0.1.0, KeyError at flow.py:120)
+    ```
+
+    ## Use instead
+    Please report it with the message and, if you can, the lines that bring it about: the message
+    never holds your code. Until it is mended, `--ignore` the rule that it names.
+
+    ## Fix safety
+    No fix.
+
+    ## What it does not flag
+    Code that cannot be parsed (JDP901) or files that cannot be read (JDP900).
+
+    ## Verified by
+    The proof lints a hazard with a rule that raises, sees this finding and the other rules'
+    findings beside it, takes the rule away, and sees only those.
+
+    ## References
+    - [The issue tracker](https://github.com/placement-lint/placement-lint/issues)
+    """
+
+    code, name = "JDP903", "internal-error"
+    severity = Severity.ERROR
+    needs = Never()
+
+    @staticmethod
+    def describe(rule: type[Rule] | None, error: Exception) -> str:
+        """Give the message: the rule, the version, the kind of error, and where in our own code.
+
+        The error's own text is left out, because it may quote the user's code.
+        """
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+        culprit = f" in {rule.code}" if rule else ""
+        kind = type(error).__name__
+        return (
+            f"internal error{culprit} (placement-lint {__version__}, {kind}{place}); "
+            "please report it"
+        )

@@ -1,0 +1,61 @@
+"""JDP901."""
+
+from __future__ import annotations
+
+from placement_lint.findings import Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import Never
+
+
+class InvalidSyntax(Rule):
+    """A file that could not be parsed, or that no parser gets through alive.
+
+    ## What it does
+    Reports a file that LibCST cannot parse, with the place where it stopped; and a file whose
+    expressions are nested or chained so deeply that parsing would exhaust the stack or the memory.
+
+    ## Why is this bad?
+    What was not parsed was not checked. This finding cannot be deselected or suppressed, and the
+    exit code is not 0.
+
+    ## Example
+    ```text
+    def load(path)
+        return jnp.load(path)
+    ```
+
+    ## Use instead
+    ```python
+    import jax.numpy as jnp
+
+    def load(path):
+        return jnp.load(path)
+    ```
+
+    A file that is broken on purpose, such as a test's input, belongs in `exclude`.
+
+    ## Fix safety
+    No fix: what was meant is not known.
+
+    ## What it does not flag
+    Files that cannot hold a finding, because nothing in their bytes could make a rule fire: they
+    are not parsed at all, unless a line in them is so long that it looks like an attack. Newer
+    syntax than the Python at hand: LibCST reads it whatever Python runs the tool.
+
+    ## Verified by
+    The proof lints a file with a broken statement, sees this finding at its line, mends the
+    statement, and sees none.
+
+    ## References
+    - [LibCST#1000, #619, #980](https://github.com/Instagram/LibCST/issues): inputs that end the
+      process
+    """
+
+    code, name = "JDP901", "invalid-syntax"
+    severity = Severity.ERROR
+    needs = Never()
+
+    @staticmethod
+    def describe(reason: str) -> str:
+        """Give the message for a file that could not be parsed."""
+        return f"invalid syntax: {reason}"

@@ -1,0 +1,60 @@
+"""JDP900."""
+
+from __future__ import annotations
+
+from placement_lint.findings import Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import Never
+
+
+class IoError(Rule):
+    """A file that was asked for and could not be read.
+
+    ## What it does
+    Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
+    declares (UTF-8, where it declares none).
+
+    ## Why is this bad?
+    A file that was not read was not checked. A linter that passes over it in silence says "clean"
+    about code that it never saw; so this is a finding, it cannot be deselected or suppressed, and
+    the exit code is not 0.
+
+    ## Example
+    A file saved as Latin-1 that does not say so:
+
+    ```text
+    # byte 0xE9 where UTF-8 expects more: é in Latin-1
+    name = "Andr\\xe9"
+    ```
+
+    ## Use instead
+    Save the file as UTF-8, or declare its encoding in the first line:
+
+    ```python
+    # -*- coding: latin-1 -*-
+    ```
+
+    A file that is meant to be unreadable, such as a test's input, belongs in `exclude`.
+
+    ## Fix safety
+    No fix: only the author knows the encoding that was meant.
+
+    ## What it does not flag
+    Files that the settings exclude, and files of other kinds met in a directory walk.
+
+    ## Verified by
+    The proof lints a file with such bytes, sees this finding, saves the same text as UTF-8, and
+    sees none.
+
+    ## References
+    - [PEP 263: source code encodings](https://peps.python.org/pep-0263/)
+    """
+
+    code, name = "JDP900", "io-error"
+    severity = Severity.ERROR
+    needs = Never()
+
+    @staticmethod
+    def describe(reason: str) -> str:
+        """Give the message for a file that could not be read."""
+        return f"cannot be read: {reason}"

@@ -1,0 +1,1 @@
+"""JDP4: transfers and memory."""
