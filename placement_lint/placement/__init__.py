@@ -1,0 +1,1 @@
+"""Placement: an abstract interpreter that follows devices and commitment through code."""

@@ -1,0 +1,668 @@
+"""Evaluation of calls: by the transfer table, by the kind of object called, else Unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.environment import (
+    ANY_DEVICE,
+    SYSTEM,
+    DefaultDevice,
+    Devices,
+    State,
+)
+from placement_lint.placement.record import UseKind
+from placement_lint.placement.values import (
+    ANYTHING,
+    HOST,
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    Array,
+    Computation,
+    Context,
+    DefaultDeviceContext,
+    Device,
+    DeviceList,
+    ExitStack,
+    Function,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+    Target,
+    TheDevice,
+    Value,
+    arrays,
+    committed_to,
+    element_of,
+    join,
+    value,
+)
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.placement.expressions import Expressions
+
+Operand = tuple[int, Value]
+
+_PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
+_PLAIN_BUILTINS = frozenset({
+    "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "delattr", "float", "format",
+    "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "oct",
+    "open", "ord", "print", "range", "repr", "round", "setattr", "slice", "str", "type",
+})  # fmt: skip
+_TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
+
+
+class Calls:
+    """Evaluates the calls of one body."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        """Bind to the evaluator of the body's other expressions."""
+        self.on = expressions
+        self.names = expressions.names
+        self._special: dict[str, Callable[[cst.Call, Arguments, State], Value]] = {
+            "jax.default_device": self.default_device,
+            "jax.devices": self.devices,
+            "jax.local_devices": self.local_devices,
+            "jax.config.update": self.config_update,
+            "jax.numpy.array": self.array,
+            "contextlib.nullcontext": self.null_context,
+            "contextlib.ExitStack": self.exit_stack,
+            "contextlib.AsyncExitStack": self.exit_stack,
+            "builtins.enumerate": self.enumerate_,
+            "builtins.zip": self.zip_,
+            "builtins.next": self.next_,
+            "builtins.dict": self.dict_,
+            "builtins.getattr": self.getattr_,
+            "functools.partial": self.partial,
+            "jax.sharding.SingleDeviceSharding": self.single_device_sharding,
+        }
+        self._by_effect: dict[Effect, Callable[[cst.Call, Arguments, State, str], Value]] = {
+            Effect.CREATE: self.create,
+            Effect.COMPUTE: self.compute,
+            Effect.IDENTITY: self.identity,
+            Effect.CONVERT: self.convert,
+            Effect.COPY: self.copy,
+            Effect.HOST: self.host,
+            Effect.PLAIN: self.plain,
+            Effect.COMMIT: self.commit,
+            Effect.KEY: self.key,
+            Effect.SAMPLE: self.sample,
+            Effect.LOAD: self.load,
+            Effect.TRANSFORM: self.transform,
+            Effect.DISTRIBUTE: self.distribute,
+            Effect.TREE_MAP: self.tree_map,
+        }
+
+    # -- entry ------------------------------------------------------------------------------
+
+    def call(self, node: cst.Call, state: State) -> Value:
+        """Give what a call may return."""
+        self.on.record.saw_default(self.on.index(node), state.default.devices)
+        qualified = self.names.qualified(node.func)
+        arguments = Arguments(node)
+        if qualified is not None:
+            special = self._special.get(qualified)
+            if special is not None:
+                return special(node, arguments, state)
+            row = transfer.TABLE.get(qualified)
+            if row is not None:
+                return self._by_effect[row.effect](node, arguments, state, qualified)
+            if qualified.startswith("numpy."):
+                return self.numpy(node, state, qualified)
+            if qualified.startswith("builtins."):
+                return self.builtin(node, state, qualified)
+            if qualified.startswith("jax.sharding."):
+                self._evaluate_arguments(node, state)
+                return value(Target())
+            if qualified.startswith("jax."):
+                self._evaluate_arguments(node, state)
+                return UNKNOWN
+        if isinstance(node.func, cst.Attribute) and qualified is None:
+            return self.method(node, node.func, arguments, state)
+        return self.object_called(node, self.on.evaluate(node.func, state), state)
+
+    def _evaluate_arguments(self, node: cst.Call, state: State) -> list[Operand]:
+        """Evaluate every argument, literal containers element by element."""
+        found: list[Operand] = []
+        for argument in node.args:
+            if isinstance(argument.value, cst.GeneratorExp):
+                held = self.on.consumed_generator(argument.value, state)
+                found.append((self.on.index(argument.value), held))
+            else:
+                found += self.on.operands(argument.value, state)
+        return found
+
+    def _evaluate_argument(self, node: cst.BaseExpression | None, state: State) -> Value:
+        if node is None:
+            return UNKNOWN
+        if isinstance(node, cst.GeneratorExp):
+            return self.on.consumed_generator(node, state)
+        return self.on.evaluate(node, state)
+
+    # -- devices and contexts -----------------------------------------------------------------
+
+    def devices_of(self, node: cst.BaseExpression | None, state: State) -> Devices:
+        """Give the devices that an expression names; `None` is the system default."""
+        if node is None:
+            return ANY_DEVICE
+        held = self.on.evaluate(node, state)
+        if is_none(node):
+            return SYSTEM
+        found: set[Device | None] = set()
+        for atom in held:
+            if isinstance(atom, TheDevice):
+                found.add(atom.device)
+            elif isinstance(atom, Plain) and atom.text in _TEXT_PLATFORMS:
+                found.add(Device(atom.text, 0))
+            else:
+                found.add(None)
+        return frozenset(found)
+
+    def default_device(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.default_device(d)`: a context, not entered yet."""
+        expression = arguments.get(0, "new_val")
+        devices = self.devices_of(expression, state)
+        place = None if expression is None else self.on.index(expression)
+        return value(DefaultDeviceContext(devices, place))
+
+    def devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.devices(platform)`."""
+        return self._device_list(arguments.get(0, "backend"), arguments, state)
+
+    def local_devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.local_devices(backend=platform)`, whose first parameter is a process index."""
+        if arguments.get(0, "process_index") is not None or arguments.get(2, "host_id") is not None:
+            self._evaluate_arguments(node, state)
+            return UNKNOWN
+        return self._device_list(arguments.get(1, "backend"), arguments, state)
+
+    def _device_list(
+        self, platform: cst.BaseExpression | None, arguments: Arguments, state: State
+    ) -> Value:
+        if arguments.is_open:
+            return UNKNOWN
+        if platform is None or is_none(platform):
+            return value(DeviceList(None))
+        found: set[Any] = set()
+        for atom in self.on.evaluate(platform, state):
+            known = isinstance(atom, Plain) and atom.text is not None
+            found.add(DeviceList(atom.text) if known else ANYTHING)  # type: ignore[union-attr]
+        return frozenset(found)
+
+    def single_device_sharding(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
+        devices = self.devices_of(arguments.get(0, "device"), state)
+        return value(*[TheDevice(device) for device in devices])
+
+    def null_context(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`contextlib.nullcontext()`."""
+        self._evaluate_arguments(node, state)
+        return value(Context())
+
+    def exit_stack(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`contextlib.ExitStack()`."""
+        return value(ExitStack())
+
+    def config_update(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.config.update("jax_default_device", d)`: the default outside of every block."""
+        name = string_value(arguments.get(0, "name"))
+        new = arguments.get(1, "val")
+        if name == "jax_default_device":
+            devices = self.devices_of(new, state)
+            named = new is not None and not is_none(new)
+            place = self.on.index(new) if named and new is not None else None
+            state.base = DefaultDevice(devices, place)
+        elif new is not None:
+            self.on.evaluate(new, state)
+        return PLAIN
+
+    # -- the transfer table ---------------------------------------------------------------------
+
+    def _result_on_device(
+        self, made: Value, device: cst.BaseExpression | None, state: State
+    ) -> Value:
+        """Commit what was made to the `device=` argument, where there is one."""
+        if device is None or is_none(device):
+            return made
+        return committed_to(made, self.devices_of(device, state))
+
+    def create(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Apply a creator: its arguments are shapes and values."""
+        device = arguments.get(None, "device")
+        first = arguments.get(0, "a", "x", "array")
+        held = self._evaluate_argument(first, state) if first is not None else UNKNOWN
+        for argument in node.args:
+            if argument.value is not first and argument.value is not device:
+                self.on.evaluate(argument.value, state)
+        made = self.on.operations.created(self.on.index(node), state)
+        if name in transfer.LIKE_CREATORS:
+            committed = {a.device for a in held if isinstance(a, Array) and a.committed}
+            if committed and all(isinstance(a, Array) and a.committed for a in held):
+                return committed_to(made, committed)
+            if committed or any(isinstance(a, Anything) for a in held):
+                made = join(made, UNKNOWN)
+        return self._result_on_device(made, device, state)
+
+    def compute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Apply an operation to every array among the arguments."""
+        if name in {"jax.numpy.concatenate", "jax.numpy.concat"} and _has_one_element(arguments):
+            self._evaluate_arguments(node, state)
+            return UNKNOWN
+        operands = self._evaluate_arguments(node, state)
+        certain = name not in transfer.SHAPE_PRESERVING_WHEN_EQUAL
+        return self._computed(node, operands, state, certain=certain)
+
+    def _computed(
+        self, node: cst.Call, operands: list[Operand], state: State, *, certain: bool = True
+    ) -> Value:
+        return self.on.operations.computed(
+            self.on.index(node),
+            operands,
+            state,
+            UseKind.COMPUTED,
+            in_loop=self.on.in_loop,
+            certain=certain,
+        )
+
+    def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Hand back the first argument."""
+        operands = [self._evaluate_argument(argument.value, state) for argument in node.args]
+        return operands[0] if operands else UNKNOWN
+
+    def convert(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jnp.asarray(x)`: the same array, or a new one on the default device."""
+        first = arguments.get(0, "a")
+        held = self._evaluate_argument(first, state)
+        dtype = arguments.get(1, "dtype")
+        device = arguments.get(None, "device")
+        if dtype is not None:
+            self.on.evaluate(dtype, state)
+        if any(isinstance(atom, Array) for atom in held):
+            if dtype is not None and first is not None:
+                self._computed(node, [(self.on.index(first), held)], state, certain=False)
+                return join(held, self.on.operations.created(self.on.index(node), state))
+            return held if device is None else UNKNOWN
+        certain = not any(isinstance(atom, Anything) for atom in held)
+        made = self.on.operations.created(
+            self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
+        )
+        return self._result_on_device(made, device, state)
+
+    def array(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jnp.array(x)`, which copies unless it is told not to."""
+        copying = arguments.get(2, "copy")
+        if isinstance(copying, cst.Name) and copying.value == "False":
+            return self.convert(node, arguments, state, "jax.numpy.asarray")
+        return self.copy(node, arguments, state, "jax.numpy.array")
+
+    def copy(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jnp.array(x)`, `jnp.float32(x)`: a new array, on the default device."""
+        first = arguments.get(0, "object", "x")
+        device = arguments.get(None, "device")
+        operands = [] if first is None else self.on.operands(first, state)
+        for argument in node.args:
+            if argument.value is not first and argument.value is not device:
+                self.on.evaluate(argument.value, state)
+        if device is not None and not is_none(device):
+            made = self.on.operations.created(self.on.index(node), state)
+            return self._result_on_device(made, device, state)
+        if any(True for _, held in operands for _ in arrays(held)):
+            return self._computed(node, operands, state)
+        certain = not any(isinstance(atom, Anything) for _, held in operands for atom in held)
+        return self.on.operations.created(
+            self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
+        )
+
+    def host(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Read arrays into NumPy."""
+        self._evaluate_arguments(node, state)
+        return HOST
+
+    def plain(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Look at shapes and types."""
+        self._evaluate_arguments(node, state)
+        return PLAIN
+
+    def commit(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.device_put(x, d)`; without a device, an array comes back as it is."""
+        held = self._evaluate_argument(arguments.get(0, "x"), state)
+        target = arguments.get(1, "device") if name == "jax.device_put" else None
+        for argument in node.args[1:]:
+            if argument.value is not target:
+                self.on.evaluate(argument.value, state)
+        if name != "jax.device_put":
+            return value(Array(None, committed=True))
+        if target is None or is_none(target):
+            if arguments.is_open:
+                return UNKNOWN
+            made = self.on.operations.created(self.on.index(node), state)
+            kept = frozenset(
+                atom for atom in held if isinstance(atom, Array | Mapping | Sequence | Anything)
+            )
+            if len(kept) == len(held):
+                return held
+            return join(kept, made) if kept else made
+        return committed_to(held, self.devices_of(target, state))
+
+    def key(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Make or derive a PRNG key."""
+        operands = self._evaluate_arguments(node, state)
+        committed = [a for _, held in operands for a in arrays(held) if a.committed]
+        if committed:
+            made = value(*[Array(a.device, committed=True, is_small=True) for a in committed])
+        else:
+            made = self.on.operations.created(self.on.index(node), state, is_small=True)
+        return value(Sequence(None, made)) | made if name.endswith(".split") else made
+
+    def sample(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Draw random numbers: where a committed key is, else on the default device."""
+        operands = self._evaluate_arguments(node, state)
+        return self._computed(node, operands, state)
+
+    def load(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Read a file of arrays onto the default device."""
+        self._evaluate_arguments(node, state)
+        made = self.on.operations.created(self.on.index(node), state)
+        if name == "jax.numpy.load":
+            path = string_value(arguments.get(0, "file"))
+            if path is not None and path.endswith(".npz"):
+                return value(Mapping((), HOST))
+            return made if path is not None else join(made, UNKNOWN)
+        return value(Mapping((), made))
+
+    def transform(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.jit(f)` and its like: a function that computes."""
+        self._evaluate_arguments(node, state)
+        places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
+        return value(Computation(places_arguments=places or arguments.has_double_star))
+
+    def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
+        self._evaluate_arguments(node, state)
+        return value(Computation(places_arguments=True))
+
+    def tree_map(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.tree.map(f, tree)`: apply a lambda to the leaves; of another function, nothing."""
+        function = arguments.get(0, "f")
+        trees = [self._evaluate_argument(tree, state) for tree in arguments.positional[1:]]
+        if not isinstance(function, cst.Lambda):
+            if function is not None:
+                self.on.evaluate(function, state)
+            return UNKNOWN
+        inner = state.copy()
+        parameters = function.params.params
+        for position, parameter in enumerate(parameters):
+            leaves = frozenset(arrays(trees[position])) if position < len(trees) else frozenset()
+            scope = self.names.scope(function.body)
+            inner.variables[id(scope), parameter.name.value] = leaves or UNKNOWN
+        result = self.on.evaluate(function.body, inner)
+        return value(Mapping((), result), *result)
+
+    # -- NumPy and builtins -----------------------------------------------------------------------
+
+    def numpy(self, node: cst.Call, state: State, qualified: str) -> Value:
+        """Apply a NumPy function: most convert, some call the array's own method."""
+        operands = self._evaluate_arguments(node, state)
+        if qualified in transfer.NUMPY_DISPATCHING and operands:
+            first = operands[0][1]
+            if any(isinstance(atom, Array) for atom in first):
+                return self._computed(node, operands[:1], state)
+        return HOST
+
+    def builtin(self, node: cst.Call, state: State, qualified: str) -> Value:
+        """Apply a builtin."""
+        name = qualified.removeprefix("builtins.")
+        if qualified in transfer.COMPUTING_BUILTINS:
+            operands = self._evaluate_arguments(node, state)
+            if any(isinstance(atom, Array) for _, held in operands for atom in held):
+                return self._computed(node, operands, state)
+            return UNKNOWN
+        if qualified not in transfer.ITERATING_BUILTINS:
+            self._evaluate_arguments(node, state)
+            return PLAIN if name in _PLAIN_BUILTINS else UNKNOWN
+        elements: list[Value] = []
+        for position, argument in enumerate(node.args):
+            held = self._evaluate_argument(argument.value, state)
+            takes_function = position == 0 and name in {"map", "filter"}
+            if takes_function or argument.keyword is not None or argument.star:
+                continue
+            several = name in {"max", "min"} and len(node.args) > 1
+            if several or isinstance(argument.value, cst.GeneratorExp):
+                elements.append(element_of(held) or UNKNOWN)
+            else:
+                elements.append(self.on.iterated(argument.value, held, state))
+        if name in {"all", "any"}:
+            return PLAIN
+        element = join(*elements) if elements else UNKNOWN
+        if name in {"sum", "max", "min"}:
+            return element
+        return value(Sequence(None, UNKNOWN if name == "map" else element))
+
+    def enumerate_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`enumerate(x)`."""
+        first = arguments.get(0, "iterable")
+        if first is None:
+            return UNKNOWN
+        held = self._evaluate_argument(first, state)
+        element = self.on.iterated(first, held, state)
+        return value(Sequence(None, value(Sequence((PLAIN, element), join(PLAIN, element)))))
+
+    def zip_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`zip(x, y)`."""
+        parts = []
+        for argument in node.args:
+            held = self._evaluate_argument(argument.value, state)
+            if argument.keyword is None:
+                parts.append(
+                    UNKNOWN if argument.star else self.on.iterated(argument.value, held, state)
+                )
+        if arguments.is_open or not parts:
+            return UNKNOWN
+        return value(Sequence(None, value(Sequence(tuple(parts), join(*parts)))))
+
+    def next_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`next(iterator)`."""
+        held = [self._evaluate_argument(argument.value, state) for argument in node.args]
+        return join(element_of(held[0]) or UNKNOWN, *held[1:]) if held else UNKNOWN
+
+    def dict_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`dict(a=x, b=y)`."""
+        known = {
+            keyword: self.on.evaluate(argument, state)
+            for keyword, argument in arguments.keywords.items()
+        }
+        rest = [self._evaluate_argument(argument, state) for argument in arguments.positional]
+        element = UNKNOWN if arguments.is_open or rest else NOTHING
+        return value(Mapping(tuple(sorted(known.items())), element))
+
+    def getattr_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`getattr(x, name)`."""
+        self._evaluate_arguments(node, state)
+        return UNKNOWN
+
+    def partial(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`functools.partial(f, …)`: of a transformation, a decorator; of a computation, one."""
+        operands = self._evaluate_arguments(node, state)
+        first = operands[0][1] if operands else UNKNOWN
+        return first if all(isinstance(atom, Computation) for atom in first) else UNKNOWN
+
+    # -- methods and objects ------------------------------------------------------------------------
+
+    def method(
+        self, node: cst.Call, function: cst.Attribute, arguments: Arguments, state: State
+    ) -> Value:
+        """Call a method of an object that is no module."""
+        indexed = _at_operand(function)
+        if indexed is not None:
+            return self._update(node, indexed, state)
+        receiver = function.value
+        held = self.on.evaluate(receiver, state)
+        name = function.attr.value
+        operands = self._evaluate_arguments(node, state)
+        found: set[Any] = set()
+        own = frozenset(atom for atom in held if isinstance(atom, Array))
+        if own:
+            found |= self._array_method(node, receiver, held, name, arguments, operands, state)
+        if any(isinstance(atom, Host) for atom in held):
+            found |= PLAIN if name in {"item", "tolist", "tobytes"} else HOST
+        for atom in held:
+            if isinstance(atom, Mapping):
+                found |= _mapping_method(atom, name, node)
+            elif isinstance(atom, Sequence):
+                found |= self._sequence_method(receiver, atom, name, operands, state)
+            elif isinstance(atom, ExitStack):
+                found |= self._exit_stack_method(name, operands, state)
+            elif isinstance(atom, DefaultDeviceContext) and name == "__enter__":
+                state.base = DefaultDevice(ANY_DEVICE)
+                state.blocks = tuple(DefaultDevice(ANY_DEVICE) for _ in state.blocks)
+                found |= PLAIN
+            elif not isinstance(atom, Array | Host):
+                found.add(ANYTHING)
+        return frozenset(found) or UNKNOWN
+
+    def _array_method(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        name: str,
+        arguments: Arguments,
+        operands: list[Operand],
+        state: State,
+    ) -> Value:
+        own = frozenset(atom for atom in held if isinstance(atom, Array))
+        if name in transfer.IDENTITY_METHODS:
+            return own
+        if name == "to_device":
+            return committed_to(own, self.devices_of(arguments.get(0, "device"), state))
+        if name in transfer.HOST_METHODS:
+            return PLAIN
+        equal = name in transfer.SAME_WHEN_EQUAL_METHODS
+        if name in transfer.COMPUTING_METHODS or equal:
+            operand = (self.on.index(receiver), held)
+            result = self._computed(node, [operand, *operands], state, certain=not equal)
+            return join(own, result) if equal else result
+        return UNKNOWN
+
+    def _update(self, node: cst.Call, operand: cst.BaseExpression, state: State) -> Value:
+        """`x.at[i].set(v)`."""
+        function = node.func
+        if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Subscript):
+            for element in function.value.slice:
+                if isinstance(element.slice, cst.Index):
+                    self.on.evaluate(element.slice.value, state)
+        held = self.on.operand(operand, state)
+        operands = self._evaluate_arguments(node, state)
+        if not any(isinstance(atom, Array) for atom in held[1]):
+            return UNKNOWN
+        return self._computed(node, [held, *operands], state)
+
+    def _sequence_method(
+        self,
+        receiver: cst.BaseExpression,
+        atom: Sequence,
+        name: str,
+        operands: list[Operand],
+        state: State,
+    ) -> Value:
+        every = [*(atom.items or ()), atom.element]
+        if name in {"append", "insert", "extend"} and isinstance(receiver, cst.Name) and operands:
+            new = operands[-1][1]
+            new = element_of(new) or UNKNOWN if name == "extend" else new
+            self.on.assign(receiver, value(Sequence(None, join(*every, new))), state)
+            return PLAIN
+        if name == "pop":
+            return join(*every) or UNKNOWN
+        if name == "copy":
+            return value(atom)
+        return UNKNOWN
+
+    def _exit_stack_method(self, name: str, operands: list[Operand], state: State) -> Value:
+        if name in {"enter_context", "enter_async_context"} and operands:
+            entered = entered_default(operands[0][1], state)
+            if entered is not None:
+                state.blocks = (*state.blocks, entered)
+        return UNKNOWN
+
+    def object_called(self, node: cst.Call, held: Value, state: State) -> Value:
+        """Call a value: a computation computes; a function of the project is Unknown as yet."""
+        operands = self._evaluate_arguments(node, state)
+        found: set[Any] = set()
+        for atom in held:
+            if isinstance(atom, Computation) and not atom.places_arguments:
+                found |= self._computed(node, operands, state)
+                found.add(ANYTHING)
+            else:
+                if isinstance(atom, Function):
+                    self.on.flow.called(atom.node, state.default.devices)
+                found.add(ANYTHING)
+        return frozenset(found) or UNKNOWN
+
+
+def entered_default(held: Value, state: State) -> DefaultDevice | None:
+    """Give the default device inside a `with` of a value; None where it certainly stays."""
+    devices: set[Device | None] = set()
+    expressions: set[int | None] = set()
+    for atom in held:
+        if isinstance(atom, DefaultDeviceContext):
+            devices |= atom.devices
+            expressions.add(atom.expression)
+        elif isinstance(atom, Context | ExitStack | Plain | Host | Array | Sequence | Mapping):
+            devices |= state.default.devices
+            expressions.add(state.default.expression)
+        else:
+            devices.add(None)
+            expressions.add(None)
+    if all(isinstance(atom, Context | ExitStack | Plain | Host | Array) for atom in held):
+        return None
+    named = expressions - {None}
+    expression = named.pop() if len(named) == 1 else None
+    return DefaultDevice(frozenset(devices), expression)
+
+
+def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
+    """Give `x` of `x.at[i].set`."""
+    indexed = function.value
+    if isinstance(indexed, cst.Subscript) and isinstance(indexed.value, cst.Attribute):
+        if indexed.value.attr.value == "at":
+            return indexed.value.value
+    return None
+
+
+def _mapping_method(atom: Mapping, name: str, node: cst.Call) -> Value:
+    every = join(*(held for _, held in atom.items), atom.element)
+    if name == "values":
+        return value(Sequence(None, every))
+    if name == "items":
+        return value(Sequence(None, value(Sequence((PLAIN, every), join(PLAIN, every)))))
+    if name == "keys":
+        return value(Sequence(None, PLAIN))
+    if name in {"get", "pop", "setdefault"} and node.args:
+        key = string_value(node.args[0].value)
+        return element_of(value(atom), key)
+    if name == "copy":
+        return value(atom)
+    return UNKNOWN
+
+
+def _is_scalar(node: cst.BaseExpression | None) -> bool:
+    """Tell whether an expression is a literal number: an array of it is not worth a word."""
+    if isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    return isinstance(node, cst.Integer | cst.Float | cst.Imaginary) or (
+        isinstance(node, cst.Name) and node.value in {"True", "False"}
+    )
+
+
+def _has_one_element(arguments: Arguments) -> bool:
+    first = arguments.get(0, "arrays")
+    return isinstance(first, cst.List | cst.Tuple) and len(first.elements) == 1

@@ -1,0 +1,557 @@
+"""Evaluation of expressions: what each may be, and what evaluating it copies."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.placement.calls import Calls
+from placement_lint.placement.environment import State, meet, variable
+from placement_lint.placement.record import UseKind
+from placement_lint.placement.values import (
+    ANYTHING,
+    HOST,
+    PLAIN,
+    UNKNOWN,
+    Array,
+    Device,
+    DeviceList,
+    Function,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+    TheDevice,
+    Value,
+    arrays,
+    element_of,
+    join,
+    map_arrays,
+    value,
+)
+from placement_lint.syntax.calls import integer_value, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.placement.flow import Flow
+    from placement_lint.syntax.names import Scope
+
+_PLAIN_NODES = (
+    cst.Integer,
+    cst.Float,
+    cst.Imaginary,
+    cst.Ellipsis,
+)
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp)
+
+
+class Expressions:
+    """Evaluates the expressions of one body."""
+
+    def __init__(self, flow: Flow) -> None:
+        """Bind to the module under analysis."""
+        self.flow = flow
+        self.tree = flow.tree
+        self.names = flow.names
+        self.record = flow.record
+        self.operations = flow.operations
+        self.calls = Calls(self)
+        self.loop_depth = 0
+        self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
+            cst.Attribute: self.attribute,
+            cst.Await: self.await_,
+            cst.BinaryOperation: self.binary,
+            cst.BooleanOperation: self.boolean,
+            cst.Call: self.calls.call,
+            cst.Comparison: self.comparison,
+            cst.ConcatenatedString: self.string,
+            cst.Dict: self.dict_,
+            cst.DictComp: self.dict_comprehension,
+            cst.FormattedString: self.formatted,
+            cst.GeneratorExp: self.generator,
+            cst.IfExp: self.conditional,
+            cst.Lambda: self.lambda_,
+            cst.List: self.sequence,
+            cst.ListComp: self.comprehension,
+            cst.Name: self.name,
+            cst.NamedExpr: self.walrus,
+            cst.Set: self.sequence,
+            cst.SetComp: self.comprehension,
+            cst.SimpleString: self.string,
+            cst.Subscript: self.subscript,
+            cst.TemplatedString: self.formatted,
+            cst.Tuple: self.sequence,
+            cst.UnaryOperation: self.unary,
+            cst.Yield: self.yield_,
+            **dict.fromkeys(_PLAIN_NODES, self.plain),
+        }
+
+    # -- entry ------------------------------------------------------------------------------
+
+    @property
+    def in_loop(self) -> bool:
+        """Whether what is evaluated now is evaluated again and again."""
+        return self.loop_depth > 0
+
+    @contextlib.contextmanager
+    def loop(self) -> Iterator[None]:
+        """Evaluate what is inside as the body of a loop."""
+        self.loop_depth += 1
+        try:
+            yield
+        finally:
+            self.loop_depth -= 1
+
+    def index(self, node: cst.CSTNode) -> int:
+        """Give the place of a node in the tree."""
+        return self.tree.index(node)
+
+    def evaluate(self, node: cst.CSTNode, state: State) -> Value:
+        """Give what an expression may be, recording what evaluating it copies."""
+        evaluator = self._evaluators.get(type(node))
+        if evaluator is None:
+            return UNKNOWN
+        result = evaluator(node, state)
+        if result is not UNKNOWN and result is not PLAIN:
+            self.record.saw_value(self.index(node), result)
+        return result
+
+    def operand(self, node: cst.CSTNode, state: State) -> tuple[int, Value]:
+        """Give an expression's place and value, as an operand of an operation."""
+        return self.index(node), self.evaluate(node, state)
+
+    def operands(self, node: cst.CSTNode, state: State) -> list[tuple[int, Value]]:
+        """Give the operands in an argument: the elements of a literal list, tuple or dict."""
+        if isinstance(node, cst.List | cst.Tuple):
+            found: list[tuple[int, Value]] = []
+            for element in node.elements:
+                found += self.operands(element.value, state)
+            self.record.saw_value(self.index(node), UNKNOWN)
+            return found
+        if isinstance(node, cst.Dict):
+            found = []
+            for item in node.elements:
+                if isinstance(item, cst.DictElement):
+                    self.evaluate(item.key, state)
+                found += self.operands(item.value, state)
+            return found
+        return [self.operand(node, state)]
+
+    # -- names ------------------------------------------------------------------------------
+
+    def name(self, node: cst.Name, state: State) -> Value:
+        """Read a variable."""
+        owner = self.names.owner(node.value, self.names.scope(node))
+        if owner is None:
+            return PLAIN if node.value in {"None", "True", "False"} else UNKNOWN
+        held = state.variables.get(variable(owner, node.value))
+        if held is not None:
+            return held
+        return self.flow.outer_value(owner, node.value)
+
+    def owner_of(self, node: cst.Name) -> Scope:
+        """Give the scope that an assignment to a name binds it in."""
+        owner = self.names.owner(node.value, self.names.scope(node))
+        return owner if owner is not None else self.names.module_scope
+
+    def assign(self, target: cst.CSTNode, held: Value, state: State) -> None:
+        """Bind a target to a value."""
+        if isinstance(target, cst.Name):
+            state.variables[variable(self.owner_of(target), target.value)] = held
+        elif isinstance(target, cst.StarredElement | cst.Element):
+            self.assign(target.value, held, state)
+        elif isinstance(target, cst.Tuple | cst.List):
+            self._unpack(target, held, state)
+        elif isinstance(target, cst.Subscript):
+            self._store(target, held, state)
+        elif isinstance(target, cst.Attribute):
+            self.evaluate(target.value, state)
+
+    def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
+        count = len(target.elements)
+        star = next(
+            (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
+        )
+        for position, element in enumerate(target.elements):
+            if position == star:
+                part = value(Sequence(None, element_of(held) or UNKNOWN))
+            else:
+                key = position if star is None or position < star else position - count
+                part = element_of(held, key) or UNKNOWN
+            self.assign(element.value, part, state)
+
+    def _store(self, target: cst.Subscript, held: Value, state: State) -> None:
+        container = self.evaluate(target.value, state)
+        keys = [element.slice for element in target.slice]
+        for key in keys:
+            if isinstance(key, cst.Index):
+                self.evaluate(key.value, state)
+        if not isinstance(target.value, cst.Name):
+            return
+        text = string_value(keys[0].value) if isinstance(keys[0], cst.Index) else None
+        changed = []
+        for atom in container:
+            if isinstance(atom, Mapping) and text is not None:
+                pairs = dict(atom.items) | {text: held}
+                changed.append(Mapping(tuple(sorted(pairs.items())), atom.element))
+            elif isinstance(atom, Mapping):
+                changed.append(Mapping(atom.items, join(atom.element, held)))
+            elif isinstance(atom, Sequence):
+                every = [*(atom.items or ()), atom.element, held]
+                changed.append(Sequence(None, join(*every)))
+        if changed:
+            self.assign(target.value, value(*changed), state)
+
+    # -- simple expressions -------------------------------------------------------------------
+
+    def plain(self, node: cst.CSTNode, state: State) -> Value:  # noqa: ARG002
+        """Evaluate a number."""
+        return PLAIN
+
+    def string(self, node: cst.CSTNode, state: State) -> Value:
+        """Evaluate a string literal."""
+        if isinstance(node, cst.ConcatenatedString):
+            pending: list[cst.CSTNode] = [node]
+            while pending:
+                part = pending.pop()
+                if isinstance(part, cst.ConcatenatedString):
+                    pending += (part.right, part.left)
+                elif isinstance(part, cst.FormattedString):
+                    self.formatted(part, state)
+        text = string_value(node)
+        return PLAIN if text is None else value(Plain(text))
+
+    def formatted(self, node: cst.FormattedString | cst.TemplatedString, state: State) -> Value:
+        """Evaluate an f-string: printing an array moves nothing, indexing one inside does."""
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringExpression | cst.TemplatedStringExpression):
+                self.evaluate(part.expression, state)
+        return PLAIN
+
+    def lambda_(self, node: cst.Lambda, state: State) -> Value:
+        """Evaluate a lambda, whose body runs another time."""
+        for param in (*node.params.params, *node.params.kwonly_params, *node.params.posonly_params):
+            if param.default is not None:
+                self.evaluate(param.default, state)
+        return value(Function(self.index(node)))
+
+    def await_(self, node: cst.Await, state: State) -> Value:
+        """Evaluate an await."""
+        self.evaluate(node.expression, state)
+        return UNKNOWN
+
+    def yield_(self, node: cst.Yield, state: State) -> Value:
+        """Evaluate a yield, which gives what the consumer sends."""
+        if isinstance(node.value, cst.From):
+            self.evaluate(node.value.item, state)
+        elif node.value is not None:
+            self.evaluate(node.value, state)
+        return UNKNOWN
+
+    def walrus(self, node: cst.NamedExpr, state: State) -> Value:
+        """Evaluate an assignment expression."""
+        held = self.bound(node.value, self.evaluate(node.value, state), state)
+        self.assign(node.target, held, state)
+        return held
+
+    def bound(self, node: cst.BaseExpression, held: Value, state: State) -> Value:
+        """Note, in what an expression made, that it is bound to a name: there it can be committed.
+
+        Only for one array or one loaded file: `device_put` around a container of other things
+        would fail on them.
+        """
+        whole = all(isinstance(a, Array) or (isinstance(a, Mapping) and not a.items) for a in held)
+        if not whole or isinstance(node, cst.Name | cst.Attribute):
+            return held
+        place = self.index(node)
+        expression = state.default.expression
+
+        def note(array: Array) -> Array:
+            origin = array.origin
+            if origin is None or origin.device is None or origin.device != expression:
+                return array
+            if origin.commit_at != origin.created:
+                return array
+            return _with_commit_at(array, place)
+
+        return map_arrays(held, note)
+
+    # -- operators ----------------------------------------------------------------------------
+
+    def _compute(
+        self, node: cst.CSTNode, operands: list[tuple[int, Value]], state: State
+    ) -> Value:
+        if not any(True for _, held in operands for _ in arrays(held)):
+            held_atoms = {atom for _, held in operands for atom in held}
+            if all(isinstance(atom, Plain) for atom in held_atoms):
+                return PLAIN
+            if all(isinstance(atom, Plain | Host) for atom in held_atoms):
+                return HOST
+            return UNKNOWN
+        return self.operations.computed(
+            self.index(node), operands, state, UseKind.COMPUTED, in_loop=self.in_loop
+        )
+
+    def binary(self, node: cst.BinaryOperation, state: State) -> Value:
+        """Evaluate an arithmetic operation; a long chain of them without recursion."""
+        chain = [node]
+        while isinstance(chain[-1].left, cst.BinaryOperation):
+            chain.append(chain[-1].left)
+        left = self.operand(chain[-1].left, state)
+        result = UNKNOWN
+        for link in reversed(chain):
+            right = self.operand(link.right, state)
+            result = self._compute(link, [left, right], state)
+            self.record.saw_value(self.index(link), result)
+            left = (self.index(link), result)
+        return result
+
+    def evaluate_augmented(self, node: cst.AugAssign, state: State) -> Value:
+        """Evaluate the operation of `x += y`."""
+        target = self.operand(node.target, state)
+        right = self.operand(node.value, state)
+        if isinstance(node.operator, cst.AddAssign) and any(
+            isinstance(atom, Sequence) for atom in target[1]
+        ):
+            return join(value(Sequence(None, join(element_of(target[1]), element_of(right[1])))))
+        return self._compute(node, [target, right], state)
+
+    def unary(self, node: cst.UnaryOperation, state: State) -> Value:
+        """Evaluate a unary operation."""
+        operand = self.operand(node.expression, state)
+        if isinstance(node.operator, cst.Not):
+            return PLAIN
+        return self._compute(node, [operand], state)
+
+    def boolean(self, node: cst.BooleanOperation, state: State) -> Value:
+        """Evaluate `and` and `or`: one of the operands."""
+        parts: list[cst.BaseExpression] = []
+        current: cst.BaseExpression = node
+        while isinstance(current, cst.BooleanOperation):
+            parts.append(current.right)
+            current = current.left
+        parts.append(current)
+        return join(*[self.evaluate(part, state) for part in reversed(parts)])
+
+    def comparison(self, node: cst.Comparison, state: State) -> Value:
+        """Evaluate a comparison: identity looks at nothing, all else computes."""
+        left = self.operand(node.left, state)
+        results = []
+        for target in node.comparisons:
+            right = self.operand(target.comparator, state)
+            if isinstance(target.operator, cst.Is | cst.IsNot):
+                results.append(PLAIN)
+            elif isinstance(target.operator, cst.In | cst.NotIn):
+                in_array = any(isinstance(atom, Array) for atom in right[1])
+                if in_array:
+                    self._compute(node, [left, right], state)
+                results.append(PLAIN)
+            else:
+                results.append(self._compute(node, [left, right], state))
+            left = right
+        return join(*results)
+
+    def conditional(self, node: cst.IfExp, state: State) -> Value:
+        """Evaluate a conditional expression: either side."""
+        self.evaluate(node.test, state)
+        first, second = state.copy(), state.copy()
+        held = join(self.evaluate(node.body, first), self.evaluate(node.orelse, second))
+        met = meet([first, second], state.blocks)
+        if met is not None:
+            state.variables = met.variables
+        return held
+
+    # -- containers -----------------------------------------------------------------------------
+
+    def sequence(self, node: cst.List | cst.Tuple | cst.Set, state: State) -> Value:
+        """Evaluate a literal list, tuple or set."""
+        items: list[Value] = []
+        starred = isinstance(node, cst.Set)
+        for element in node.elements:
+            held = self.evaluate(element.value, state)
+            if isinstance(element, cst.StarredElement):
+                starred = True
+                held = self.iterated(element.value, held, state)
+            items.append(held)
+        element_value = join(*items) if items else NOTHING
+        return value(Sequence(None if starred else tuple(items), element_value))
+
+    def dict_(self, node: cst.Dict, state: State) -> Value:
+        """Evaluate a literal dict."""
+        known: dict[str, Value] = {}
+        rest: list[Value] = []
+        for item in node.elements:
+            held = self.evaluate(item.value, state)
+            if isinstance(item, cst.DictElement):
+                key = string_value(item.key)
+                self.evaluate(item.key, state)
+                if key is not None:
+                    known[key] = held
+                else:
+                    rest.append(held)
+            else:
+                rest.append(element_of(held) or UNKNOWN)
+        return value(Mapping(tuple(sorted(known.items())), join(*rest) if rest else NOTHING))
+
+    def comprehension(self, node: cst.ListComp | cst.SetComp, state: State) -> Value:
+        """Evaluate a list or set comprehension."""
+        element = self._comprehended(node.for_in, [node.elt], state)[0]
+        return value(Sequence(None, element))
+
+    def dict_comprehension(self, node: cst.DictComp, state: State) -> Value:
+        """Evaluate a dict comprehension."""
+        _, element = self._comprehended(node.for_in, [node.key, node.value], state)
+        return value(Mapping((), element))
+
+    def generator(self, node: cst.GeneratorExp, state: State) -> Value:
+        """Evaluate a generator expression that is kept: its body runs where it is consumed."""
+        self.iterated(node.for_in.iter, self.evaluate(node.for_in.iter, state), state)
+        return UNKNOWN
+
+    def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value:
+        """Evaluate a generator expression that the call it is passed to consumes."""
+        element = self._comprehended(node.for_in, [node.elt], state)[0]
+        return value(Sequence(None, element))
+
+    def _comprehended(
+        self, for_in: cst.CompFor, results: list[cst.BaseExpression], state: State
+    ) -> list[Value]:
+        held = self.evaluate(for_in.iter, state)
+        with self.loop():
+            clause: cst.CompFor | None = for_in
+            while clause is not None:
+                if clause is not for_in:
+                    held = self.evaluate(clause.iter, state)
+                self.assign(clause.target, self.iterated(clause.iter, held, state), state)
+                for condition in clause.ifs:
+                    self.evaluate(condition.test, state)
+                clause = clause.inner_for_in
+            return [self.evaluate(result, state) for result in results]
+
+    def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
+        """Give what iterating over an expression gives; iterating over an array indexes it."""
+        found = element_of(held)
+        indexed = frozenset(atom for atom in held if isinstance(atom, Array))
+        if indexed:
+            row = self.operations.computed(
+                self.index(node),
+                [(self.index(node), held)],
+                state,
+                UseKind.INDEXED,
+                in_loop=self.in_loop,
+            )
+            found = join(found, row) if found else row
+        return found or UNKNOWN
+
+    # -- attributes and subscripts --------------------------------------------------------------
+
+    def attribute(self, node: cst.Attribute, state: State) -> Value:
+        """Read an attribute: of an array, metadata moves nothing and `.T` computes."""
+        if self.names.qualified(node) is not None:
+            return UNKNOWN
+        held = self.evaluate(node.value, state)
+        name = node.attr.value
+        found: set[Any] = set()
+        if any(isinstance(atom, Array) for atom in held):
+            if name in transfer.COMPUTING_ATTRIBUTES:
+                operand = (self.index(node.value), held)
+                found |= self._compute(node, [operand], state)
+            elif name in transfer.METADATA_ATTRIBUTES:
+                found |= PLAIN
+            else:
+                found.add(ANYTHING)
+        if any(isinstance(atom, Host) for atom in held):
+            found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else HOST
+        if any(not isinstance(atom, Array | Host) for atom in held):
+            found.add(ANYTHING)
+        return frozenset(found)
+
+    def subscript(self, node: cst.Subscript, state: State) -> Value:
+        """Index: of a container, what it holds; of an array, a copy of all of it."""
+        held = self.evaluate(node.value, state)
+        indices: list[tuple[int, Value]] = []
+        for element in node.slice:
+            if isinstance(element.slice, cst.Index):
+                indices += self.operands(element.slice.value, state)
+            else:
+                for bound in (element.slice.lower, element.slice.upper, element.slice.step):
+                    if bound is not None:
+                        indices.append(self.operand(bound, state))
+        found: set[Any] = set()
+        key = _literal_key(node)
+        device = _device_of(held, key)
+        if device is not None:
+            found |= device
+        else:
+            found |= element_of(held, key)
+        own = [atom for atom in held if isinstance(atom, Array)]
+        if own and _is_whole(node):
+            found |= set(own)
+        elif own and not isinstance(key, str):
+            found |= self._indexed(node, held, indices, state)
+        elif own:
+            found.add(ANYTHING)
+        return frozenset(found) or UNKNOWN
+
+    def _indexed(
+        self, node: cst.Subscript, held: Value, indices: list[tuple[int, Value]], state: State
+    ) -> Value:
+        place = self.index(node.value)
+        if any(True for _, index in indices for _ in arrays(index)):
+            self.operations.computed(
+                self.index(node), indices, state, UseKind.COMPUTED, in_loop=self.in_loop
+            )
+        return self.operations.computed(
+            self.index(node),
+            [(place, held), *[(i, v) for i, v in indices if any(True for _ in arrays(v))]],
+            state,
+            UseKind.INDEXED,
+            in_loop=self.in_loop,
+            judged=1,
+        )
+
+
+def _with_commit_at(array: Array, place: int) -> Array:
+    origin = array.origin
+    return array if origin is None else replace(array, origin=replace(origin, commit_at=place))
+
+
+def _literal_key(node: cst.Subscript) -> str | int | None:
+    if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
+        return None
+    index = node.slice[0].slice.value
+    text = string_value(index)
+    return text if text is not None else integer_value(index)
+
+
+def _device_of(held: Value, key: str | int | None) -> Value | None:
+    """Give the device that an index takes from a list of devices."""
+    if not any(isinstance(atom, DeviceList) for atom in held):
+        return None
+    index = key if isinstance(key, int) and key >= 0 else None
+    found: set[Any] = set()
+    for atom in held:
+        if isinstance(atom, DeviceList):
+            found.add(TheDevice(Device(atom.platform, index)))
+        else:
+            found.add(ANYTHING)
+    return frozenset(found)
+
+
+def _is_whole(node: cst.Subscript) -> bool:
+    """Tell whether an index takes everything: `x[:]`, `x[...]`, `x[()]` give the array itself."""
+    if len(node.slice) != 1:
+        return False
+    part = node.slice[0].slice
+    if isinstance(part, cst.Slice):
+        return part.lower is None and part.upper is None and part.step is None
+    if isinstance(part, cst.Index):
+        inner = part.value
+        return isinstance(inner, cst.Ellipsis) or (
+            isinstance(inner, cst.Tuple) and not inner.elements
+        )
+    return False

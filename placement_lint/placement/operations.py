@@ -1,0 +1,149 @@
+"""What an operation does with its operands: rules R1 to R3 of how JAX places a computation.
+
+It runs where a committed operand is, else on the default device; every uncommitted operand that is
+elsewhere is copied there whole, each time, and stays where it was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.values import (
+    ANYTHING,
+    Anything,
+    Array,
+    Origin,
+    Value,
+    arrays,
+    differ,
+    limited,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.placement.environment import Devices, State
+    from placement_lint.placement.record import Record, UseKind
+
+
+class Operations:
+    """Applies operations, and records what they copy."""
+
+    def __init__(self, record: Record, *, accelerator: bool) -> None:
+        """Record into `record`; `accelerator` False: the CPU is the system default."""
+        self.record = record
+        self.accelerator = accelerator
+
+    def created(
+        self, node: int, state: State, *, is_small: bool = False, certain: bool = True
+    ) -> Value:
+        """Give what a creator makes here: on the default device, uncommitted."""
+        default = state.default
+        origin = Origin(node, node, default.expression)
+        atoms = {
+            Array(device, committed=False, origin=origin, is_small=is_small)
+            for device in default.devices
+        }
+        return limited(frozenset(atoms) if certain else frozenset({*atoms, ANYTHING}))
+
+    def computed(
+        self,
+        node: int,
+        operands: Sequence[tuple[int, Value]],
+        state: State,
+        kind: UseKind,
+        *,
+        in_loop: bool,
+        certain: bool = True,
+        judged: int | None = None,
+    ) -> Value:
+        """Run an operation on operands (places and values) and give its result.
+
+        `certain` False: it may find that there is nothing to do. `judged`: only so many of the
+        operands, from the first, may be arrays that are unknown (an index seldom is one).
+        """
+        every = [list(arrays(held)) for _, held in operands]
+        pinned: set[object] = set()
+        surely = False
+        open_to_more = False
+        for position, (_, held) in enumerate(operands):
+            committed = {array.device for array in every[position] if array.committed}
+            pinned |= committed
+            if committed and all(isinstance(a, Array) and a.committed for a in held):
+                surely = True
+            if (judged is None or position < judged) and any(
+                isinstance(atom, Anything) for atom in held
+            ):
+                open_to_more = True
+        places: Devices = frozenset(pinned)  # type: ignore[arg-type]
+        if not surely:
+            places |= state.default.devices
+        for position, (place, _) in enumerate(operands):
+            others_open = open_to_more and not _is_only_open(operands, position, judged)
+            self._judge(
+                place,
+                operands[position][1],
+                every[position],
+                places,
+                kind,
+                in_loop=in_loop,
+                certain=certain and not others_open,
+                meets_committed=bool(pinned) or others_open,
+            )
+        result: set[object] = {Array(device, committed=True) for device in pinned}  # type: ignore[arg-type]
+        if not surely:
+            result |= set(self.created(node, state))
+        if open_to_more:
+            result.add(ANYTHING)
+        return limited(frozenset(result))  # type: ignore[arg-type]
+
+    def _judge(
+        self,
+        place: int,
+        held: Value,
+        found: list[Array],
+        places: Devices,
+        kind: UseKind,
+        *,
+        in_loop: bool,
+        certain: bool,
+        meets_committed: bool,
+    ) -> None:
+        if not found:
+            return
+        moved: set[Array] = set()
+        always = certain and all(not isinstance(atom, Anything) for atom in held)
+        for array in found:
+            verdicts = [self._moves(array, device) for device in places]
+            if any(verdict is True for verdict in verdicts):
+                moved.add(array)
+            always &= all(verdict is True for verdict in verdicts)
+        self.record.saw_use(
+            place,
+            kind,
+            moved,
+            always=always,
+            in_loop=in_loop,
+            meets_committed=meets_committed,
+        )
+
+    def _moves(self, array: Array, to: object) -> bool | None:
+        """Tell whether an array is copied to a device; what was made on the default is no hazard
+        elsewhere: carrying it into a host block is what such a block is for.
+        """  # noqa: D205
+        if array.committed or array.is_small:
+            return False
+        if array.origin is None or array.origin.device is None:
+            return False
+        return differ(array.device, to, accelerator=self.accelerator)  # type: ignore[arg-type]
+
+
+def _is_only_open(
+    operands: Sequence[tuple[int, Value]], position: int, judged: int | None
+) -> bool:
+    """Tell whether no operand but this one may be anything."""
+    for other, (_, held) in enumerate(operands):
+        counts = judged is None or other < judged
+        if other != position and counts and any(isinstance(atom, Anything) for atom in held):
+            return False
+    return True

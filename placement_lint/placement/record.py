@@ -1,0 +1,78 @@
+"""What the interpreter saw: uses of arrays, values of expressions, default devices at calls.
+
+A statement in a loop is executed several times until nothing changes; the record of a node joins
+what was seen each time.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.values import Array, Value, join
+
+if TYPE_CHECKING:
+    from placement_lint.placement.environment import Devices
+
+
+class UseKind(enum.Enum):
+    """How an array is used."""
+
+    INDEXED = enum.auto()
+    """Indexed, sliced, unpacked or iterated."""
+    COMPUTED = enum.auto()
+    """An operand of any other JAX computation."""
+
+
+@dataclass
+class Use:
+    """One place at which an array is an operand that JAX may have to move."""
+
+    node: int
+    """The expression that is the array."""
+    kind: UseKind
+    moved: set[Array] = field(default_factory=set)
+    """The arrays, of those that the operand may be, that are copied to another device."""
+    always: bool = True
+    """On every way that leads here the operand is one of these, and it is copied."""
+    in_loop: bool = False
+    meets_committed: bool = False
+    """Another operand is, or may be, committed elsewhere: committing this one would clash."""
+
+
+@dataclass
+class Record:
+    """Everything that is remembered of one module."""
+
+    uses: dict[int, Use] = field(default_factory=dict)
+    values: dict[int, Value] = field(default_factory=dict)
+    defaults: dict[int, Devices] = field(default_factory=dict)
+
+    def saw_value(self, node: int, seen: Value) -> None:
+        """Remember a value that an expression had."""
+        before = self.values.get(node)
+        self.values[node] = seen if before is None else join(before, seen)
+
+    def saw_default(self, node: int, devices: Devices) -> None:
+        """Remember a default device that was in force at a call."""
+        self.defaults[node] = self.defaults.get(node, frozenset()) | devices
+
+    def saw_use(
+        self,
+        node: int,
+        kind: UseKind,
+        moved: set[Array],
+        *,
+        always: bool,
+        in_loop: bool,
+        meets_committed: bool,
+    ) -> None:
+        """Remember a use: which arrays it copies, if any."""
+        use = self.uses.get(node)
+        if use is None:
+            use = self.uses[node] = Use(node, kind)
+        use.moved |= moved
+        use.always &= always
+        use.in_loop |= in_loop
+        use.meets_committed |= meets_committed

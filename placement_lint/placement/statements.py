@@ -1,0 +1,400 @@
+"""Execution of statements: where ways part and meet, and which default device is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.placement.calls import entered_default
+from placement_lint.placement.environment import (
+    State,
+    meet,
+    variable,
+)
+from placement_lint.placement.expressions import Expressions
+from placement_lint.placement.values import (
+    UNKNOWN,
+    Anything,
+    Array,
+    Function,
+    value,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.placement.flow import Flow
+
+_MAX_ROUNDS = 12
+"""Rounds after which a loop that still changes is given up on: its variables become unknown."""
+
+
+@dataclass
+class _Loop:
+    """The ways out of one loop."""
+
+    breaks: list[State | None] = field(default_factory=list)
+    continues: list[State | None] = field(default_factory=list)
+
+
+class Statements:
+    """Executes one body: a module's, a class's or a function's."""
+
+    def __init__(self, flow: Flow) -> None:
+        """Bind to the module under analysis."""
+        self.flow = flow
+        self.names = flow.names
+        self.expressions = Expressions(flow)
+        self._loops: list[_Loop] = []
+        self._raising: list[list[State | None]] = []
+        """For each `try` around: the states in which its body may raise."""
+        self._executors: dict[type[cst.CSTNode], Callable[[Any, State], State | None]] = {
+            cst.AnnAssign: self.annotated,
+            cst.Assert: self.assert_,
+            cst.Assign: self.assign,
+            cst.AugAssign: self.augmented,
+            cst.Break: self.break_,
+            cst.ClassDef: self.class_,
+            cst.Continue: self.continue_,
+            cst.Del: self.del_,
+            cst.Expr: self.expression,
+            cst.For: self.for_,
+            cst.FunctionDef: self.function,
+            cst.If: self.if_,
+            cst.Match: self.match,
+            cst.Raise: self.raise_,
+            cst.Return: self.return_,
+            cst.Try: self.try_,
+            cst.TryStar: self.try_,
+            cst.While: self.while_,
+            cst.With: self.with_,
+        }
+
+    # -- blocks -----------------------------------------------------------------------------
+
+    def suite(self, suite: cst.BaseSuite, state: State) -> State | None:
+        """Execute an indented block or a one-line body."""
+        return self.block(suite.body, state)
+
+    def block(self, statements: Sequence[cst.CSTNode], state: State) -> State | None:
+        """Execute statements in order; None where none of the ways comes to the end."""
+        current: State | None = state
+        for statement in statements:
+            if current is None:
+                return None
+            if isinstance(statement, cst.SimpleStatementLine):
+                current = self.block(statement.body, current)
+                continue
+            for states in self._raising:
+                states.append(current.copy())
+            executor = self._executors.get(type(statement))
+            if executor is not None:
+                current = executor(statement, current)
+            if current is not None:
+                for states in self._raising:
+                    states.append(current.copy())
+        return current
+
+    # -- small statements ---------------------------------------------------------------------
+
+    def expression(self, node: cst.Expr, state: State) -> State:
+        """An expression on its own."""
+        self.expressions.evaluate(node.value, state)
+        return state
+
+    def assign(self, node: cst.Assign, state: State) -> State:
+        """`x = y = value`."""
+        held = self.expressions.evaluate(node.value, state)
+        if any(isinstance(target.target, cst.Name) for target in node.targets):
+            held = self.expressions.bound(node.value, held, state)
+        for target in node.targets:
+            self._assign_target(target.target, node.value, held, state)
+        return state
+
+    def _assign_target(
+        self, target: cst.CSTNode, source: cst.BaseExpression, held: Any, state: State
+    ) -> None:
+        if isinstance(target, cst.Tuple | cst.List):
+            arrays = frozenset(atom for atom in held if isinstance(atom, Array))
+            if arrays:
+                row = self.expressions.iterated(source, held, state)
+                rest = frozenset(atom for atom in held if not isinstance(atom, Array))
+                for element in target.elements:
+                    self.expressions.assign(element.value, row | (rest and UNKNOWN), state)
+                return
+            if (
+                isinstance(source, cst.Tuple | cst.List)
+                and len(source.elements) == len(target.elements)
+                and not any(
+                    isinstance(element, cst.StarredElement)
+                    for element in (*source.elements, *target.elements)
+                )
+            ):
+                self._assign_pairs(target, source, held, state)
+                return
+        self.expressions.assign(target, held, state)
+
+    def _assign_pairs(
+        self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Any, state: State
+    ) -> None:
+        """`a, b = x, y`: each is bound to its own expression."""
+        items = next(iter(held)).items if len(held) == 1 else None
+        for position, element in enumerate(target.elements):
+            part = items[position] if items else UNKNOWN
+            expression = source.elements[position].value
+            if isinstance(element.value, cst.Name):
+                part = self.expressions.bound(expression, part, state)
+            self._assign_target(element.value, expression, part, state)
+
+    def annotated(self, node: cst.AnnAssign, state: State) -> State:
+        """`x: T = value`."""
+        if node.value is not None:
+            held = self.expressions.evaluate(node.value, state)
+            if isinstance(node.target, cst.Name):
+                held = self.expressions.bound(node.value, held, state)
+            self.expressions.assign(node.target, held, state)
+        return state
+
+    def augmented(self, node: cst.AugAssign, state: State) -> State:
+        """`x += value`, which for an array is `x = x + value`."""
+        held = self.expressions.evaluate_augmented(node, state)
+        self.expressions.assign(node.target, held, state)
+        return state
+
+    def assert_(self, node: cst.Assert, state: State) -> State:
+        """`assert test, message`."""
+        self.expressions.evaluate(node.test, state)
+        if node.msg is not None:
+            self.expressions.evaluate(node.msg, state)
+        return state
+
+    def del_(self, node: cst.Del, state: State) -> State:
+        """`del x`."""
+        pending: list[cst.CSTNode] = [node.target]
+        while pending:
+            target = pending.pop()
+            if isinstance(target, cst.Name):
+                owner = self.expressions.owner_of(target)
+                state.variables.pop(variable(owner, target.value), None)
+            elif isinstance(target, cst.Tuple | cst.List):
+                pending += [element.value for element in target.elements]
+        return state
+
+    def return_(self, node: cst.Return, state: State) -> None:
+        """`return value`."""
+        if node.value is not None:
+            self.expressions.evaluate(node.value, state)
+
+    def raise_(self, node: cst.Raise, state: State) -> None:
+        """`raise error from cause`."""
+        if node.exc is not None:
+            self.expressions.evaluate(node.exc, state)
+        if node.cause is not None:
+            self.expressions.evaluate(node.cause.item, state)
+
+    def break_(self, node: cst.Break, state: State) -> None:  # noqa: ARG002
+        """`break`."""
+        if self._loops:
+            self._loops[-1].breaks.append(state)
+
+    def continue_(self, node: cst.Continue, state: State) -> None:  # noqa: ARG002
+        """`continue`."""
+        if self._loops:
+            self._loops[-1].continues.append(state)
+
+    # -- definitions --------------------------------------------------------------------------
+
+    def function(self, node: cst.FunctionDef, state: State) -> State:
+        """`def f(…)`: its defaults and decorators run now, its body when it is called."""
+        for decorator in node.decorators:
+            self.expressions.evaluate(decorator.decorator, state)
+        params = node.params
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+            if param.default is not None:
+                self.expressions.evaluate(param.default, state)
+        computation = self.flow.traced.computation(node)
+        if computation is not None:
+            held = value(computation)
+        elif node.decorators:
+            held = UNKNOWN
+        else:
+            held = value(Function(self.expressions.index(node)))
+        owner = self.names.scope(node)
+        if node.name.value in owner.global_names:
+            owner = self.names.module_scope
+        state.variables[variable(owner, node.name.value)] = held
+        return state
+
+    def class_(self, node: cst.ClassDef, state: State) -> State:
+        """`class C(…)`: its body runs now."""
+        for argument in (*node.bases, *node.keywords):
+            self.expressions.evaluate(argument.value, state)
+        loops, self._loops = self._loops, []
+        after = self.suite(node.body, state.copy())
+        self._loops = loops
+        state.variables[variable(self.names.scope(node), node.name.value)] = UNKNOWN
+        if after is not None:
+            self.flow.finish(after)
+        return state
+
+    # -- branches -----------------------------------------------------------------------------
+
+    def if_(self, node: cst.If, state: State) -> State | None:
+        """`if` … `elif` … `else`, without recursion for a long chain."""
+        ends: list[State | None] = []
+        current: cst.If | cst.Else | None = node
+        while isinstance(current, cst.If):
+            self.expressions.evaluate(current.test, state)
+            ends.append(self.suite(current.body, state.copy()))
+            current = current.orelse
+        if current is not None:
+            ends.append(self.suite(current.body, state.copy()))
+        else:
+            ends.append(state)
+        return meet(ends, state.blocks)
+
+    def match(self, node: cst.Match, state: State) -> State | None:
+        """`match`: any case, or none."""
+        self.expressions.evaluate(node.subject, state)
+        ends: list[State | None] = []
+        for case in node.cases:
+            branch = state.copy()
+            for name in self.flow.pattern_names(case.pattern):
+                branch.variables[variable(self.names.scope(case), name)] = UNKNOWN
+            if case.guard is not None:
+                self.expressions.evaluate(case.guard, branch)
+            ends.append(self.suite(case.body, branch))
+            if case.guard is None and _is_irrefutable(case.pattern):
+                return meet(ends, state.blocks)
+        return meet([*ends, state], state.blocks)
+
+    # -- loops --------------------------------------------------------------------------------
+
+    def for_(self, node: cst.For, state: State) -> State | None:
+        """`for x in iterable`."""
+        held = self.expressions.evaluate(node.iter, state)
+        with self.expressions.loop():
+            element = self.expressions.iterated(node.iter, held, state)
+
+        def begin(branch: State) -> State:
+            self.expressions.assign(node.target, element, branch)
+            return branch
+
+        return self._loop(begin, node.body, node.orelse, state, ends=True)
+
+    def while_(self, node: cst.While, state: State) -> State | None:
+        """`while test`."""
+
+        def begin(branch: State) -> State:
+            self.expressions.evaluate(node.test, branch)
+            return branch
+
+        endless = isinstance(node.test, cst.Name) and node.test.value == "True"
+        return self._loop(begin, node.body, node.orelse, state, ends=not endless)
+
+    def _loop(
+        self,
+        begin: Callable[[State], State],
+        body: cst.BaseSuite,
+        orelse: cst.Else | None,
+        state: State,
+        *,
+        ends: bool,
+    ) -> State | None:
+        """Execute a loop until what holds at its head no longer changes."""
+        blocks = state.blocks
+        head = state.copy()
+        breaks: list[State | None] = []
+        for round_number in range(_MAX_ROUNDS):
+            loop = _Loop()
+            self._loops.append(loop)
+            with self.expressions.loop():
+                after = self.suite(body, begin(head.copy()))
+            self._loops.pop()
+            breaks = loop.breaks
+            joined = meet([head, after, *loop.continues], blocks)
+            if joined is None or (
+                joined.variables == head.variables and joined.base == head.base
+            ):
+                break
+            if round_number == _MAX_ROUNDS - 2:
+                for key, held in joined.variables.items():
+                    if head.variables.get(key) != held:
+                        joined.variables[key] = UNKNOWN
+            head = joined
+        normal: State | None = head.copy() if ends else None
+        if normal is not None and orelse is not None:
+            normal = self.suite(orelse.body, normal)
+        return meet([normal, *breaks], blocks)
+
+    # -- with ---------------------------------------------------------------------------------
+
+    def with_(self, node: cst.With, state: State) -> State | None:
+        """`with a as b, c as d:`; the default device of before holds again after it."""
+        outside = state.blocks
+        for item in node.items:
+            self._enter(item, state)
+        inner = state.blocks
+        marks = [len(loop.breaks) for loop in self._loops], [
+            len(loop.continues) for loop in self._loops
+        ]
+        after = self.suite(node.body, state)
+        for position, loop in enumerate(self._loops):
+            for ends, mark in ((loop.breaks, marks[0]), (loop.continues, marks[1])):
+                for way in ends[mark[position] :]:
+                    if way is not None and way.blocks[: len(inner)] == inner:
+                        way.blocks = outside
+        if after is not None:
+            after.blocks = outside
+        return after
+
+    def _enter(self, item: cst.WithItem, state: State) -> None:
+        held = self.expressions.evaluate(item.item, state)
+        if held == UNKNOWN and self.flow.is_neutral_context(item.item):
+            entered = None
+        else:
+            entered = entered_default(held, state)
+        if entered is not None:
+            state.blocks = (*state.blocks, entered)
+        if item.asname is not None:
+            known = frozenset(atom for atom in held if not isinstance(atom, Anything))
+            self.expressions.assign(item.asname.name, known or UNKNOWN, state)
+
+    # -- try ----------------------------------------------------------------------------------
+
+    def try_(self, node: cst.Try | cst.TryStar, state: State) -> State | None:
+        """`try`: its body may raise before and after each statement."""
+        blocks = state.blocks
+        raised: list[State | None] = [state.copy()]
+        self._raising.append(raised)
+        ends: list[State | None] = []
+        after = self.suite(node.body, state)
+        self._raising.pop()
+        if after is not None and node.orelse is not None:
+            after = self.suite(node.orelse.body, after)
+        ends.append(after)
+        entry = meet(raised, blocks)
+        for handler in node.handlers:
+            if entry is None:
+                break
+            branch = entry.copy()
+            if handler.type is not None:
+                self.expressions.evaluate(handler.type, branch)
+            if handler.name is not None:
+                self.expressions.assign(handler.name.name, UNKNOWN, branch)
+            ends.append(self.suite(handler.body, branch))
+        met = meet(ends, blocks)
+        if node.finalbody is None:
+            return met
+        if met is None:
+            # Every way leaves: the last block still runs, but nothing follows it.
+            if entry is not None:
+                self.suite(node.finalbody.body, entry.copy())
+            return None
+        return self.suite(node.finalbody.body, met)
+
+
+def _is_irrefutable(pattern: cst.MatchPattern) -> bool:
+    return isinstance(pattern, cst.MatchAs) and pattern.pattern is None
+

@@ -1,0 +1,99 @@
+"""Which functions of a module JAX traces: their bodies run on tracers, which live nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.values import Computation
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+_TRACING_CALLS = frozenset({
+    "jax.lax.scan", "jax.lax.map", "jax.lax.fori_loop", "jax.lax.while_loop", "jax.lax.cond",
+    "jax.lax.switch", "jax.lax.associative_scan", "jax.custom_vjp", "jax.custom_jvp",
+    "jax.linearize", "jax.vjp", "jax.jvp", "jax.eval_shape", "jax.make_jaxpr",
+    "jax.experimental.pallas.pallas_call",
+})  # fmt: skip
+_PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
+
+
+class Traced:
+    """The functions of one module that are traced, by a decorator or by being passed on."""
+
+    def __init__(self, tree: Tree, names: Names) -> None:
+        """Look through the module once."""
+        self.tree = tree
+        self.names = names
+        self._nodes: set[int] = set()
+        functions: dict[str, list[cst.FunctionDef]] = {}
+        calls: list[cst.Call] = []
+        for node in tree.nodes:
+            if isinstance(node, cst.FunctionDef):
+                functions.setdefault(node.name.value, []).append(node)
+                if any(self._tracing(d.decorator) is not None for d in node.decorators):
+                    self._nodes.add(id(node))
+            elif isinstance(node, cst.Call):
+                calls.append(node)
+        for call in calls:
+            if self._traces_arguments(call):
+                for argument in call.args:
+                    self._mark(argument.value, functions)
+
+    def __contains__(self, function: cst.CSTNode) -> bool:
+        """Tell whether a function, or one around it, is traced."""
+        if id(function) in self._nodes:
+            return True
+        return any(id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function))
+
+    def computation(self, function: cst.FunctionDef) -> Computation | None:
+        """Give what the name of a decorated function is: a computation, or None."""
+        found = [self._tracing(decorator.decorator) for decorator in function.decorators]
+        known = [computation for computation in found if computation is not None]
+        if not known or len(known) != len(found):
+            return None
+        return Computation(any(computation.places_arguments for computation in known))
+
+    def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
+        """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
+        places = False
+        while isinstance(decorator, cst.Call):
+            arguments = Arguments(decorator)
+            places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
+            if self.names.qualified(decorator.func) == "functools.partial":
+                inner = arguments.get(0, "func")
+                if inner is None:
+                    return None
+                decorator = inner
+            else:
+                decorator = decorator.func
+        row = transfer.TABLE.get(self.names.qualified(decorator) or "")
+        if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
+            return None
+        return Computation(places or row.effect is Effect.DISTRIBUTE)
+
+    def _traces_arguments(self, call: cst.Call) -> bool:
+        name = self.names.qualified(call.func)
+        if name in _TRACING_CALLS:
+            return True
+        row = transfer.TABLE.get(name or "")
+        return row is not None and row.effect in {Effect.TRANSFORM, Effect.DISTRIBUTE}
+
+    def _mark(self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]]) -> None:
+        if isinstance(node, cst.Lambda):
+            self._nodes.add(id(node))
+        elif isinstance(node, cst.Name):
+            bound = {id(binding.node) for binding in self.names.bindings(node)}
+            self._nodes |= bound & {id(each) for each in functions.get(node.value, ())}
+        elif isinstance(node, cst.Attribute):
+            # A method passed on: whatever the object, a method of this name may be it.
+            self._nodes |= {id(each) for each in functions.get(node.attr.value, ())}
+        elif isinstance(node, cst.Call):
+            for argument in node.args:
+                self._mark(argument.value, functions)

@@ -1,0 +1,307 @@
+"""What the interpreter knows of a value: a set of the things that it may be.
+
+A value is a frozen set of alternatives. Joining two branches is the union; a value with one
+alternative is certain, and `UNKNOWN` among the alternatives says that it may be anything else too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_ALTERNATIVES = 12
+MAX_DEPTH = 4
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device as code names it: `jax.devices("cpu")[0]` is `Device("cpu", 0)`.
+
+    `platform` None is the default backend, so that `Device(None, 0)` is the system default.
+    `index` None is one that is not known.
+    """
+
+    platform: str | None
+    index: int | None
+
+    def __str__(self) -> str:
+        """Write it as code does."""
+        argument = "" if self.platform is None else f'"{self.platform}"'
+        return f"jax.devices({argument})[{'…' if self.index is None else self.index}]"
+
+
+SYSTEM_DEFAULT = Device(None, 0)
+
+_GPU_PLATFORMS = frozenset({"cuda", "gpu", "rocm"})
+
+
+def differ(one: Device | None, other: Device | None, *, accelerator: bool) -> bool | None:
+    """Tell whether two devices are different ones; None where that cannot be known.
+
+    With an accelerator, the system default is one, and never the CPU; without, it is the CPU.
+    """
+    if one is None or other is None:
+        return None
+    platforms = {_kind(one, accelerator=accelerator), _kind(other, accelerator=accelerator)}
+    if "cpu" in platforms and len(platforms) == 2:
+        return True
+    if len(platforms - {None}) == 2:
+        return True
+    if one.index is None or other.index is None:
+        return None
+    return one.index != other.index
+
+
+def _kind(device: Device, *, accelerator: bool) -> str | None:
+    if device.platform is None:
+        return None if accelerator else "cpu"
+    return "gpu" if device.platform in _GPU_PLATFORMS else device.platform
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an array was made, as places in the tree of its module."""
+
+    created: int
+    """The expression that made it."""
+    commit_at: int
+    """The expression that a `device_put` around commits it: the one that is bound to a name."""
+    device: int | None
+    """The expression that names the default device in force; None: none is."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """A JAX array. `device` None: one that is not known."""
+
+    device: Device | None
+    committed: bool
+    origin: Origin | None = None
+    is_small: bool = False
+    """A key or a scalar: moving it costs nothing worth a word."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A NumPy array."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A Python value that is certainly no array, no device and no container of them."""
+
+    text: str | None = None
+    """The value of a string."""
+
+
+@dataclass(frozen=True)
+class TheDevice:
+    """A device object; None: a device that is not known."""
+
+    device: Device | None
+
+
+@dataclass(frozen=True)
+class DeviceList:
+    """What `jax.devices(platform)` gives."""
+
+    platform: str | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A sharding, a layout or a memory kind: something to commit to that is no single device."""
+
+
+@dataclass(frozen=True)
+class DefaultDeviceContext:
+    """What `jax.default_device(d)` gives: a context that is not entered yet."""
+
+    devices: frozenset[Device | None]
+    expression: int | None
+    """The expression that names the device."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Another context manager that changes no placement."""
+
+
+@dataclass(frozen=True)
+class ExitStack:
+    """A `contextlib.ExitStack`."""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A list, a tuple, or anything iterated: its items where their number is known."""
+
+    items: tuple[Value, ...] | None
+    element: Value
+    """What an item whose place is not known may be."""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A dict: the values of known keys, and what an unknown key gives."""
+
+    items: tuple[tuple[str, Value], ...]
+    element: Value
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of this file, by its place in the tree."""
+
+    node: int
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A function that computes on the default device: `jax.jit(f)`, `jax.vmap(f)`."""
+
+    places_arguments: bool = False
+    """It was told where its arguments or results go: what it moves, it moves on purpose."""
+
+
+@dataclass(frozen=True)
+class Anything:
+    """A thing of which nothing is known."""
+
+
+Atom: TypeAlias = (
+    Array
+    | Host
+    | Plain
+    | TheDevice
+    | DeviceList
+    | Target
+    | DefaultDeviceContext
+    | Context
+    | ExitStack
+    | Sequence
+    | Mapping
+    | Function
+    | Computation
+    | Anything
+)
+Value: TypeAlias = "frozenset[Atom]"
+
+ANYTHING = Anything()
+UNKNOWN: Value = frozenset({ANYTHING})
+PLAIN: Value = frozenset({Plain()})
+HOST: Value = frozenset({Host()})
+NOTHING: Value = frozenset()
+"""What an empty container holds: no alternative at all."""
+
+
+def value(*atoms: Atom) -> Value:
+    """Give the value that is one of these."""
+    return frozenset(atoms)
+
+
+def join(*values: Value) -> Value:
+    """Give what a value is that came by one of several ways."""
+    return limited(frozenset().union(*values)) if values else UNKNOWN
+
+
+def limited(joined: Value) -> Value:
+    """Keep a value small: where it has too many alternatives, some become `Anything`."""
+    if len(joined) <= MAX_ALTERNATIVES:
+        return joined
+    arrays = sorted((atom for atom in joined if isinstance(atom, Array)), key=repr)
+    return frozenset([*arrays[: MAX_ALTERNATIVES - 1], ANYTHING])
+
+
+def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
+    """Give every array in a value and in its containers."""
+    for atom in of:
+        if isinstance(atom, Array):
+            yield atom
+        elif depth and isinstance(atom, Sequence):
+            for item in atom.items or (atom.element,):
+                yield from arrays(item, depth - 1)
+        elif depth and isinstance(atom, Mapping):
+            for _, item in atom.items:
+                yield from arrays(item, depth - 1)
+            yield from arrays(atom.element, depth - 1)
+
+
+def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
+    """Give a value with every array in it, and in its containers, changed."""
+    changed: list[Atom] = []
+    for atom in of:
+        if isinstance(atom, Array):
+            changed.append(change(atom))
+        elif depth and isinstance(atom, Sequence):
+            items = atom.items and tuple(map_arrays(item, change, depth - 1) for item in atom.items)
+            changed.append(Sequence(items, map_arrays(atom.element, change, depth - 1)))
+        elif depth and isinstance(atom, Mapping):
+            pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
+            changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1)))
+        else:
+            changed.append(atom)
+    return limited(frozenset(changed))
+
+
+def committed_to(of: Value, devices: Iterable[Device | None]) -> Value:
+    """Give a value after all of its arrays, and NumPy arrays, were put on one of the devices."""
+    places = tuple(devices)
+
+    def on_device(atom: Atom, device: Device | None) -> Atom:
+        if isinstance(atom, Array):
+            return replace(atom, device=device, committed=True)
+        if isinstance(atom, Host | Plain | Anything):
+            return Array(device, committed=True)
+        if isinstance(atom, Sequence):
+            items = atom.items and tuple(
+                frozenset(on_device(inner, device) for inner in item) for item in atom.items
+            )
+            return Sequence(items, frozenset(on_device(inner, device) for inner in atom.element))
+        if isinstance(atom, Mapping):
+            pairs = tuple(
+                (key, frozenset(on_device(inner, device) for inner in item))
+                for key, item in atom.items
+            )
+            return Mapping(pairs, frozenset(on_device(inner, device) for inner in atom.element))
+        return atom
+
+    return limited(frozenset(on_device(atom, device) for atom in of for device in places))
+
+
+def element_of(of: Value, key: str | int | None = None) -> Value:
+    """Give what indexing or iterating the containers in a value gives; arrays are not looked at."""
+    found: list[Value] = []
+    for atom in of:
+        if isinstance(atom, Sequence):
+            if atom.items is not None and isinstance(key, int):
+                inside = -len(atom.items) <= key < len(atom.items)
+                found.append(atom.items[key] if inside else UNKNOWN)
+            elif atom.items is not None:
+                found.append(join(*atom.items) if atom.items else UNKNOWN)
+            else:
+                found.append(atom.element)
+        elif isinstance(atom, Mapping):
+            known = dict(atom.items)
+            if isinstance(key, str) and key in known:
+                found.append(known[key])
+            elif key is None:
+                found.append(join(*known.values(), atom.element))
+            else:
+                found.append(atom.element)
+        elif isinstance(atom, Host):
+            found.append(HOST)
+        elif isinstance(atom, Plain):
+            found.append(PLAIN)
+        elif not isinstance(atom, Array):
+            found.append(UNKNOWN)
+    return join(*found) if found else frozenset()
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    ArrayChange: TypeAlias = Callable[[Array], Atom]
