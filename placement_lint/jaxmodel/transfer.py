@@ -226,6 +226,17 @@ NUMPY_DISPATCHING = frozenset(
 """NumPy functions that call the array's own method, so that a JAX array moves and stays JAX's.
 All others convert to NumPy first and move nothing."""
 
+NUMPY_LOADERS = frozenset({
+    "numpy.load", "numpy.memmap", "numpy.fromfile", "numpy.loadtxt", "numpy.genfromtxt",
+    "numpy.lib.format.open_memmap",
+})  # fmt: skip
+"""NumPy functions that give all of what a file holds."""
+
+SIZE_KEEPING_METHODS = frozenset({
+    "astype", "copy", "ravel", "reshape", "squeeze", "swapaxes", "transpose", "view",
+})  # fmt: skip
+"""Methods of a NumPy array whose result is as large as the array."""
+
 METADATA_ATTRIBUTES = frozenset({
     "addressable_shards", "aval", "committed", "device", "dtype", "global_shards",
     "is_fully_addressable", "is_fully_replicated", "itemsize", "nbytes", "ndim", "shape",

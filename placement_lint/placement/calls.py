@@ -17,6 +17,7 @@ from placement_lint.placement.environment import (
     State,
 )
 from placement_lint.placement.record import UseKind
+from placement_lint.placement.traced import unused_parameters
 from placement_lint.placement.values import (
     ANYTHING,
     HOST,
@@ -37,6 +38,7 @@ from placement_lint.placement.values import (
     Plain,
     Sequence,
     Target,
+    TensorFile,
     TheDevice,
     Value,
     arrays,
@@ -46,6 +48,7 @@ from placement_lint.placement.values import (
     value,
 )
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions
@@ -58,6 +61,9 @@ _PLAIN_BUILTINS = frozenset({
     "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "oct",
     "open", "ord", "print", "range", "repr", "round", "setattr", "slice", "str", "type",
 })  # fmt: skip
+_NEUTRAL = (Context, ExitStack, Plain, Host, Array, TensorFile)
+"""What changes no default device where it is entered."""
+
 _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
 
 
@@ -83,7 +89,9 @@ class Calls:
             "builtins.dict": self.dict_,
             "builtins.getattr": self.getattr_,
             "functools.partial": self.partial,
+            "h5py.File": self.host_file,
             "jax.sharding.SingleDeviceSharding": self.single_device_sharding,
+            "safetensors.safe_open": self.safe_open,
         }
         self._by_effect: dict[Effect, Callable[[cst.Call, Arguments, State, str], Value]] = {
             Effect.CREATE: self.create,
@@ -106,7 +114,7 @@ class Calls:
 
     def call(self, node: cst.Call, state: State) -> Value:
         """Give what a call may return."""
-        self.on.record.saw_default(self.on.index(node), state.default.devices)
+        self.on.record.saw_default(self.on.index(node), state.default)
         qualified = self.names.qualified(node.func)
         arguments = Arguments(node)
         if qualified is not None:
@@ -212,6 +220,17 @@ class Calls:
         """`contextlib.ExitStack()`."""
         return value(ExitStack())
 
+    def host_file(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`h5py.File(path)`, whose items are read as NumPy arrays."""
+        self._evaluate_arguments(node, state)
+        return value(Host(from_file=True))
+
+    def safe_open(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
+        self._evaluate_arguments(node, state)
+        framework = string_value(arguments.get(1, "framework"))
+        return value(TensorFile()) if framework in {"flax", "jax"} else UNKNOWN
+
     def config_update(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.config.update("jax_default_device", d)`: the default outside of every block."""
         name = string_value(arguments.get(0, "name"))
@@ -258,8 +277,10 @@ class Calls:
             self._evaluate_arguments(node, state)
             return UNKNOWN
         operands = self._evaluate_arguments(node, state)
-        certain = name not in transfer.SHAPE_PRESERVING_WHEN_EQUAL
-        return self._computed(node, operands, state, certain=certain)
+        equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
+        if equal and arguments.positional and _is_own(arguments.positional[0], node):
+            return operands[0][1]
+        return self._computed(node, operands, state, certain=not equal)
 
     def _computed(
         self, node: cst.Call, operands: list[Operand], state: State, *, certain: bool = True
@@ -383,7 +404,14 @@ class Calls:
         """`jax.jit(f)` and its like: a function that computes."""
         self._evaluate_arguments(node, state)
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
-        return value(Computation(places_arguments=places or arguments.has_double_star))
+        function = self.on.flow.traced.function_of(arguments.get(0, "fun", "f"))
+        return value(
+            Computation(
+                places_arguments=places or arguments.has_double_star,
+                is_known=function is not None,
+                unused=frozenset() if function is None else unused_parameters(function),
+            )
+        )
 
     def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
@@ -416,7 +444,7 @@ class Calls:
             first = operands[0][1]
             if any(isinstance(atom, Array) for atom in first):
                 return self._computed(node, operands[:1], state)
-        return HOST
+        return value(Host(from_file=qualified in transfer.NUMPY_LOADERS))
 
     def builtin(self, node: cst.Call, state: State, qualified: str) -> Value:
         """Apply a builtin."""
@@ -512,13 +540,15 @@ class Calls:
         own = frozenset(atom for atom in held if isinstance(atom, Array))
         if own:
             found |= self._array_method(node, receiver, held, name, arguments, operands, state)
-        if any(isinstance(atom, Host) for atom in held):
-            found |= PLAIN if name in {"item", "tolist", "tobytes"} else HOST
         for atom in held:
-            if isinstance(atom, Mapping):
+            if isinstance(atom, Host):
+                found |= _host_method(atom, name)
+            elif isinstance(atom, Mapping):
                 found |= _mapping_method(atom, name, node)
             elif isinstance(atom, Sequence):
                 found |= self._sequence_method(receiver, atom, name, operands, state)
+            elif isinstance(atom, TensorFile) and name in {"get_tensor", "get_slice"}:
+                found |= self.on.operations.created(self.on.index(node), state)
             elif isinstance(atom, ExitStack):
                 found |= self._exit_stack_method(name, operands, state)
             elif isinstance(atom, DefaultDeviceContext) and name == "__enter__":
@@ -547,6 +577,8 @@ class Calls:
         if name in transfer.HOST_METHODS:
             return PLAIN
         equal = name in transfer.SAME_WHEN_EQUAL_METHODS
+        if equal and _is_own(receiver, node):
+            return own
         if name in transfer.COMPUTING_METHODS or equal:
             operand = (self.on.index(receiver), held)
             result = self._computed(node, [operand, *operands], state, certain=not equal)
@@ -599,7 +631,8 @@ class Calls:
         found: set[Any] = set()
         for atom in held:
             if isinstance(atom, Computation) and not atom.places_arguments:
-                found |= self._computed(node, operands, state)
+                used = [o for i, o in enumerate(operands) if i not in atom.unused]
+                found |= self._computed(node, used, state, certain=atom.is_known)
                 found.add(ANYTHING)
             else:
                 if isinstance(atom, Function):
@@ -616,14 +649,17 @@ def entered_default(held: Value, state: State) -> DefaultDevice | None:
         if isinstance(atom, DefaultDeviceContext):
             devices |= atom.devices
             expressions.add(atom.expression)
-        elif isinstance(atom, Context | ExitStack | Plain | Host | Array | Sequence | Mapping):
+        elif isinstance(atom, _NEUTRAL):
             devices |= state.default.devices
             expressions.add(state.default.expression)
         else:
             devices.add(None)
             expressions.add(None)
-    if all(isinstance(atom, Context | ExitStack | Plain | Host | Array) for atom in held):
+    if all(isinstance(atom, _NEUTRAL) for atom in held):
         return None
+    if len(devices) > 1:
+        # Chosen at run time: it may be the accelerator's own.
+        devices = {None}
     named = expressions - {None}
     expression = named.pop() if len(named) == 1 else None
     return DefaultDevice(frozenset(devices), expression)
@@ -636,6 +672,12 @@ def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
         if indexed.value.attr.value == "at":
             return indexed.value.value
     return None
+
+
+def _host_method(atom: Host, name: str) -> Value:
+    if name in {"item", "tolist", "tobytes"}:
+        return PLAIN
+    return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
 
 
 def _mapping_method(atom: Mapping, name: str, node: cst.Call) -> Value:
@@ -660,6 +702,17 @@ def _is_scalar(node: cst.BaseExpression | None) -> bool:
         node = node.expression
     return isinstance(node, cst.Integer | cst.Float | cst.Imaginary) or (
         isinstance(node, cst.Name) and node.value in {"True", "False"}
+    )
+
+
+def _is_own(array: cst.BaseExpression, call: cst.Call) -> bool:
+    """Tell whether a call asks for the shape or the type that the array has: `x.astype(x.dtype)`.
+
+    Then it gives back the array itself.
+    """
+    text = dotted(array)
+    return bool(text) and any(
+        dotted(argument.value) in {f"{text}.shape", f"{text}.dtype"} for argument in call.args
     )
 
 

@@ -16,6 +16,7 @@ from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
     ANYTHING,
     HOST,
+    NOTHING,
     PLAIN,
     UNKNOWN,
     Array,
@@ -483,15 +484,15 @@ class Expressions:
                         indices.append(self.operand(bound, state))
         found: set[Any] = set()
         key = _literal_key(node)
+        own = [atom for atom in held if isinstance(atom, Array)]
         device = _device_of(held, key)
         if device is not None:
             found |= device
+        elif _is_whole(node):
+            return held
         else:
             found |= element_of(held, key)
-        own = [atom for atom in held if isinstance(atom, Array)]
-        if own and _is_whole(node):
-            found |= set(own)
-        elif own and not isinstance(key, str):
+        if own and not isinstance(key, str):
             found |= self._indexed(node, held, indices, state)
         elif own:
             found.add(ANYTHING)

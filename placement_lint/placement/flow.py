@@ -26,6 +26,7 @@ from placement_lint.placement.values import (
     Array,
     Computation,
     DefaultDeviceContext,
+    Device,
     DeviceList,
     Function,
     Plain,
@@ -95,7 +96,20 @@ class Flow:
 
     def default_devices(self, call: cst.Call) -> Devices:
         """Give the default devices that may be in force at a call; none where it never runs."""
-        return self.record.defaults.get(self.tree.index(call), frozenset())
+        seen = self.record.defaults.get(self.tree.index(call), set())
+        return frozenset[Device | None]().union(*(default.devices for default in seen))
+
+    def runs_on_system_default(self, call: cst.Call) -> bool:
+        """Tell whether a call runs, and always where nobody has chosen a default device.
+
+        Never so in a program that has no accelerator: then the system default is the host.
+        """
+        seen = self.record.defaults.get(self.tree.index(call), set())
+        return (
+            self.accelerator
+            and bool(seen)
+            and all(d.expression is None and d.devices == SYSTEM for d in seen)
+        )
 
     def is_traced(self, node: cst.CSTNode) -> bool:
         """Tell whether a node runs on tracers, inside a function that JAX traces."""

@@ -88,8 +88,12 @@ class Operations:
                 kind,
                 in_loop=in_loop,
                 certain=certain and not others_open,
-                meets_committed=bool(pinned) or others_open,
             )
+            for array in every[position]:
+                if array.origin is not None and not array.committed:
+                    self.record.derived.setdefault(array.origin.created, set()).add(node)
+                    if pinned - {array.device} or others_open:
+                        self.record.clashing.add(array.origin.created)
         result: set[object] = {Array(device, committed=True) for device in pinned}  # type: ignore[arg-type]
         if not surely:
             result |= set(self.created(node, state))
@@ -107,7 +111,6 @@ class Operations:
         *,
         in_loop: bool,
         certain: bool,
-        meets_committed: bool,
     ) -> None:
         if not found:
             return
@@ -124,7 +127,6 @@ class Operations:
             moved,
             always=always,
             in_loop=in_loop,
-            meets_committed=meets_committed,
         )
 
     def _moves(self, array: Array, to: object) -> bool | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from placement_lint.placement.values import Array, Value, join
 
 if TYPE_CHECKING:
-    from placement_lint.placement.environment import Devices
+    from placement_lint.placement.environment import DefaultDevice
 
 
 class UseKind(enum.Enum):
@@ -37,8 +37,6 @@ class Use:
     always: bool = True
     """On every way that leads here the operand is one of these, and it is copied."""
     in_loop: bool = False
-    meets_committed: bool = False
-    """Another operand is, or may be, committed elsewhere: committing this one would clash."""
 
 
 @dataclass
@@ -47,16 +45,20 @@ class Record:
 
     uses: dict[int, Use] = field(default_factory=dict)
     values: dict[int, Value] = field(default_factory=dict)
-    defaults: dict[int, Devices] = field(default_factory=dict)
+    defaults: dict[int, set[DefaultDevice]] = field(default_factory=dict)
+    derived: dict[int, set[int]] = field(default_factory=dict)
+    """For what made an array: the operations that made another array of it."""
+    clashing: set[int] = field(default_factory=set)
+    """What made arrays that meet an operand which is, or may be, committed elsewhere."""
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""
         before = self.values.get(node)
         self.values[node] = seen if before is None else join(before, seen)
 
-    def saw_default(self, node: int, devices: Devices) -> None:
+    def saw_default(self, node: int, default: DefaultDevice) -> None:
         """Remember a default device that was in force at a call."""
-        self.defaults[node] = self.defaults.get(node, frozenset()) | devices
+        self.defaults.setdefault(node, set()).add(default)
 
     def saw_use(
         self,
@@ -66,7 +68,6 @@ class Record:
         *,
         always: bool,
         in_loop: bool,
-        meets_committed: bool,
     ) -> None:
         """Remember a use: which arrays it copies, if any."""
         use = self.uses.get(node)
@@ -75,4 +76,18 @@ class Record:
         use.moved |= moved
         use.always &= always
         use.in_loop |= in_loop
-        use.meets_committed |= meets_committed
+
+    def may_clash(self, created: int) -> bool:
+        """Tell whether an array, or one made of it, meets one that may be committed elsewhere.
+
+        Once the array is committed, such an operation raises ValueError.
+        """
+        pending, seen = [created], {created}
+        while pending:
+            made = pending.pop()
+            if made in self.clashing:
+                return True
+            new = self.derived.get(made, set()) - seen
+            seen |= new
+            pending += sorted(new)
+        return False

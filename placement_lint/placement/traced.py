@@ -10,6 +10,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.values import Computation
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
@@ -58,7 +59,22 @@ class Traced:
         known = [computation for computation in found if computation is not None]
         if not known or len(known) != len(found):
             return None
-        return Computation(any(computation.places_arguments for computation in known))
+        return Computation(
+            any(computation.places_arguments for computation in known),
+            unused=unused_parameters(function),
+        )
+
+    def function_of(
+        self, node: cst.BaseExpression | None
+    ) -> cst.FunctionDef | cst.Lambda | None:
+        """Give the function that an expression certainly is: a lambda, or a name bound once."""
+        if isinstance(node, cst.Lambda):
+            return node
+        if isinstance(node, cst.Name):
+            bindings = self.names.bindings(node)
+            if len(bindings) == 1 and isinstance(bindings[0].node, cst.FunctionDef):
+                return bindings[0].node
+        return None
 
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
         """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
@@ -97,3 +113,27 @@ class Traced:
         elif isinstance(node, cst.Call):
             for argument in node.args:
                 self._mark(argument.value, functions)
+
+
+def unused_parameters(function: cst.FunctionDef | cst.Lambda) -> frozenset[int]:
+    """Give the positions of parameters whose data a function never touches.
+
+    It does not name them, or takes only their metadata: JAX then leaves such arguments where they
+    are (measured on all versions).
+    """
+    parameters = [*function.params.posonly_params, *function.params.params]
+    touched: set[str] = set()
+    pending: list[cst.CSTNode] = [function.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.Name):
+            touched.add(node.value)
+        elif (
+            isinstance(node, cst.Attribute)
+            and isinstance(node.value, cst.Name)
+            and node.attr.value in transfer.METADATA_ATTRIBUTES
+        ):
+            continue
+        else:
+            pending += children(node)
+    return frozenset(i for i, p in enumerate(parameters) if p.name.value not in touched)

@@ -86,7 +86,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Host:
-    """A NumPy array."""
+    """A NumPy array, or what gives one when it is indexed."""
+
+    from_file: bool = False
+    """All of what a file holds: as large as data sets are."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,11 @@ class Context:
 
 
 @dataclass(frozen=True)
+class TensorFile:
+    """A file opened by `safetensors.safe_open` for JAX."""
+
+
+@dataclass(frozen=True)
 class ExitStack:
     """A `contextlib.ExitStack`."""
 
@@ -165,6 +173,10 @@ class Computation:
 
     places_arguments: bool = False
     """It was told where its arguments or results go: what it moves, it moves on purpose."""
+    is_known: bool = True
+    """Its function is in this file: of another it cannot be known which arguments it uses."""
+    unused: frozenset[int] = frozenset()
+    """Positions of parameters that it only takes the shape of: such arguments are not moved."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +194,7 @@ Atom: TypeAlias = (
     | DefaultDeviceContext
     | Context
     | ExitStack
+    | TensorFile
     | Sequence
     | Mapping
     | Function
@@ -293,7 +306,7 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
             else:
                 found.append(atom.element)
         elif isinstance(atom, Host):
-            found.append(HOST)
+            found.append(frozenset({atom}) if isinstance(key, str) else HOST)
         elif isinstance(atom, Plain):
             found.append(PLAIN)
         elif not isinstance(atom, Array):

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import Tree
 
 _BUILTINS = frozenset(dir(builtins))
@@ -432,17 +433,6 @@ class _ScopeBuilder:
 
 def _as_name(asname: cst.AsName) -> str:
     return asname.name.value if isinstance(asname.name, cst.Name) else ""
-
-
-def dotted(node: cst.CSTNode) -> str:
-    """Give the text of a dotted name in an import statement."""
-    parts: list[str] = []
-    while isinstance(node, cst.Attribute):
-        parts.append(node.attr.value)
-        node = node.value
-    if isinstance(node, cst.Name):
-        parts.append(node.value)
-    return ".".join(reversed(parts))
 
 
 _BINDERS: dict[type[cst.CSTNode], Callable[[_ScopeBuilder, cst.CSTNode, Scope], None]] = {

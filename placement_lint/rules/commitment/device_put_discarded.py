@@ -93,7 +93,7 @@ class DevicePutDiscarded(Rule):
             operand, what = call.func.value, "to_device"
         else:
             return
-        if _failure_is_expected(node, ctx):
+        if _failure_is_expected(node, ctx) or _is_warm_up(node, operand, ctx):
             return
         ctx.report(
             call,
@@ -125,7 +125,9 @@ def _failure_is_expected(node: cst.Expr, ctx: Context) -> bool:
         if isinstance(context, cst.Call) and isinstance(context.func, cst.Attribute):
             if context.func.attr.value in _ASSERTING_METHODS:
                 return True
-    if not ctx.module.is_test:
+    function = ctx.function(node)
+    named_test = isinstance(function, cst.FunctionDef) and function.name.value.startswith("test")
+    if not ctx.module.is_test and not named_test:
         return False
     child: cst.CSTNode = node
     for ancestor in ctx.ancestors(node):
@@ -133,3 +135,20 @@ def _failure_is_expected(node: cst.Expr, ctx: Context) -> bool:
             return True
         child = ancestor
     return False
+
+
+def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:
+    """Tell whether a value without a name is put there and waited for in the next statement."""
+    line = ctx.parent(node)
+    if isinstance(operand, cst.Name | cst.Attribute) or not isinstance(
+        line, cst.SimpleStatementLine
+    ):
+        return False
+    suite = ctx.parent(line)
+    statements = suite.body if isinstance(suite, cst.IndentedBlock | cst.Module) else ()
+    following = statements[list(statements).index(line) + 1 :][:1]
+    return any(
+        isinstance(part, cst.Attribute) and part.attr.value == "block_until_ready"
+        for statement in following
+        for part in ctx.tree.descendants(statement)
+    )

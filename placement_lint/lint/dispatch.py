@@ -1,0 +1,31 @@
+"""The dispatch table: which method of which rule wants to see which type of node."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from placement_lint.rules.base import Rule
+
+Visitor: TypeAlias = Callable[[Any, Any], None]
+Table: TypeAlias = "dict[type[cst.CSTNode], list[tuple[int, Visitor]]]"
+
+
+@functools.cache
+def dispatch_table(rules: tuple[type[Rule], ...]) -> Table:
+    """Give, for each node type, the visitors in the order of the rules, each with its rule's place.
+
+    Raises AttributeError where a rule's method names no LibCST node type.
+    """
+    table: Table = {}
+    for position, rule in enumerate(rules):
+        instance = rule()
+        for name in dir(rule):
+            if name.startswith("visit_"):
+                node_type = getattr(cst, name.removeprefix("visit_"))
+                table.setdefault(node_type, []).append((position, getattr(instance, name)))
+    return table

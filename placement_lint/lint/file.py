@@ -1,0 +1,237 @@
+"""One file: its source to its findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Confidence, Finding, Fix, Related, Span
+from placement_lint.rules.tool.internal_error import InternalError
+from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.files.source import Source
+    from placement_lint.rules.base import Draft, FixPlan, Rule
+    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.names import ExportResolver
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """What decides the findings of one file, beside its text."""
+
+    rules: tuple[type[Rule], ...]
+    accelerator: bool = True
+    min_confidence: Confidence = Confidence.LIKELY
+    respect_suppressions: bool = True
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What the analysis of one file gave."""
+
+    findings: tuple[Finding, ...]
+    parsed: bool = False
+    exact: bool = True
+    """Whether the file may be edited: LibCST gives its text back unchanged."""
+
+
+def passes_filter(data: bytes, rules: tuple[type[Rule], ...], *, jax: bool) -> bool:
+    """Tell whether one of the rules could fire in a file with these bytes."""
+    return any(rule.needs.met_by(data, jax=jax) for rule in rules)
+
+
+def lint_source(
+    source: Source, options: FileOptions, exports: ExportResolver | None = None
+) -> FileResult:
+    """Check one source with the rules, whether or not its bytes pass the filter.
+
+    Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
+    that fails is a JDP903 finding, beside which all other rules' findings stand.
+    """
+    from placement_lint.syntax.deep_stack import run_deep  # noqa: PLC0415
+
+    try:
+        excess = guard(source)
+        if excess is not None:
+            return FileResult((excess,))
+        return run_deep(_lint, source, options, exports)
+    except Exception as error:  # noqa: BLE001 - our fault, and no reason to lose the other files
+        return FileResult((internal_error(source, None, error),), parsed=True)
+
+
+def guard(source: Source) -> Finding | None:
+    """Give the JDP901 finding of a source that would exhaust the stack or the memory."""
+    from placement_lint.files.nesting import too_deep  # noqa: PLC0415
+
+    excess = too_deep(source.text)
+    if excess is None:
+        return None
+    message = f"cannot be analysed: {excess.message}"
+    return _syntax_finding(source, message, excess.line, excess.column)
+
+
+def _lint(source: Source, options: FileOptions, exports: ExportResolver | None) -> FileResult:
+    import libcst as cst  # noqa: PLC0415 - only for a file that passed the filter
+
+    try:
+        module = cst.parse_module(source.text)
+    except cst.ParserSyntaxError as error:
+        finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
+        return FileResult((finding,))
+    except Exception as error:  # noqa: BLE001 - LibCST also fails with KeyError and others
+        reason = f"LibCST cannot read it ({type(error).__name__})"
+        return FileResult((_syntax_finding(source, reason, 1, 1),))
+    return _Analysis(source, module, options, exports).run()
+
+
+class _Analysis:
+    """The rules over one parsed module."""
+
+    def __init__(
+        self,
+        source: Source,
+        module: cst.Module,
+        options: FileOptions,
+        exports: ExportResolver | None,
+    ) -> None:
+        from placement_lint.rules.module import ModuleFacts  # noqa: PLC0415
+
+        self.source = source
+        self.options = options
+        self.module = module
+        self.facts: ModuleFacts = ModuleFacts(
+            module, source.path, accelerator=options.accelerator, exports=exports
+        )
+        self.failures: list[Finding] = []
+
+    def run(self) -> FileResult:
+        drafts = self._visit()
+        if not drafts:
+            return FileResult(tuple(self.failures), parsed=True)
+        from placement_lint.syntax.edits import Editor  # noqa: PLC0415
+        from placement_lint.syntax.spans import Spans  # noqa: PLC0415
+
+        editor = Editor(self.source, self.facts.tree, Spans(self.module, self.source))
+        findings = [self._finding(draft, editor) for draft in drafts]
+        findings = [
+            finding
+            for finding in findings
+            if finding.confidence is Confidence.DEFINITE
+            or self.options.min_confidence is Confidence.LIKELY
+        ]
+        if self.options.respect_suppressions:
+            from placement_lint.lint.suppressions import Suppressions  # noqa: PLC0415
+
+            suppressions = Suppressions(editor)
+            findings = [finding for finding in findings if not suppressions.covers(finding)]
+        ordered = sorted({*findings, *self.failures}, key=lambda finding: finding.sort_key)
+        return FileResult(tuple(ordered), parsed=True, exact=editor.spans.exact)
+
+    def _visit(self) -> list[Draft]:
+        from placement_lint.lint.dispatch import dispatch_table  # noqa: PLC0415
+        from placement_lint.rules.context import Context  # noqa: PLC0415
+
+        rules = self.options.rules
+        drafts: list[Draft] = []
+        contexts = [Context(self.facts, rule, drafts) for rule in rules]
+        failed: set[int] = set()
+        table = dispatch_table(rules)
+        for node in self.facts.tree.nodes:
+            visitors = table.get(type(node))
+            if visitors is None:
+                continue
+            for position, visit in visitors:
+                if position in failed:
+                    continue
+                try:
+                    visit(node, contexts[position])
+                except Exception as error:  # noqa: BLE001 - one rule's failure is its own
+                    failed.add(position)
+                    self.failures.append(internal_error(self.source, rules[position], error))
+        return drafts
+
+    def _finding(self, draft: Draft, editor: Editor) -> Finding:
+        span, cell = self._place(editor.span(draft.node))
+        related = tuple(
+            Related(message, self.source.path, self._place(editor.span(node))[0])
+            for node, message in draft.related
+        )
+        finding = Finding(
+            code=draft.rule.code,
+            name=draft.rule.name,
+            message=draft.message,
+            path=self.source.path,
+            span=span,
+            severity=draft.severity,
+            confidence=draft.confidence,
+            related=related,
+            cell=cell,
+        )
+        if draft.fix is None or not editor.spans.exact or self.source.cells:
+            return finding
+        try:
+            return replace(finding, fix=_build(draft.fix, editor))
+        except Exception as error:  # noqa: BLE001 - the finding stands without its fix
+            self.failures.append(internal_error(self.source, draft.rule, error))
+            return finding
+
+    def _place(self, span: Span) -> tuple[Span, int | None]:
+        """Turn a place in the text into one in its cell, in a notebook."""
+        cell = self.source.cell_at(span.line)
+        if cell is None:
+            return span, None
+        shift = cell.first_line - 1
+        moved = Span(span.line - shift, span.column, span.end_line - shift, span.end_column)
+        return moved, cell.number
+
+
+def _build(plan: FixPlan, editor: Editor) -> Fix | None:
+    edits = plan.build(editor)
+    return Fix(plan.applicability, plan.message, tuple(edits)) if edits else None
+
+
+def internal_error(source: Source, rule: type[Rule] | None, error: Exception) -> Finding:
+    """Give the JDP903 finding of a rule (or, without one, of the analysis) that failed."""
+    return tool_finding(InternalError, source.path, InternalError.describe(rule, error))
+
+
+def tool_finding(
+    rule: type[Rule],
+    path: str,
+    message: str,
+    *,
+    line: int = 1,
+    column: int = 1,
+    cell: int | None = None,
+) -> Finding:
+    """Give a finding of the tool about its own work on a file."""
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        message=message,
+        path=path,
+        span=Span(line, column, line, column),
+        severity=rule.severity,
+        cell=cell,
+    )
+
+
+def _syntax_finding(source: Source, reason: str, line: int, column: int) -> Finding:
+    cell = source.cell_at(line)
+    shift = cell.first_line - 1 if cell else 0
+    return tool_finding(
+        InvalidSyntax,
+        source.path,
+        InvalidSyntax.describe(reason),
+        line=max(line - shift, 1),
+        column=max(column, 1),
+        cell=cell.number if cell else None,
+    )
+
+
+def _reason(error: cst.ParserSyntaxError) -> str:
+    return error.message.strip().splitlines()[0].rstrip(".")

@@ -1,0 +1,102 @@
+"""Where an uncommitted array was made, and the fix that commits it there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit
+from placement_lint.rules.base import FixPlan
+from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.record import Use
+    from placement_lint.placement.values import Origin
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+
+def report_use(use: Use, ctx: Context, action: str) -> None:
+    """Report an array that is copied whole because nothing commits it where it is.
+
+    `action` says what is done to it here, as a noun: "indexing it".
+    """
+    node = ctx.tree.nodes[use.node]
+    devices = sorted({str(array.device) for array in use.moved})
+    what = f"`{dotted(node)}`" if dotted(node) else "this array"
+    often = " each time" if use.in_loop else ""
+    origins = _origins(use)
+    ctx.report(
+        node,
+        f"{what} is uncommitted on {' or '.join(devices)}: "
+        f"{action} copies all of it to the default device{often}",
+        confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
+        related=[
+            (ctx.tree.nodes[origin.created], "made here under a default device, uncommitted")
+            for origin in origins
+        ],
+        fix=_commit(origins, ctx),
+    )
+
+
+def _origins(use: Use) -> list[Origin]:
+    found = {array.origin for array in use.moved if array.origin is not None}
+    return sorted(found, key=lambda origin: origin.created)
+
+
+def _commit(origins: list[Origin], ctx: Context) -> FixPlan | None:
+    """Put `jax.device_put(…, d)` around the expressions that made the array."""
+    targets: dict[int, tuple[cst.CSTNode, str, str | None]] = {}
+    level = Applicability.SAFE
+    for origin in origins:
+        if origin.device is None or ctx.flow.record.may_clash(origin.created):
+            return None
+        made, device = ctx.tree.nodes[origin.commit_at], ctx.tree.nodes[origin.device]
+        put = ctx.spell("jax.device_put", at=made)
+        devices = ctx.spell("jax.devices", at=made)
+        if put is None or not _is_expression(made):
+            return None
+        platform = string_value(device)
+        if platform is not None and devices is None:
+            return None
+        if not is_repeatable(device, ctx):
+            level = Applicability.UNSAFE
+        name = None if platform is None else f'{devices}("{platform}")[0]'
+        targets[origin.commit_at] = (made, put, name)
+
+    def build(editor: Editor) -> list[Edit]:
+        edits: list[Edit] = []
+        for origin in origins:
+            made, put, name = targets[origin.commit_at]
+            text = name or editor.text(ctx.tree.nodes[origin.device or 0])
+            before, after = editor.wrap(made, f"{put}(", f", {text})")
+            if before not in edits:
+                edits += (before, after)
+        return edits
+
+    return FixPlan(level, "Commit the array where it is made", build)
+
+
+def _is_expression(node: cst.CSTNode) -> bool:
+    """Tell whether a call can be put around a node."""
+    return isinstance(node, cst.BaseExpression) and not isinstance(
+        node, cst.GeneratorExp | cst.Yield | cst.StarredElement
+    )
+
+
+def is_repeatable(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an expression may be written twice: evaluating it again gives the same."""
+    while isinstance(node, cst.Subscript | cst.Attribute):
+        if isinstance(node, cst.Subscript):
+            part = node.slice[0].slice
+            if not isinstance(part, cst.Index) or not isinstance(part.value, cst.Integer):
+                return False
+        node = node.value
+    if isinstance(node, cst.Call):
+        arguments = [argument.value for argument in node.args]
+        return ctx.is_call(node, "jax.devices", "jax.local_devices") and all(
+            isinstance(argument, cst.SimpleString) for argument in arguments
+        )
+    return isinstance(node, cst.Name | cst.SimpleString)

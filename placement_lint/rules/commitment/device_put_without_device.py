@@ -1,0 +1,152 @@
+"""JDP203."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.placement.values import Array, differ
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.creation import is_repeatable
+from placement_lint.rules.needs import AnyOf
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.placement.environment import Devices
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+
+class DevicePutWithoutDevice(Rule):
+    """A `jax.device_put(x)` that names no device, of an array that is somewhere else.
+
+    ## What it does
+    Finds `jax.device_put(x)`, or with `None` for the device, where `x` is a JAX array that is
+    uncommitted on another device than the default one, or committed to another device.
+
+    ## Why is this bad?
+    On a JAX array, `device_put` without a device is the identity: it gives back the same array,
+    neither moved nor committed. Whoever wrote it to pin the array to the host still has an
+    uncommitted one, which every later operation copies to the accelerator; whoever wrote it to
+    move the array to the accelerator computes on the host from there on.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu):
+        table = jnp.zeros((50_000, 1024))
+    table = jax.device_put(table)
+    print(np.asarray(table)[0])
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu):
+        table = jnp.zeros((50_000, 1024))
+    table = jax.device_put(table, cpu)
+    print(np.asarray(table)[0])
+    ```
+
+    ## Fix safety
+    Safe for an uncommitted array: it is committed to the device that it is on, which copies
+    nothing. None for an array that is committed elsewhere: only the author knows where it was
+    meant to go.
+
+    ## What it does not flag
+    NumPy arrays and Python values: to put them on the default device is what the call is for.
+    Arrays that already are on the default device: the call does nothing, and harms nobody. Operands
+    of which nothing is known.
+
+    ## Verified by
+    The proof makes an array under `jax.default_device`, calls `jax.device_put` on it without a
+    device, and finds it uncommitted as before; after the fix it is committed.
+
+    ## References
+    - [jax.device_put](https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html)
+    - AI-Hypercomputer/maxdiffusion puts weights on the CPU first and then calls `device_put`
+      without a device: they stay there
+    """
+
+    code, name = "JDP203", "device-put-without-device"
+    severity, fix = Severity.WARNING, Applicability.SAFE
+    needs = AnyOf(b"device_put")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each `device_put`."""
+        if not ctx.is_call(node, "jax.device_put"):
+            return
+        arguments = Arguments(node)
+        operand, target = arguments.get(0, "x"), arguments.get(1, "device")
+        if operand is None or arguments.is_open or not (target is None or is_none(target)):
+            return
+        held = ctx.flow.value(operand)
+        defaults = ctx.flow.default_devices(node)
+        arrays = [atom for atom in held if isinstance(atom, Array) and not atom.is_small]
+        elsewhere = [array for array in arrays if _is_elsewhere(array, defaults, ctx)]
+        if not elsewhere or not defaults:
+            return
+        committed = [array for array in elsewhere if array.committed]
+        where = " or ".join(sorted({str(array.device) for array in elsewhere}))
+        if committed:
+            problem = f"is committed to {where} and stays there"
+        else:
+            problem = f"stays uncommitted on {where}"
+        ctx.report(
+            node,
+            f"jax.device_put without a device does nothing to a JAX array: it {problem}",
+            confidence=(
+                Confidence.DEFINITE if len(elsewhere) == len(held) else Confidence.LIKELY
+            ),
+            fix=None if committed else _name_device(node, operand, target, elsewhere, ctx),
+        )
+
+
+def _is_elsewhere(array: Array, defaults: Devices, ctx: Context) -> bool:
+    return all(
+        differ(array.device, default, accelerator=ctx.flow.accelerator) is True
+        for default in defaults
+    )
+
+
+def _name_device(
+    call: cst.Call,
+    operand: cst.BaseExpression,
+    target: cst.BaseExpression | None,
+    arrays: list[Array],
+    ctx: Context,
+) -> FixPlan | None:
+    places = {array.origin.device for array in arrays if array.origin is not None}
+    if len(places) != 1:
+        return None
+    place = places.pop()
+    if place is None:
+        return None
+    device = ctx.tree.nodes[place]
+    devices = ctx.spell("jax.devices", at=call)
+    platform = string_value(device)
+    if platform is not None and devices is None:
+        return None
+    level = Applicability.SAFE if is_repeatable(device, ctx) else Applicability.UNSAFE
+
+    def build(editor: Editor) -> list[Edit]:
+        text = editor.text(device) if platform is None else f'{devices}("{platform}")[0]'
+        if target is not None:
+            return [editor.replace(target, text)]
+        by_keyword = any(
+            argument.value is operand and argument.keyword is not None for argument in call.args
+        )
+        _, end = editor.spans.outer(operand)
+        return [editor.insert(end, f", device={text}" if by_keyword else f", {text}")]
+
+    return FixPlan(level, "Name the device that the array is on", build)

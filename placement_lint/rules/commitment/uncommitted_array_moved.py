@@ -1,0 +1,92 @@
+"""JDP202."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Applicability, Severity
+from placement_lint.placement.record import UseKind
+from placement_lint.rules.base import Rule
+from placement_lint.rules.commitment.creation import report_use
+from placement_lint.rules.needs import AnyOf
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.rules.context import Context
+
+
+class UncommittedArrayMoved(Rule):
+    """An array that lives on the host, uncommitted, and is computed with where that is not the
+    default.
+
+    ## What it does
+    Finds arithmetic, `jnp` functions, methods that compute, jitted functions, and the NumPy
+    functions that call the array's own method (`np.sum`, `np.mean`, `np.reshape` …), given an array
+    that was made under `jax.default_device(d)` at a place where another device is the default.
+
+    ## Why is this bad?
+    The array is *uncommitted*: nothing holds it on the device that it was made on. The operation
+    runs on the default device, and the whole array is copied there first. It stays where it was,
+    so the next operation copies it again. A function jitted and called in a loop with such
+    parameters sends all of them to the accelerator at every step.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu):
+        table = jnp.zeros((50_000, 1024))
+    mean = jnp.mean(table)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu):
+        table = jax.device_put(jnp.zeros((50_000, 1024)), cpu)
+    mean = jnp.mean(table)
+    ```
+
+    Or, where the work belongs on the accelerator, move it once and say so:
+    `table = jax.device_put(table, jax.devices()[0])`.
+
+    ## Fix safety
+    Safe: the array is committed where it is made, which copies nothing, and what is computed of it
+    is computed there. Where it, or something made of it, meets an array that is or may be committed
+    to another device, no fix is offered, because that operation would fail. The fix is unsafe where
+    the device is named by an expression that may give another device the second time.
+
+    ## What it does not flag
+    Parameters made on the host and then put or sharded elsewhere (`jax.device_put`,
+    `jax.tree.map(lambda a: jax.device_put(a, s), params)`, `jit(f, out_shardings=…)`,
+    `make_array_from_callback`): one move, on purpose. What converts to NumPy (`np.asarray`,
+    `np.stack`, `jax.device_get`), reads metadata, prints or saves. The other direction: an array of
+    the default device used in a host block. PRNG keys and scalars. What is only used under the same
+    default device. A device that may be the accelerator itself.
+
+    ## Verified by
+    The proof makes an array under `jax.default_device` and computes with it outside of the block
+    with JAX's device-to-device transfer guard on: the guard names the whole array; after the fix
+    nothing moves.
+
+    ## References
+    - [jax.Array.committed](https://docs.jax.dev/en/latest/_autosummary/jax.Array.committed.html)
+    - data-apis/array-api#835: a maintainer of JAX confirms that uncommitted arrays may be moved
+      without a word
+    """  # noqa: D205, D400
+
+    code, name = "JDP202", "uncommitted-array-moved"
+    severity, fix = Severity.WARNING, Applicability.SAFE
+    needs = AnyOf(b"default_device")
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:  # noqa: ARG002
+        """Report what the interpreter saw."""
+        for use in ctx.flow.uses():
+            if use.kind is UseKind.COMPUTED:
+                report_use(use, ctx, "computing with it")

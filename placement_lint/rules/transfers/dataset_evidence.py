@@ -1,0 +1,169 @@
+"""What tells a data set from model weights: words in names and paths, and how a value is used."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.syntax.calls import string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+
+_DATASET = frozenset(
+    """
+    audio batches captions cifar corpora corpus data dataset datasets documents episodes eval
+    examples images imagenet labels mnist observations recordings replay samples sentences sequences
+    test texts token tokens train training trajectories transitions val valid validation videos
+    waveforms
+    """.split()
+)
+_WEIGHTS = frozenset(
+    """
+    actor adapter adapters backbone bias biases checkpoint checkpoints ckpt ckpts clip critic
+    decoder discriminator ema embedding embeddings encoder flow generator gradients grads kernel
+    kernels lora model models moments net nets network networks opt optim optimizer parameter
+    parameters param params policy pretrained resnet state states statedict stats trained
+    transformer unet vae variables vgg vit weight weights
+    """.split()
+)
+_WEIGHT_CONSUMERS = frozenset({
+    "apply", "bind", "from_bytes", "from_state_dict", "load_state_dict", "merge", "replace",
+    "restore", "unflatten_dict", "unflatten_mapping", "update_params",
+})  # fmt: skip
+_WORD = re.compile(r"[A-Z]?[a-z]+[0-9]*|[A-Z]+(?![a-z])[0-9]*")
+
+
+def words(text: str) -> set[str]:
+    """Split a name or a path into its words, in lower case."""
+    return {word.lower() for word in _WORD.findall(text)} | {
+        word.lower().rstrip("0123456789") for word in _WORD.findall(text)
+    }
+
+
+def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
+    """Tell whether what a call loads is a data set, by what the program says of it.
+
+    `loader_words` are those of the file that is read. Where anything speaks of weights, it is none.
+    """
+    function = ctx.function(call)
+    targets = list(assigned_names(call, ctx))
+    said = set(loader_words)
+    for expression in _value_chain(call, ctx):
+        if isinstance(expression, cst.Subscript):
+            part = expression.slice[0].slice
+            if isinstance(part, cst.Index):
+                said |= words(string_value(part.value) or "")
+    for name in targets:
+        said |= words(name)
+    by_function: set[str] = set()
+    if isinstance(function, cst.FunctionDef):
+        by_function = words(function.name.value)
+        if function.name.value.startswith("test"):
+            by_function -= {"test"}
+    if (said | by_function) & _WEIGHTS:
+        return False
+    if any(_feeds_model(name, call, ctx) for name in targets):
+        return False
+    return bool((said | by_function) & _DATASET) or any(
+        _is_indexed_in_loop(name, call, ctx) for name in targets
+    )
+
+
+def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
+    """Give the words in an expression: of its strings, and of its variables and attributes."""
+    found: set[str] = set()
+    for part in (node, *ctx.tree.descendants(node)):
+        if isinstance(part, cst.SimpleString):
+            found |= words(string_value(part) or "")
+        elif isinstance(part, cst.FormattedStringText):
+            found |= words(part.value)
+        elif isinstance(part, cst.Name) and ctx.name(part) is None:
+            found |= words(part.value)
+        elif isinstance(part, cst.Attribute) and ctx.name(part) is None:
+            found |= words(part.attr.value)
+    return found
+
+
+def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
+    """Give the names that the value of a call, or an item of it, is bound to by its statement."""
+    statement = ctx.statement(call)
+    targets: list[cst.CSTNode] = []
+    if isinstance(statement, cst.Assign):
+        targets = [target.target for target in statement.targets]
+    elif isinstance(statement, cst.AnnAssign):
+        targets = [statement.target]
+    for ancestor in _value_chain(call, ctx):
+        if isinstance(ancestor, cst.NamedExpr):
+            targets.append(ancestor.target)
+    for target in targets:
+        if isinstance(target, cst.Name):
+            yield target.value
+        elif isinstance(target, cst.Attribute):
+            yield target.attr.value
+
+
+def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
+    """Give the expressions around a call up to its statement."""
+    for ancestor in ctx.ancestors(call):
+        if isinstance(ancestor, cst.BaseSmallStatement | cst.BaseSuite):
+            return
+        yield ancestor
+
+
+def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.Name]:
+    """Give where a name that is bound in the scope of a call is read."""
+    owner = ctx.names.owner(name, ctx.names.scope(call))
+    if owner is None:
+        return
+    for node in ctx.tree.descendants(owner.node):
+        if isinstance(node, cst.Name) and node.value == name:
+            if ctx.names.owner(name, ctx.names.scope(node)) is owner:
+                yield node
+
+
+def _feeds_model(name: str, call: cst.Call, ctx: Context) -> bool:
+    for use in _uses(name, call, ctx):
+        argument = ctx.parent(use)
+        consumer = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
+        if not isinstance(consumer, cst.Call) or not isinstance(argument, cst.Arg):
+            continue
+        if argument.keyword is not None and words(argument.keyword.value) & _WEIGHTS:
+            return True
+        function = consumer.func
+        called = (
+            function.attr.value
+            if isinstance(function, cst.Attribute)
+            else function.value
+            if isinstance(function, cst.Name)
+            else ""
+        )
+        if called in _WEIGHT_CONSUMERS:
+            return True
+    return False
+
+
+def _is_indexed_in_loop(name: str, call: cst.Call, ctx: Context) -> bool:
+    for use in _uses(name, call, ctx):
+        parent = ctx.parent(use)
+        if isinstance(parent, cst.For) and use is parent.iter:
+            return True
+        if not isinstance(parent, cst.Subscript) or use is not parent.value:
+            continue
+        part = parent.slice[0].slice
+        if isinstance(part, cst.Index) and string_value(part.value) is not None:
+            continue
+        child: cst.CSTNode = parent
+        for ancestor in ctx.ancestors(parent):
+            if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
+                return True
+            if isinstance(ancestor, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
+                return True
+            if isinstance(ancestor, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+                break
+            child = ancestor
+    return False

@@ -1,0 +1,182 @@
+"""JDP401."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.placement.values import Host
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_LOADERS = {"safetensors.flax.load_file": "filename", "safetensors.flax.load": "data"}
+_CREATORS = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
+_PLACING = (
+    "jax.device_put",
+    "jax.device_get",
+    "jax.make_array_from_process_local_data",
+    "jax.make_array_from_callback",
+    "jax.eval_shape",
+)
+
+
+class DatasetOnDefaultDevice(Rule):
+    """A data set that is loaded straight onto the accelerator, because its loader knows no other
+    place.
+
+    ## What it does
+    Finds `safetensors.flax.load_file` and `load`, `jnp.load` of a `.npy` file, and `jnp.array` or
+    `jnp.asarray` of all of a NumPy or HDF5 file, where no default device was chosen and something
+    says that a data set is loaded: a word in the path, the key, the name it is bound to or the
+    function (`train`, `dataset`, `tokens`, `images` …), or that it is indexed in a loop.
+
+    ## Why is this bad?
+    These loaders put every array on the default device: all of the data set in the accelerator's
+    memory, before the first step. A token file of 19 GiB ends a program on a card of 24 GiB with
+    out-of-memory; a smaller one takes the place of a larger batch for as long as the program runs,
+    though one batch at a time is all that the accelerator needs.
+
+    ## Example
+    ```python
+    import jax
+    from safetensors.flax import load_file
+
+    tokens = load_file("train.safetensors")["tokens"]
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    from safetensors.flax import load_file
+
+    with jax.default_device(jax.devices("cpu")[0]):
+        tokens = jax.device_put(load_file("train.safetensors")["tokens"], jax.devices("cpu")[0])
+    ```
+
+    Or keep NumPy, which never leaves the host: `safetensors.numpy.load_file`, `np.load`. Then put
+    each batch on the accelerator: `jax.device_put(tokens[i], jax.devices()[0])`.
+
+    ## Fix safety
+    Unsafe: what is computed of the array runs on the host afterwards, until it is put on the
+    accelerator.
+
+    ## What it does not flag
+    Model weights: any word of theirs (`params`, `weights`, `model`, `checkpoint` …) in the same
+    places, or a use as such (`model.apply(loaded, …)`). A load in which nothing tells. A load under
+    `jax.default_device`, whatever the device; one that is put somewhere at once; one inside a
+    jitted function; `.npz` files, which `jnp.load` gives as NumPy arrays; slices of a file. Where
+    the data set is meant for the accelerator and fits, say so: load it under
+    `with jax.default_device(jax.devices()[0])`, or put `# noqa: JDP401` on the line.
+
+    ## Verified by
+    The proof writes a token file, loads it, and finds the array on the accelerator; loaded as the
+    fix does, it is on the host, committed, and an item of it too.
+
+    ## References
+    - safetensors#399: a request for a device argument of the loader for Flax
+    - vllm-project/tpu-inference: "the tensor will be loaded on TPU:0 by default", and the memory
+      runs out
+    """  # noqa: D205, D400
+
+    code, name = "JDP401", "dataset-on-default-device"
+    severity, fix = Severity.WARNING, Applicability.UNSAFE
+    needs = AnyOf(
+        AllOf(b"flax", b"safetensors", b"load"),
+        AllOf(Jax(), AnyOf(b"load", b"memmap", b"fromfile", b"h5py", b"genfromtxt")),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each loader."""
+        name = ctx.name(node.func)
+        source = _source_words(name, node, ctx)
+        if source is None or not ctx.flow.runs_on_system_default(node):
+            return
+        if _is_placed_at_once(node, ctx) or not is_dataset(node, source, ctx):
+            return
+        loader = "jax.numpy." + (name or "").rpartition(".")[2]
+        loader = loader if name and name.startswith("jax.") else (name or "")
+        ctx.report(
+            node,
+            f"{loader} puts the whole data set on the default device, the accelerator",
+            confidence=Confidence.LIKELY,
+            fix=_on_host(node, ctx),
+        )
+
+
+def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | None:
+    """Give the words of what a call loads; None where it loads no file of arrays."""
+    arguments = Arguments(node)
+    if name in _LOADERS:
+        source = arguments.get(0, _LOADERS[name])
+        return argument_words(source, ctx) if source is not None else set()
+    if name == "jax.numpy.load":
+        source = arguments.get(0, "file")
+        path = string_value(source)
+        if source is None or (path is not None and path.endswith(".npz")):
+            return None
+        return argument_words(source, ctx)
+    if name in _CREATORS:
+        source = arguments.get(0, "object", "a")
+        if source is None or arguments.get(None, "device") is not None:
+            return None
+        held = ctx.flow.value(source)
+        if held and all(isinstance(atom, Host) and atom.from_file for atom in held):
+            return argument_words(source, ctx)
+    return None
+
+
+def _is_placed_at_once(node: cst.Call, ctx: Context) -> bool:
+    """Tell whether the loaded value is at once given to something that says where it goes."""
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.BaseSmallStatement | cst.BaseSuite):
+            return False
+        called = ctx.called(ancestor)
+        if called in _PLACING or (called or "").startswith("numpy."):
+            return True
+    return False
+
+
+def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
+    """Load it under the host as default device, and commit it there."""
+    statement = ctx.statement(node)
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return None
+    line = ctx.parent(statement)
+    if (
+        not isinstance(statement.targets[0].target, cst.Name)
+        or not isinstance(line, cst.SimpleStatementLine)
+        or len(line.body) != 1
+        or not isinstance(statement.value, cst.Call | cst.Subscript)
+    ):
+        return None
+    names = [
+        ctx.spell(name, at=node) for name in ("jax.default_device", "jax.device_put", "jax.devices")
+    ]
+    if None in names:
+        return None
+    default_device, device_put, devices = names
+    host = f'{devices}("cpu")[0]'
+
+    def build(editor: Editor) -> list[Edit]:
+        start, end = editor.spans.inner(statement)
+        first, last = editor.source.position(start)[0], editor.source.position(end)[0]
+        indent = editor.indentation(first)
+        step = ctx.tree.module.default_indent
+        newline = editor.source.newline
+        head = f"with {default_device}({host}):{newline}{indent}{step}"
+        wrapped = editor.wrap(statement.value, f"{device_put}(", f", {host})")
+        return [
+            editor.insert(start, head),
+            *wrapped,
+            *editor.indent_lines(first + 1, last, step),
+        ]
+
+    return FixPlan(Applicability.UNSAFE, "Load it on the host and commit it there", build)

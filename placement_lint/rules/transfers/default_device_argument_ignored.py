@@ -1,0 +1,152 @@
+"""JDP411."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AllOf, AnyOf
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+_FRAMEWORKS = frozenset({"flax", "jax"})
+_READING_BACKENDS = frozenset({"mmap", "pread"})
+_READERS = frozenset({"get_slice", "get_tensor"})
+
+
+class DefaultDeviceArgumentIgnored(Rule):
+    """A loader's `device=` or `backend=` argument that does not say where the arrays go.
+
+    ## What it does
+    Finds `safe_open(path, framework="flax", device="cpu")` of safetensors where no default device
+    was chosen, and `safetensors.flax.load_file` with a `backend=` that names a device or with a
+    `device=`.
+
+    ## Why is this bad?
+    For JAX, safetensors takes the `device` argument of `safe_open` and ignores it: every tensor is
+    made on JAX's default device, the accelerator, though the line says CPU. The `backend` of
+    `load_file` (from safetensors 0.8) chooses how the *file* is read, by `mmap` or `pread`, and
+    refuses the name of a device; there is no `device`. So these lines put the data where they say
+    it is not, or do not run.
+
+    ## Example
+    ```python
+    import jax
+    from safetensors import safe_open
+
+    with safe_open("train.safetensors", framework="flax", device="cpu") as f:
+        rows = f.get_tensor("rows")
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    from safetensors import safe_open
+
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu), safe_open("train.safetensors", framework="flax") as f:
+        rows = jax.device_put(f.get_tensor("rows"), cpu)
+    ```
+
+    ## Fix safety
+    Shown on this page only, never applied: whether the arrays are to be committed to the host, kept
+    as NumPy (`framework="np"`) or left on the accelerator is the author's to say.
+
+    ## What it does not flag
+    `safe_open` for other frameworks, which do as they are told. One whose tensors are read under
+    `jax.default_device` or a `jax_default_device` setting: there the arrays land where that says.
+    An argument that is no literal.
+
+    ## Verified by
+    The proof opens a file for JAX with `device="cpu"` and finds the tensor on the accelerator,
+    uncommitted; read as above it is on the host, committed. Measured on safetensors 0.4.5, 0.5.3,
+    0.6.2, 0.7.0 and 0.8.0.
+
+    ## References
+    - safetensors#399: a request for a device argument of the loader for Flax
+    - [safetensors for Flax](https://huggingface.co/docs/safetensors/api/flax)
+    """
+
+    code, name = "JDP411", "default-device-argument-ignored"
+    severity, fix = Severity.WARNING, Applicability.DISPLAY
+    needs = AnyOf(
+        AllOf(b"safe_open", AnyOf(b"flax", b"jax")),
+        AllOf(b"safetensors", b"flax", b"load", AnyOf(b"backend", b"device")),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each loader."""
+        if ctx.is_call(node, "safetensors.safe_open"):
+            _check_safe_open(node, ctx)
+        elif ctx.is_call(node, "safetensors.flax.load_file", "safetensors.flax.load"):
+            _check_load_file(node, ctx)
+
+
+def _check_safe_open(node: cst.Call, ctx: Context) -> None:
+    arguments = Arguments(node)
+    framework = string_value(arguments.get(1, "framework"))
+    device = arguments.get(2, "device")
+    if framework not in _FRAMEWORKS or string_value(device) != "cpu" or device is None:
+        return
+    if not ctx.flow.runs_on_system_default(node):
+        return
+    reads = list(_reads(node, ctx))
+    if reads and not all(ctx.flow.runs_on_system_default(read) for read in reads):
+        return
+    ctx.report(
+        _argument(node, device),
+        "safe_open ignores `device` for JAX: the tensors are made on the default device",
+    )
+
+
+def _check_load_file(node: cst.Call, ctx: Context) -> None:
+    arguments = Arguments(node)
+    backend, device = arguments.get(None, "backend"), arguments.get(None, "device")
+    text = string_value(backend)
+    if backend is not None and text is not None and text not in _READING_BACKENDS:
+        ctx.report(
+            _argument(node, backend),
+            f'load_file\'s `backend` is how the file is read ("mmap" or "pread"), not a device: '
+            f'"{text}" raises SafetensorError (TypeError before safetensors 0.8)',
+            severity=Severity.ERROR,
+        )
+    if device is not None:
+        ctx.report(
+            _argument(node, device),
+            "load_file for JAX has no `device`: TypeError; choose the place by "
+            "jax.default_device and jax.device_put",
+            severity=Severity.ERROR,
+        )
+
+
+def _argument(call: cst.Call, value: cst.BaseExpression) -> cst.CSTNode:
+    """Give the argument as it is written, its keyword with it."""
+    return next(argument for argument in call.args if argument.value is value)
+
+
+def _reads(node: cst.Call, ctx: Context) -> list[cst.Call]:
+    """Give the calls that read tensors from what a `safe_open` gives, where it has a name."""
+    names: set[str] = set()
+    parent = ctx.parent(node)
+    if isinstance(parent, cst.WithItem) and parent.asname is not None:
+        if isinstance(parent.asname.name, cst.Name):
+            names.add(parent.asname.name.value)
+    elif isinstance(parent, cst.Assign):
+        names |= {t.target.value for t in parent.targets if isinstance(t.target, cst.Name)}
+    scope = ctx.names.scope(node)
+    return [
+        call
+        for call in ctx.tree.nodes
+        if isinstance(call, cst.Call)
+        and isinstance(call.func, cst.Attribute)
+        and call.func.attr.value in _READERS
+        and isinstance(call.func.value, cst.Name)
+        and call.func.value.value in names
+        and ctx.names.owner(call.func.value.value, ctx.names.scope(call))
+        is ctx.names.owner(call.func.value.value, scope)
+    ]
