@@ -1,4 +1,4 @@
-"""What stands around a node: is its failure expected, or caught?"""
+"""What stands around a node: whether its failure is expected, or caught."""
 
 from __future__ import annotations
 
@@ -26,7 +26,15 @@ def failure_is_expected(node: cst.CSTNode, ctx: Context) -> bool:
     """Tell whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
     if is_asserted_to_fail(node, ctx):
         return True
-    return ctx.module.is_test and any(True for _ in enclosing_tries(node, ctx))
+    return is_in_test(node, ctx) and any(True for _ in enclosing_tries(node, ctx))
+
+
+def is_in_test(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether a node belongs to a test: by the file, or by a function around it."""
+    return ctx.module.is_test or any(
+        isinstance(ancestor, cst.FunctionDef) and ancestor.name.value.startswith("test")
+        for ancestor in ctx.ancestors(node)
+    )
 
 
 def is_asserted_to_fail(node: cst.CSTNode, ctx: Context) -> bool:
@@ -83,9 +91,9 @@ def is_caught(node: cst.CSTNode, ctx: Context, exceptions: frozenset[str]) -> bo
             )
             if any(ctx.name(kind) in exceptions for kind in kinds):
                 return True
-    for item in ctx.with_items(node):
-        context = item.item
-        if ctx.called(context) == "contextlib.suppress" and isinstance(context, cst.Call):
-            if any(ctx.name(argument.value) in exceptions for argument in context.args):
-                return True
-    return False
+    return any(
+        isinstance(item.item, cst.Call)
+        and ctx.called(item.item) == "contextlib.suppress"
+        and any(ctx.name(argument.value) in exceptions for argument in item.item.args)
+        for item in ctx.with_items(node)
+    )

@@ -9,20 +9,12 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
-
-_EXPECTS_FAILURE = (
-    "pytest.raises",
-    "pytest.warns",
-    "pytest.deprecated_call",
-    "unittest.TestCase.assertRaises",
-)
-_ASSERTING_METHODS = frozenset({"assertRaises", "assertRaisesRegex", "assertWarns"})
-
 
 class DevicePutDiscarded(Rule):
     """A `jax.device_put` whose result is thrown away.
@@ -93,7 +85,7 @@ class DevicePutDiscarded(Rule):
             operand, what = call.func.value, "to_device"
         else:
             return
-        if _failure_is_expected(node, ctx) or _is_warm_up(node, operand, ctx):
+        if failure_is_expected(node, ctx) or _is_warm_up(node, operand, ctx):
             return
         ctx.report(
             call,
@@ -115,26 +107,6 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None) -> FixPlan | Non
         return [editor.insert(start, f"{editor.text(operand)} = ")]
 
     return FixPlan(level, "Bind the result to the operand's name", build)
-
-
-def _failure_is_expected(node: cst.Expr, ctx: Context) -> bool:
-    if ctx.inside_with(node, *_EXPECTS_FAILURE):
-        return True
-    for item in ctx.with_items(node):
-        context = item.item
-        if isinstance(context, cst.Call) and isinstance(context.func, cst.Attribute):
-            if context.func.attr.value in _ASSERTING_METHODS:
-                return True
-    function = ctx.function(node)
-    named_test = isinstance(function, cst.FunctionDef) and function.name.value.startswith("test")
-    if not ctx.module.is_test and not named_test:
-        return False
-    child: cst.CSTNode = node
-    for ancestor in ctx.ancestors(node):
-        if isinstance(ancestor, cst.Try) and child is ancestor.body:
-            return True
-        child = ancestor
-    return False
 
 
 def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:

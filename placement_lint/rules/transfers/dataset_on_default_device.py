@@ -9,7 +9,8 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import Host
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax
+from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
 from placement_lint.syntax.calls import Arguments, string_value
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _LOADERS = {"safetensors.flax.load_file": "filename", "safetensors.flax.load": "data"}
+_MAX_HOPS = 8
 _CREATORS = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _PLACING = (
     "jax.device_put",
@@ -72,7 +74,8 @@ class DatasetOnDefaultDevice(Rule):
     Model weights: any word of theirs (`params`, `weights`, `model`, `checkpoint` …) in the same
     places, or a use as such (`model.apply(loaded, …)`). A load in which nothing tells. A load under
     `jax.default_device`, whatever the device; one that is put somewhere at once; one inside a
-    jitted function; `.npz` files, which `jnp.load` gives as NumPy arrays; slices of a file. Where
+    jitted function; `.npz` files, which `jnp.load` gives as NumPy arrays; slices of a file; what a
+    test loads, and files that ship beside the code (a path made from `__file__`). Where
     the data set is meant for the accelerator and fits, say so: load it under
     `with jax.default_device(jax.devices()[0])`, or put `# noqa: JDP401` on the line.
 
@@ -89,8 +92,11 @@ class DatasetOnDefaultDevice(Rule):
     code, name = "JDP401", "dataset-on-default-device"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     needs = AnyOf(
-        AllOf(b"flax", b"safetensors", b"load"),
-        AllOf(Jax(), AnyOf(b"load", b"memmap", b"fromfile", b"h5py", b"genfromtxt")),
+        AllOf(b"flax", b"safetensors", AnyOf(Identifier(b"load"), Identifier(b"load_file"))),
+        AllOf(
+            Jax(),
+            AnyOf(Identifier(b"load"), b"memmap", b"fromfile", b"h5py", b"genfromtxt", b"loadtxt"),
+        ),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
@@ -100,6 +106,8 @@ class DatasetOnDefaultDevice(Rule):
         if source is None or not ctx.flow.runs_on_system_default(node):
             return
         if _is_placed_at_once(node, ctx) or not is_dataset(node, source, ctx):
+            return
+        if is_in_test(node, ctx) or _is_packaged(node, ctx):
             return
         loader = "jax.numpy." + (name or "").rpartition(".")[2]
         loader = loader if name and name.startswith("jax.") else (name or "")
@@ -131,6 +139,25 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
         if held and all(isinstance(atom, Host) and atom.from_file for atom in held):
             return argument_words(source, ctx)
     return None
+
+
+def _is_packaged(node: cst.Call, ctx: Context) -> bool:
+    """Tell whether a path leads to a file that ships with the code: those are small."""
+    pending: list[cst.CSTNode] = list(node.args)
+    hops = 0
+    while pending and hops < _MAX_HOPS:
+        part = pending.pop()
+        for name in (part, *ctx.tree.descendants(part)):
+            if (ctx.name(name) or "").startswith(("importlib.resources", "pkgutil")):
+                return True
+            if isinstance(name, cst.Name):
+                if name.value == "__file__":
+                    return True
+                bindings = ctx.names.bindings(name)
+                if len(bindings) == 1 and bindings[0].value is not None:
+                    pending.append(bindings[0].value)
+                    hops += 1
+    return False
 
 
 def _is_placed_at_once(node: cst.Call, ctx: Context) -> bool:

@@ -1,0 +1,1 @@
+"""What JAX does, as data: each row with the versions that it was measured on."""

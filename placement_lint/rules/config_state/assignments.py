@@ -1,0 +1,311 @@
+"""Where a file binds a configuration context to something else, and what belongs together."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS, ConfigContext
+from placement_lint.syntax.calls import is_none, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.module import ModuleFacts
+
+_LAST_NAMES = frozenset(name.rpartition(".")[2] for name in CONFIG_CONTEXTS)
+_REPLACERS = ("unittest.mock.", "mock.", "pytest.", "functools.partial", "contextlib.")
+_MISSING = frozenset({
+    "builtins.AttributeError", "builtins.ImportError", "builtins.ModuleNotFoundError",
+})  # fmt: skip
+
+
+class Role(enum.Enum):
+    """What an assignment does in the eyes of its author."""
+
+    SET = enum.auto()
+    RESET = enum.auto()
+    """It assigns None."""
+    RESTORE = enum.auto()
+    """It assigns what was saved from the same attribute before."""
+
+
+@dataclass(eq=False)
+class Assignment:
+    """One place at which a configuration context is bound to something else."""
+
+    target: cst.CSTNode
+    context: ConfigContext
+    role: Role
+    statement: cst.Assign | None
+    """The whole statement, where it is `target = value` and nothing more."""
+    value: cst.BaseExpression | None
+    is_deliberate: bool
+    """A stand-in for the context, or a fallback for a JAX without it: not meant to set anything."""
+    reset: Assignment | None = None
+    """For a set: its reset further down in the same block, with no other in between."""
+    strays: list[Assignment] = field(default_factory=list)
+    """For a set: resets and restores elsewhere."""
+
+
+class Assignments:
+    """Every such place of one file."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        """Search the tree once."""
+        self._facts = facts
+        self._tree = facts.tree
+        self._names = facts.names
+        self.saved_attributes: set[tuple[str, str]] = set()
+        found = list(self._find())
+        self._by_target = {id(assignment.target): assignment for assignment in found}
+        self._by_context: dict[str, list[Assignment]] = {}
+        for assignment in found:
+            self._by_context.setdefault(assignment.context.name, []).append(assignment)
+        for group in self._by_context.values():
+            self._pair([each for each in group if not each.is_deliberate])
+
+    def at(self, target: cst.CSTNode) -> Assignment | None:
+        """Give the assignment to a target."""
+        return self._by_target.get(id(target))
+
+    def is_reported(self, assignment: Assignment) -> bool:
+        """Tell whether an assignment is a finding of its own: a reset belongs to its set."""
+        if assignment.is_deliberate or assignment.role is Role.RESTORE:
+            return False
+        if assignment.role is Role.SET:
+            return True
+        group = self._by_context[assignment.context.name]
+        return not any(other.role is Role.SET for other in group)
+
+    # -- finding ----------------------------------------------------------------------------
+
+    def _find(self) -> Iterator[Assignment]:
+        binders = (
+            cst.AnnAssign, cst.Assign, cst.AugAssign, cst.Call, cst.CompFor, cst.Del, cst.For,
+            cst.NamedExpr, cst.WithItem,
+        )  # fmt: skip
+        places = [
+            (node, target, context)
+            for node in self._tree.nodes
+            if isinstance(node, binders)
+            for target in bound_targets(node)
+            if (context := self.context_of(target)) is not None
+        ]
+        self._note_saved_attributes()
+        for node, target, context in places:
+            yield self._assignment(node, target, context)
+
+    def context_of(self, target: cst.CSTNode) -> ConfigContext | None:
+        """Give the configuration context that assigning to a target would hide or destroy."""
+        if isinstance(target, cst.Attribute):
+            if target.attr.value in _LAST_NAMES:
+                return CONFIG_CONTEXTS.get(self._names.qualified(target) or "")
+            return None
+        if isinstance(target, cst.Name):
+            return self._imported(target)
+        if isinstance(target, cst.Call):
+            return self._set_by_name(target)
+        return None
+
+    def _imported(self, target: cst.Name) -> ConfigContext | None:
+        """Look for an import of a context that surely ran before in the scope of a name."""
+        for binding in self._names.bindings(target):
+            # Only imports have a target.
+            if binding.target in CONFIG_CONTEXTS:
+                statement = self._facts.import_statement(binding.node)
+                line = self._tree.parent(statement)
+                block = None if line is None else self._tree.parent(line)
+                above = self._tree.index(statement) < self._tree.index(target)
+                if block is not None and above and self._tree.is_inside(target, block):
+                    return CONFIG_CONTEXTS[binding.target]
+        return None
+
+    def _set_by_name(self, call: cst.Call) -> ConfigContext | None:
+        arguments = call.args
+        if len(arguments) < 2 or any(each.star or each.keyword for each in arguments):
+            return None
+        attribute = string_value(arguments[1].value)
+        if attribute not in _LAST_NAMES:
+            return None
+        if self._names.qualified(call.func) not in {"builtins.setattr", "builtins.delattr"}:
+            return None
+        return CONFIG_CONTEXTS.get(f"{self._names.qualified(arguments[0].value)}.{attribute}")
+
+    def _note_saved_attributes(self) -> None:
+        """Find `self.old = jax.default_device`: assigning `self.old` back is a restore."""
+        for node in self._tree.nodes:
+            if isinstance(node, cst.Assign):
+                name = self._names.qualified(node.value)
+                if name in CONFIG_CONTEXTS:
+                    self.saved_attributes.update(
+                        (target.target.attr.value, name)
+                        for target in node.targets
+                        if isinstance(target.target, cst.Attribute)
+                    )
+
+    def _assignment(
+        self, node: cst.CSTNode, target: cst.CSTNode, context: ConfigContext
+    ) -> Assignment:
+        value: cst.BaseExpression | None = None
+        statement = None
+        if isinstance(node, cst.Assign) and len(node.targets) == 1:
+            if node.targets[0].target is target:
+                statement, value = node, node.value
+        elif isinstance(node, cst.AnnAssign):
+            value = node.value
+        elif isinstance(node, cst.Call) and len(node.args) == 3:
+            value = node.args[2].value
+        role = Role.SET
+        if is_none(value):
+            role = Role.RESET
+        elif value is not None and self._is_saved(value, context):
+            role = Role.RESTORE
+        deliberate = self._is_stand_in(value) or self._is_fallback(node, context)
+        return Assignment(target, context, role, statement, value, deliberate)
+
+    def _is_saved(self, value: cst.BaseExpression, context: ConfigContext) -> bool:
+        if self._names.qualified(value) == context.name:
+            return True
+        return (
+            isinstance(value, cst.Attribute)
+            and (value.attr.value, context.name) in self.saved_attributes
+        )
+
+    # -- what is meant to replace the context -------------------------------------------------
+
+    def _is_stand_in(self, value: cst.BaseExpression | None) -> bool:
+        """Tell whether a value is another context manager: a function, a class, a mock."""
+        if value is None:
+            return False
+        if isinstance(value, cst.Lambda):
+            return True
+        named = value.func if isinstance(value, cst.Call) else value
+        name = self._names.qualified(named)
+        if name is not None and name.startswith(_REPLACERS):
+            return True
+        return isinstance(value, cst.Name) and any(
+            isinstance(binding.node, cst.FunctionDef | cst.ClassDef)
+            or isinstance(binding.value, cst.Lambda)
+            for binding in self._names.bindings(value)
+        )
+
+    def _is_fallback(self, node: cst.CSTNode, context: ConfigContext) -> bool:
+        """Tell whether a place is reached only where this JAX lacks the context."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, cst.ExceptHandler) and ancestor.type is not None:
+                is_reached_without = self._names.qualified(ancestor.type) in _MISSING
+            elif isinstance(ancestor, cst.If) and child is not ancestor.test:
+                is_reached_without = self._asks_for(ancestor.test, context)
+            else:
+                is_reached_without = False
+            if is_reached_without:
+                return True
+            child = ancestor
+        return False
+
+    def _asks_for(self, test: cst.BaseExpression, context: ConfigContext) -> bool:
+        attribute = context.name.rpartition(".")[2]
+        for node in (test, *self._tree.descendants(test)):
+            if isinstance(node, cst.Call) and len(node.args) == 2:
+                is_asked = self._names.qualified(node.func) == "builtins.hasattr"
+                if is_asked and string_value(node.args[1].value) == attribute:
+                    return True
+            elif isinstance(node, cst.Attribute) and node.attr.value.startswith("__version"):
+                return True
+        return False
+
+    # -- what belongs together ------------------------------------------------------------------
+
+    def _pair(self, group: list[Assignment]) -> None:
+        sets = [each for each in group if each.role is Role.SET and each.statement is not None]
+        before: Assignment | None = None
+        is_overwritten = False
+        for each in group:
+            if each.role is Role.SET:
+                is_overwritten = (
+                    before is not None
+                    and before.role is Role.SET
+                    and self._block(before) is self._block(each)
+                )
+            elif (
+                before is not None
+                and before.role is Role.SET
+                and not is_overwritten
+                and self._can_be_block(before, each)
+            ):
+                before.reset = each
+            elif sets and each.statement is not None:
+                place = self._tree.index(each.target)
+                above = [other for other in sets if self._tree.index(other.target) < place]
+                (above[-1] if above else sets[0]).strays.append(each)
+            before = each
+
+    def _line(self, assignment: Assignment) -> cst.CSTNode | None:
+        """Give the line of an assignment that is alone on it."""
+        statement = assignment.statement
+        line = None if statement is None else self._tree.parent(statement)
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+            return None
+        has_semicolon = isinstance(line.body[0].semicolon, cst.Semicolon)
+        return None if has_semicolon else line
+
+    def _block(self, assignment: Assignment) -> cst.CSTNode | None:
+        line = self._line(assignment)
+        return None if line is None else self._tree.parent(line)
+
+    def _can_be_block(self, first: Assignment, last: Assignment) -> bool:
+        """Tell whether what stands between two assignments can become the body of a `with`."""
+        block = self._block(first)
+        if block is None or block is not self._block(last):
+            return False
+        if not isinstance(first.target, cst.Attribute) or first.context.parameter is None:
+            return False
+        top, bottom = self._line(first), self._line(last)
+        if top is None or bottom is None:
+            return False
+        start, end = self._tree.ends[self._tree.index(top)], self._tree.index(bottom)
+        return start < end and not self._suspends(start, end)
+
+    def _suspends(self, start: int, end: int) -> bool:
+        """Tell whether nodes `start` up to `end` give control away: then a block would leak."""
+        index = start
+        while index < end:
+            node = self._tree.nodes[index]
+            if isinstance(node, cst.FunctionDef | cst.Lambda):
+                index = self._tree.ends[index]
+                continue
+            if isinstance(node, cst.Yield | cst.Await) or (
+                isinstance(node, cst.For | cst.With | cst.CompFor) and node.asynchronous is not None
+            ):
+                return True
+            index += 1
+        return False
+
+
+def bound_targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Give every single target that a node binds or deletes, and a call itself."""
+    if isinstance(node, cst.Call):
+        yield node
+        return
+    pending: list[cst.CSTNode] = []
+    if isinstance(node, cst.Assign):
+        pending += [each.target for each in reversed(node.targets)]
+    elif isinstance(node, cst.WithItem):
+        pending += [] if node.asname is None else [node.asname.name]
+    elif isinstance(node, cst.AnnAssign):
+        pending += [] if node.value is None else [node.target]
+    elif isinstance(node, cst.AugAssign | cst.CompFor | cst.Del | cst.For | cst.NamedExpr):
+        pending.append(node.target)
+    while pending:
+        target = pending.pop()
+        if isinstance(target, cst.Tuple | cst.List):
+            pending.extend(reversed(target.elements))
+        elif isinstance(target, cst.Element | cst.StarredElement):
+            pending.append(target.value)
+        else:
+            yield target

@@ -1,0 +1,164 @@
+"""JDP102."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.config_states import (
+    CONFIG_CONTEXT_WORDS,
+    CONFIG_CONTEXTS,
+    ConfigContext,
+    ContextKind,
+)
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.surroundings import failure_is_expected
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+
+class ConfigContextDiscarded(Rule):
+    """A call of `jax.default_device`, or of another configuration context, as a statement.
+
+    ## What it does
+    Finds `jax.default_device(device)`, `jax.disable_jit()`, `jax.debug_nans(True)` and their like
+    as statements of their own, and `jax.default_device(device).__enter__()` whose object is
+    dropped.
+
+    ## Why is this bad?
+    The call looks like a setter, but it only builds a context manager, which the statement throws
+    away: nothing changes, and arrays go on being made on the accelerator. The form with
+    `__enter__()` is worse: it has no effect up to JAX 0.5.1, and from 0.5.3 on the device stays in
+    force for good, with nothing left to end it.
+
+    ## Example
+    ```python
+    import jax
+
+    jax.default_device(jax.devices("cpu")[0])
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    jax.config.update("jax_default_device", jax.devices("cpu")[0])
+    ```
+
+    For a part of the program: `with jax.default_device(jax.devices("cpu")[0]):`.
+
+    ## Fix safety
+    Safe: the call becomes `jax.config.update` of the option behind the context with the same value,
+    which is what a statement that sets something reads like. For a dropped `__enter__()` the fix is
+    unsafe, because on some versions of JAX the line did have an effect. No fix is offered with
+    starred arguments, and where the file has no name that leads to `jax.config`.
+
+    ## What it does not flag
+    A context that is kept: assigned, returned, yielded, passed on (`stack.enter_context(…)`), used
+    in a `with` or as a decorator. `jax.set_mesh(mesh)` and `jax.config.update`, which act when they
+    are called. A call that is expected to fail, as in `pytest.raises`.
+
+    ## Verified by
+    The proof calls `jax.default_device` with the CPU in a statement, makes an array, and sees it on
+    the accelerator. After the fix the array is on the CPU.
+
+    ## References
+    - [jax-ml/jax#10320](https://github.com/jax-ml/jax/issues/10320): a user is told to use
+      `jax.default_device`, calls it in a statement, and asks why nothing happens
+    - [jax-ml/jax#13684](https://github.com/jax-ml/jax/issues/13684): the documentation should show
+      both `jax.config.update` and the context manager
+    """
+
+    code, name = "JDP102", "config-context-discarded"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS))
+
+    def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
+        """Look at an expression that is a statement of its own."""
+        call = node.value
+        entered = _entered(call)
+        built = entered or call
+        context = CONFIG_CONTEXTS.get(ctx.called(built) or "")
+        if context is None or not isinstance(built, cst.Call) or failure_is_expected(node, ctx):
+            return
+        if entered is None:
+            message = (
+                f"{context.name}(…) builds a context manager, which is dropped: nothing is set"
+            )
+        else:
+            message = _dropped_after_entering(context)
+        ctx.report(built, message, fix=_plan(node, built, context, ctx))
+
+
+def _entered(node: cst.BaseExpression) -> cst.Call | None:
+    """Give the call in `call(…).__enter__()`."""
+    if (
+        isinstance(node, cst.Call)
+        and not node.args
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == "__enter__"
+        and isinstance(node.func.value, cst.Call)
+    ):
+        return node.func.value
+    return None
+
+
+def _dropped_after_entering(context: ConfigContext) -> str:
+    start = f"{context.name}(…) is entered and dropped"
+    if context.kind is ContextKind.GENERATOR:
+        return f"{start}: the dropped generator is closed at once, so that nothing is set"
+    return (
+        f"{start}: no effect up to JAX 0.5.1, and from 0.5.3 on in force for good, with nothing "
+        "left to end it"
+    )
+
+
+def _plan(
+    statement: cst.Expr, call: cst.Call, context: ConfigContext, ctx: Context
+) -> FixPlan | None:
+    spelled = ctx.spell("jax.config.update", call)
+    if spelled is None or not _has_plain_value(call, context):
+        return None
+
+    def build(editor: Editor) -> list[Edit] | None:
+        option = f'"{context.option}"'
+        func_start, func_end = editor.spans.outer(call.func)
+        edits = [editor.replace_offsets(func_start, func_end, spelled)]
+        _, call_end = editor.spans.inner(call)
+        if call.args:
+            start, _ = editor.spans.outer(call.args[0])
+            value_start, _ = editor.spans.outer(call.args[0].value)
+            if editor.has_comment((start, value_start)):
+                return None
+            edits.append(editor.replace_offsets(start, value_start, f"{option}, "))
+        else:
+            edits.append(editor.insert(call_end - 1, f"{option}, {context.default}"))
+        if statement.value is not call:
+            _, end = editor.spans.inner(statement.value)
+            _, outer_end = editor.spans.outer(call)
+            if editor.has_comment((outer_end, end)):
+                return None
+            edits.append(editor.replace_offsets(outer_end, end, ""))
+        return edits
+
+    level = Applicability.SAFE if statement.value is call else Applicability.UNSAFE
+    return FixPlan(level, f"Set the option {context.option} instead", build)
+
+
+def _has_plain_value(call: cst.Call, context: ConfigContext) -> bool:
+    """Tell whether a call passes just the value, or nothing where nothing has a meaning."""
+    if not call.args:
+        return context.default is not None
+    argument = call.args[0]
+    return (
+        len(call.args) == 1
+        and not argument.star
+        and context.parameter is not None
+        and (argument.keyword is None or argument.keyword.value == context.parameter)
+        and not isinstance(argument.value, cst.GeneratorExp)
+    )

@@ -1,0 +1,326 @@
+"""JDP101."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.config_states import (
+    CONFIG_CONTEXT_WORDS,
+    CONFIG_CONTEXTS,
+    ContextKind,
+)
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.config_state.assignments import (
+    Assignment,
+    Assignments,
+    Role,
+    bound_targets,
+)
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.edits import Editor
+
+
+class ConfigStateAssignment(Rule):
+    """An assignment to `jax.default_device`, or to another configuration context of JAX.
+
+    ## What it does
+    Finds everything that binds one of JAX's configuration contexts to something else:
+    `jax.default_device = device`, also in a tuple, by `setattr`, `del`, `for`, `with … as` or an
+    augmented assignment; and a name imported by `from jax import default_device` that is bound
+    again in the same scope. The contexts are `default_device`, `default_matmul_precision`,
+    `disable_jit`, `debug_nans`, `enable_x64`, `transfer_guard` and some thirty more. An assignment
+    and its reset (`= None`, or the value saved before) are one finding.
+
+    ## Why is this bad?
+    `jax.default_device` is not a setting but an object that makes context managers. Assigning to it
+    sets nothing: arrays go on being made where they were made before, so that the data that was
+    meant for the host fills the accelerator. And the object is gone for the whole process: every
+    later `with jax.default_device(…)`, your own or that of a library, dies with
+    `TypeError: 'Device' object is not callable`.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    jax.default_device = jax.devices("cpu")[0]
+    table = jnp.zeros((1000, 1000))
+    jax.default_device = None
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    with jax.default_device(jax.devices("cpu")[0]):
+        table = jnp.zeros((1000, 1000))
+    ```
+
+    For the whole process: `jax.config.update("jax_default_device", jax.devices("cpu")[0])`.
+
+    ## Fix safety
+    Safe: an assignment with its reset further down in the same block becomes a `with` block around
+    what stands between; any other becomes `jax.config.update` with the same value, and so do its
+    resets. No fix is offered for unpacking, `setattr`, `del` and loop targets, for a reset alone,
+    for a name that is also read as a variable, and where the file has no name that leads to
+    `jax.config`.
+
+    ## What it does not flag
+    Stand-ins: a mock, a function, a class or a lambda assigned in place of the context, as tests
+    do; `monkeypatch.setattr` and `mock.patch`. Fallbacks for a JAX without the context, under
+    `hasattr` or in `except AttributeError`. Attributes of anything that is not surely JAX.
+
+    ## Verified by
+    The proof assigns the CPU to `jax.default_device`, makes an array, and sees it on the
+    accelerator; then it enters `jax.default_device` and sees the TypeError. After the fix the array
+    is on the CPU, and the context works.
+
+    ## References
+    - [jax.default_device](https://docs.jax.dev/en/latest/_autosummary/jax.default_device.html),
+      whose page reads `jax.default_device = <…State object>`
+    - [jax-ml/jax#13684](https://github.com/jax-ml/jax/issues/13684): both right ways, asked for in
+      the documentation
+    - bb515/diffusionjax, `run_lib.py`: the assignment, with the type checker's warning silenced
+    """
+
+    code, name = "JDP101", "config-state-assignment"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS))
+
+    def _look(self, node: cst.CSTNode, ctx: Context) -> None:
+        for target in bound_targets(node):
+            if isinstance(target, cst.Attribute | cst.Call):
+                if not _may_name_context(target):
+                    continue
+            elif not isinstance(target, cst.Name) or not _is_imported_context(target, ctx):
+                continue
+            assignments = ctx.module.fact(Assignments)
+            assignment = assignments.at(target)
+            if assignment is not None and assignments.is_reported(assignment):
+                ctx.report(target, _message(assignment, node), fix=_plan(assignment, ctx))
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        """Look at `target = value`."""
+        self._look(node, ctx)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign, ctx: Context) -> None:
+        """Look at `target: type = value`."""
+        self._look(node, ctx)
+
+    def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
+        """Look at `target |= value`."""
+        self._look(node, ctx)
+
+    def visit_NamedExpr(self, node: cst.NamedExpr, ctx: Context) -> None:
+        """Look at `(target := value)`."""
+        self._look(node, ctx)
+
+    def visit_Del(self, node: cst.Del, ctx: Context) -> None:
+        """Look at `del target`."""
+        self._look(node, ctx)
+
+    def visit_For(self, node: cst.For, ctx: Context) -> None:
+        """Look at `for target in …`."""
+        self._look(node, ctx)
+
+    def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
+        """Look at `for target in …` in a comprehension."""
+        self._look(node, ctx)
+
+    def visit_WithItem(self, node: cst.WithItem, ctx: Context) -> None:
+        """Look at `with … as target`."""
+        self._look(node, ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `setattr(jax, "…", value)`."""
+        self._look(node, ctx)
+
+
+_LAST_NAMES = frozenset(name.rpartition(".")[2] for name in CONFIG_CONTEXTS)
+
+
+def _may_name_context(target: cst.Attribute | cst.Call) -> bool:
+    if isinstance(target, cst.Attribute):
+        return target.attr.value in _LAST_NAMES
+    return isinstance(target.func, cst.Name) and target.func.value in {"setattr", "delattr"}
+
+
+def _is_imported_context(target: cst.Name, ctx: Context) -> bool:
+    return any(binding.target in CONFIG_CONTEXTS for binding in ctx.names.bindings(target))
+
+
+def _message(assignment: Assignment, node: cst.CSTNode) -> str:
+    name = assignment.context.name
+    if isinstance(assignment.target, cst.Name):
+        return (
+            f"{assignment.target.value} is {name}, a context manager: binding the name to "
+            "something else sets nothing"
+        )
+    if isinstance(node, cst.Del) or (isinstance(node, cst.Call) and len(node.args) == 2):
+        return f"deleting {name} resets nothing, and every later `with {name}(…)` fails"
+    return f"assigning to {name} sets nothing, and every later `with {name}(…)` fails"
+
+
+# -- the fix ----------------------------------------------------------------------------------
+
+
+def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
+    value = assignment.value
+    if assignment.role is not Role.SET or assignment.statement is None or value is None:
+        return None
+    if isinstance(value, cst.Tuple) and not value.lpar:
+        return None
+    if isinstance(value, cst.Call) and ctx.name(value.func) in CONFIG_CONTEXTS:
+        return None
+    reset = assignment.reset
+    if reset is not None:
+        return FixPlan(
+            Applicability.SAFE,
+            f"Open {assignment.context.name} around what stands between",
+            lambda editor: _with_block(assignment, reset, editor),
+        )
+    return _update_plan(assignment, ctx)
+
+
+def _with_block(first: Assignment, last: Assignment, editor: Editor) -> list[Edit] | None:
+    """Turn `target = value`, a body and `target = None` into `with target(value):` and the body."""
+    if first.statement is None or last.statement is None:
+        return None
+    top, bottom = editor.span(first.statement), editor.span(last.statement)
+    margin = editor.indentation(top.line)
+    step = editor.tree.module.default_indent
+    if len(set(margin + step)) > 1 or editor.has_comment(editor.spans.inner(last.statement)):
+        return None
+    return [
+        *_call_edits(first, f"with {editor.text(first.target)}(", "):", editor),
+        *editor.indent_lines(top.end_line + 1, bottom.line - 1, step),
+        _without_statement(last.statement, editor),
+    ]
+
+
+def _without_statement(statement: cst.Assign, editor: Editor) -> Edit:
+    """Delete the lines of a statement; a comment behind it stays, on a line of its own."""
+    start, end = editor.spans.inner(statement)
+    span = editor.place((start, end))
+    comment = next(
+        (
+            comment
+            for comment, _ in editor.spans.comments
+            if comment >= end and editor.source.position(comment)[0] == span.end_line
+        ),
+        None,
+    )
+    if comment is None:
+        return editor.delete_lines(span.line, span.end_line)
+    return editor.replace_offsets(start, comment, "")
+
+
+def _update_plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
+    spelled = ctx.spell("jax.config.update", assignment.target)
+    if spelled is None or not _can_be_update(assignment, ctx):
+        return None
+    changed = [assignment, *assignment.strays]
+    reads: list[tuple[cst.CSTNode, str]] = []
+    for stray in assignment.strays:
+        here = ctx.spell("jax.config.update", stray.target)
+        if here is None or not _can_be_update(stray, ctx):
+            return None
+        if stray.role is Role.RESTORE:
+            saved = _saved_values(stray, assignment.strays, ctx)
+            if saved is None:
+                return None
+            reads += [each for each in saved if each not in reads]
+    updates = [(each, ctx.spell("jax.config.update", each.target)) for each in changed]
+
+    def build(editor: Editor) -> Sequence[Edit]:
+        edits: list[Edit] = []
+        for each, spelling in updates:
+            before = f'{spelling}("{each.context.option}", '
+            edits += _call_edits(each, before, ")", editor)
+        return [*edits, *(editor.replace(node, text) for node, text in reads)]
+
+    return FixPlan(Applicability.SAFE, f"Set the option {assignment.context.option} instead", build)
+
+
+def _call_edits(assignment: Assignment, before: str, after: str, editor: Editor) -> list[Edit]:
+    """Put a call in the place of `target = `, around the value."""
+    value = assignment.value
+    if value is None:
+        return []
+    start, end = editor.spans.outer(value)
+    if isinstance(value, cst.Yield) and not value.lpar:
+        before, after = f"{before}(", f"){after}"
+    target_start, _ = editor.spans.outer(assignment.target)
+    return [editor.replace_offsets(target_start, start, before), editor.insert(end, after)]
+
+
+def _can_be_update(assignment: Assignment, ctx: Context) -> bool:
+    context = assignment.context
+    if assignment.role is Role.RESET and not context.takes_none:
+        return False
+    if context.kind is ContextKind.PRESET and context.default != "True":
+        return False
+    target = assignment.target
+    return not isinstance(target, cst.Name) or not _is_read_as_variable(target, ctx)
+
+
+def _is_read_as_variable(target: cst.Name, ctx: Context) -> bool:
+    """Tell whether a name is used for anything but calling it: the new value is needed then."""
+    for node in _same_name(target, ctx):
+        parent = ctx.parent(node)
+        is_called = isinstance(parent, cst.Call) and parent.func is node
+        if not is_called and not isinstance(parent, cst.AssignTarget):
+            return True
+    return False
+
+
+def _names_by_text(facts: ModuleFacts) -> dict[str, list[cst.Name]]:
+    found: dict[str, list[cst.Name]] = {}
+    for node in facts.tree.nodes:
+        if isinstance(node, cst.Name):
+            found.setdefault(node.value, []).append(node)
+    return found
+
+
+def _same_name(name: cst.Name, ctx: Context) -> Iterator[cst.Name]:
+    """Give every occurrence of the variable that a name stands for."""
+    owner = ctx.names.owner(name.value, ctx.names.scope(name))
+    for node in ctx.module.fact(_names_by_text)[name.value]:
+        if ctx.names.owner(node.value, ctx.names.scope(node)) is owner:
+            yield node
+
+
+def _saved_values(
+    restore: Assignment, restores: Sequence[Assignment], ctx: Context
+) -> list[tuple[cst.CSTNode, str]] | None:
+    """Give what `old = jax.default_device` must read instead for the restore to be an update.
+
+    None where the name is used for anything else.
+    """
+    name = restore.value
+    if not isinstance(name, cst.Name):
+        return None
+    given_back = {id(each.value) for each in restores}
+    reads: list[tuple[cst.CSTNode, str]] = []
+    for binding in ctx.names.bindings(name):
+        spelled = None
+        if isinstance(binding.node, cst.Assign) and binding.value is not None:
+            spelled = ctx.spell(f"jax.config.{restore.context.option}", binding.node)
+        if spelled is None or binding.value is None:
+            return None
+        reads.append((binding.value, spelled))
+    for node in _same_name(name, ctx):
+        is_target = isinstance(ctx.parent(node), cst.AssignTarget)
+        if id(node) not in given_back and not is_target:
+            return None
+    return reads

@@ -1,0 +1,251 @@
+"""Whether a backend is asked for only where it is known to be there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.rules.devices.queries import listed_platform
+from placement_lint.rules.surroundings import is_asserted_to_fail, is_caught
+from placement_lint.syntax.calls import string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+_CAUGHT = frozenset({
+    "builtins.RuntimeError", "builtins.Exception", "builtins.BaseException",
+})  # fmt: skip
+_LEAVES = frozenset({
+    "builtins.exit", "builtins.quit", "os._exit", "pytest.exit", "pytest.skip", "sys.exit",
+})  # fmt: skip
+_ASKS = frozenset({
+    "jax.default_backend", "jax.device_count", "jax.devices", "jax.local_device_count",
+    "jax.local_devices",
+})  # fmt: skip
+_GPU = frozenset({"cuda", "gpu", "rocm"})
+_HOPS = 6
+
+_Exits: TypeAlias = "dict[tuple[int, str], int]"
+
+
+def backend_of(platform: str) -> str:
+    """Give what `jax.default_backend()` says where a platform is the default."""
+    return "gpu" if platform in _GPU else platform
+
+
+def is_guarded(call: cst.Call, platform: str, ctx: Context) -> bool:
+    """Tell whether a call that raises where a platform is missing is guarded against that.
+
+    By a handler of the RuntimeError, by a condition on the default backend around it or before it,
+    or because it is expected to raise.
+    """
+    if is_caught(call, ctx, _CAUGHT) or is_asserted_to_fail(call, ctx):
+        return True
+    return _Guards(backend_of(platform), ctx).stand_around(call)
+
+
+class _Guards:
+    """Conditions under which one backend is the default one."""
+
+    def __init__(self, backend: str, ctx: Context) -> None:
+        self.backend = backend
+        self.ctx = ctx
+
+    # -- where ------------------------------------------------------------------------------
+
+    def stand_around(self, node: cst.CSTNode) -> bool:
+        child = node
+        for ancestor in self.ctx.ancestors(node):
+            if isinstance(ancestor, cst.Lambda) and child is ancestor.body:
+                return False
+            if isinstance(ancestor, cst.FunctionDef) and child is ancestor.body:
+                return any(self.skips(each.decorator) for each in ancestor.decorators)
+            if self.guards(ancestor, child):
+                return True
+            child = ancestor
+        return False
+
+    def guards(self, node: cst.CSTNode, child: cst.CSTNode) -> bool:
+        """Tell whether a node lets its child run only where the backend is there."""
+        if isinstance(node, cst.If | cst.IfExp):
+            if child is node.test:
+                return False
+            return self.holds(node.test, truth=child is node.body)
+        if isinstance(node, cst.While):
+            return child is node.body and self.holds(node.test, truth=True)
+        if isinstance(node, cst.BooleanOperation):
+            if child is node.left:
+                return False
+            return self.holds(node.left, truth=isinstance(node.operator, cst.And))
+        if isinstance(node, cst.GeneratorExp | cst.ListComp | cst.SetComp):
+            ifs = node.for_in.ifs
+            return child is node.elt and any(self.holds(each.test, truth=True) for each in ifs)
+        if isinstance(node, cst.MatchCase):
+            return child is not node.pattern and self.matches(node)
+        if isinstance(node, cst.IndentedBlock | cst.Module):
+            return self.ctx.tree.index(child) > self.first_exit(node)
+        return False
+
+    def matches(self, case: cst.MatchCase) -> bool:
+        match = self.ctx.parent(case)
+        if not isinstance(match, cst.Match) or not self.is_platform(match.subject):
+            return False
+        return any(
+            isinstance(node, cst.MatchValue) and self.is_backend(node.value)
+            for node in (case.pattern, *self.ctx.tree.descendants(case.pattern))
+        )
+
+    def first_exit(self, block: cst.IndentedBlock | cst.Module) -> int:
+        """Give the place of the first statement of a block after which the backend is there."""
+        exits = self.ctx.module.fact(_exits)
+        key = (id(block), self.backend)
+        if key not in exits:
+            exits[key] = len(self.ctx.tree.nodes)
+            for statement in block.body:
+                if self.is_exit(statement):
+                    exits[key] = self.ctx.tree.index(statement)
+                    break
+        return exits[key]
+
+    def is_exit(self, statement: cst.CSTNode) -> bool:
+        if isinstance(statement, cst.If):
+            return _leaves(statement.body, self.ctx) and self.holds(statement.test, truth=False)
+        return isinstance(statement, cst.SimpleStatementLine) and any(
+            isinstance(small, cst.Assert) and self.holds(small.test, truth=True)
+            for small in statement.body
+        )
+
+    def skips(self, decorator: cst.BaseExpression) -> bool:
+        if self.ctx.called(decorator) not in {"pytest.mark.skipif", "unittest.skipIf"}:
+            return False
+        return (
+            isinstance(decorator, cst.Call)
+            and bool(decorator.args)
+            and self.holds(decorator.args[0].value, truth=False)
+        )
+
+    # -- what -------------------------------------------------------------------------------
+
+    def holds(self, test: cst.BaseExpression, *, truth: bool, hops: int = _HOPS) -> bool:
+        """Tell whether the backend is there wherever a test is true (or wherever it is false)."""
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            return self.holds(test.expression, truth=not truth, hops=hops)
+        if isinstance(test, cst.BooleanOperation):
+            either = isinstance(test.operator, cst.And) == truth
+            left = self.holds(test.left, truth=truth, hops=hops)
+            if left is either:
+                return left
+            return self.holds(test.right, truth=truth, hops=hops)
+        if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+            return self.compared(test.left, test.comparisons[0], truth=truth)
+        if isinstance(test, cst.NamedExpr):
+            return self.holds(test.value, truth=truth, hops=hops)
+        if isinstance(test, cst.Call):
+            return self.called(test, truth=truth, hops=hops)
+        if isinstance(test, cst.Name) and hops:
+            return self.named(test, truth=truth, hops=hops - 1)
+        return False
+
+    def compared(
+        self, left: cst.BaseExpression, target: cst.ComparisonTarget, *, truth: bool
+    ) -> bool:
+        operator, right = target.operator, target.comparator
+        if isinstance(operator, cst.NotEqual | cst.IsNot | cst.NotIn):
+            truth = not truth
+        if isinstance(operator, cst.Equal | cst.Is | cst.NotEqual | cst.IsNot):
+            if self.is_platform(right):
+                left, right = right, left
+            if self.is_platform(left):
+                return self.is_backend(right) if truth else string_value(right) == "cpu"
+            return truth and self.asks_for_it(left)
+        if isinstance(operator, cst.In | cst.NotIn):
+            if not self.is_platform(left):
+                return False
+            if not isinstance(right, cst.List | cst.Set | cst.Tuple):
+                return truth
+            values = [element.value for element in right.elements]
+            if truth:
+                return any(self.is_backend(value) for value in values)
+            return any(string_value(value) == "cpu" for value in values)
+        return truth and (self.asks_for_it(left) or self.asks_for_it(right))
+
+    def called(self, call: cst.Call, *, truth: bool, hops: int) -> bool:
+        if truth and self.asks_for_it(call):
+            return True
+        name = self.ctx.called(call)
+        if name in {"builtins.all", "builtins.any", "builtins.bool"} and len(call.args) == 1:
+            argument = call.args[0].value
+            if isinstance(argument, cst.GeneratorExp | cst.ListComp):
+                argument = argument.elt
+            return self.holds(argument, truth=truth, hops=hops)
+        # A function of this file that looks at the devices for its answer.
+        return (
+            truth
+            and isinstance(call.func, cst.Name)
+            and any(
+                isinstance(binding.node, cst.FunctionDef) and self.asks_devices(binding.node)
+                for binding in self.ctx.names.bindings(call.func)
+            )
+        )
+
+    def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
+        values = [
+            binding.value for binding in self.ctx.names.bindings(name) if binding.value is not None
+        ]
+        if not truth:
+            return len(values) == 1 and self.holds(values[0], truth=False, hops=hops)
+        return any(
+            self.asks_devices(value) or self.holds(value, truth=True, hops=hops) for value in values
+        )
+
+    # -- details ----------------------------------------------------------------------------
+
+    def is_platform(self, node: cst.BaseExpression) -> bool:
+        """Tell whether an expression is the default backend's platform, or any device's."""
+        for _ in range(_HOPS):
+            if isinstance(node, cst.Attribute):
+                return node.attr.value in {"device_kind", "platform"}
+            if isinstance(node, cst.Call):
+                return self.ctx.called(node) == "jax.default_backend"
+            if not isinstance(node, cst.Name):
+                return False
+            bindings = self.ctx.names.bindings(node)
+            if len(bindings) != 1 or bindings[0].value is None:
+                return False
+            node = bindings[0].value
+        return False
+
+    def is_backend(self, node: cst.BaseExpression) -> bool:
+        """Tell whether an expression may be the name of the backend in question."""
+        text = string_value(node)
+        return text is None or backend_of(text) == self.backend
+
+    def asks_for_it(self, node: cst.BaseExpression) -> bool:
+        """Tell whether an expression asks for the backend itself, so that it raises first."""
+        if isinstance(node, cst.Call) and self.ctx.is_call(node, "builtins.len") and node.args:
+            node = node.args[0].value
+        platform = listed_platform(node, self.ctx)
+        return platform is not None and backend_of(platform) == self.backend
+
+    def asks_devices(self, node: cst.CSTNode) -> bool:
+        return any(
+            self.ctx.called(inner) in _ASKS for inner in (node, *self.ctx.tree.descendants(node))
+        )
+
+
+def _exits(facts: ModuleFacts) -> _Exits:  # noqa: ARG001 - one store a file
+    return {}
+
+
+def _leaves(body: cst.BaseSuite, ctx: Context) -> bool:
+    """Tell whether a suite ends by leaving what is around it."""
+    if not body.body:
+        return False
+    last = body.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    if isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break):
+        return True
+    return isinstance(last, cst.Expr) and ctx.called(last.value) in _LEAVES

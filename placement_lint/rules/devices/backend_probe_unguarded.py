@@ -1,0 +1,175 @@
+"""JDP302."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
+from placement_lint.rules.devices.queries import listed_platform
+from placement_lint.rules.needs import AllOf, Jax
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_COMPARABLE = frozenset({"gpu", "tpu"})
+
+
+class BackendProbeUnguarded(Rule):
+    """`if jax.devices("gpu"):`, which raises where the answer is no.
+
+    ## What it does
+    Finds `jax.devices("gpu")`, `jax.local_devices(backend="gpu")` and the same for other platforms
+    than the CPU, where the code asks whether there are any: as a condition, under `not`, `and` and
+    `or`, in `len`, `bool` and `any`, compared with `[]`.
+
+    ## Why is this bad?
+    JAX never answers with an empty list. Where the backend is missing, `jax.devices("gpu")` raises
+    `RuntimeError: Unknown backend`: the program dies on exactly the machines for which the question
+    was written, such as a laptop or the continuous integration.
+
+    ## Example
+    ```python
+    import jax
+
+    if jax.devices("gpu"):
+        print("training on the GPU")
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    if jax.default_backend() == "gpu":
+        print("training on the GPU")
+    ```
+
+    Where the GPU need not be the default backend, or where the list is needed:
+
+    ```python
+    import jax
+
+    try:
+        gpus = jax.devices("gpu")
+    except RuntimeError:
+        gpus = []
+    ```
+
+    ## Fix safety
+    Unsafe: in a condition the call becomes a comparison of `jax.default_backend()`, which is
+    another question where there is a GPU that is not the default backend. No fix is offered where
+    the list itself, or its length, is used.
+
+    ## What it does not flag
+    A call in a `try` that catches RuntimeError (or Exception), or in
+    `contextlib.suppress(RuntimeError)`; one that is reached only where `jax.default_backend()`, or
+    a device's `.platform`, was compared before; one that is expected to raise, as in
+    `pytest.raises`; plain use of the devices, such as `jax.devices("gpu")[0]`, by code that needs
+    them; `jax.devices("cpu")`, which is always there; a platform that is no literal.
+
+    ## Verified by
+    The proof asks `if jax.devices("gpu"):` on a JAX without GPU and sees the RuntimeError. After
+    the fix it is answered.
+
+    ## References
+    - [jax-ml/jax#6459](https://github.com/jax-ml/jax/issues/6459): the wish for a probe that does
+      not raise, open since 2021
+    - [jax.default_backend](https://docs.jax.dev/en/latest/_autosummary/jax.default_backend.html)
+    """
+
+    code, name = "JDP302", "backend-probe-unguarded"
+    severity, fix = Severity.ERROR, Applicability.UNSAFE
+    needs = AllOf(Jax(), b"devices")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `jax.devices("gpu")`."""
+        platform = listed_platform(node, ctx)
+        if platform is None or platform == "cpu":
+            return
+        question = _question(node, ctx)
+        if question is None or is_guarded(node, platform, ctx):
+            return
+        ctx.report(
+            node,
+            f'{ctx.called(node)} of "{platform}" raises RuntimeError where there is none: '
+            "it never gives an empty list",
+            fix=_plan(node, platform, ctx) if question.is_truth_only else None,
+        )
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A list of devices whose truth or length is looked at."""
+
+    is_truth_only: bool
+    """Nothing but its truth: a comparison does as well."""
+
+
+def _question(node: cst.CSTNode, ctx: Context) -> _Question | None:
+    """Tell how an expression is asked whether it is empty, if it is."""
+    is_asked, is_bound = False, False
+    child, parent = node, ctx.parent(node)
+    while parent is not None:
+        if isinstance(parent, cst.BooleanOperation):
+            is_asked = is_asked or child is parent.left
+        elif isinstance(parent, cst.NamedExpr) and child is parent.value:
+            is_bound = True
+        else:
+            break
+        child, parent = parent, ctx.parent(parent)
+    if parent is not None and _is_condition(parent, child, ctx):
+        return _Question(is_truth_only=not is_bound)
+    if is_asked or (child is node and parent is not None and _is_counted(parent, child, ctx)):
+        return _Question(is_truth_only=False)
+    return None
+
+
+def _is_condition(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether a node uses nothing of its child but the truth."""
+    if isinstance(parent, cst.Assert | cst.CompIf | cst.If | cst.IfExp | cst.While):
+        return child is parent.test
+    if isinstance(parent, cst.UnaryOperation):
+        return isinstance(parent.operator, cst.Not)
+    if isinstance(parent, cst.MatchCase):
+        return child is parent.guard
+    return isinstance(parent, cst.Arg) and ctx.is_call(ctx.parent(parent), "builtins.bool")
+
+
+def _is_counted(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether a list is counted, or compared with the empty list."""
+    if isinstance(parent, cst.Arg):
+        return not parent.star and ctx.is_call(ctx.parent(parent), "builtins.any", "builtins.len")
+    if isinstance(parent, cst.ComparisonTarget):
+        comparison = ctx.parent(parent)
+        return isinstance(comparison, cst.Comparison) and _is_empty_list(comparison.left)
+    return (
+        isinstance(parent, cst.Comparison)
+        and child is parent.left
+        and isinstance(parent.comparisons[0].operator, cst.Equal | cst.NotEqual)
+        and _is_empty_list(parent.comparisons[0].comparator)
+    )
+
+
+def _is_empty_list(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.List | cst.Tuple) and not node.elements
+
+
+def _plan(call: cst.Call, platform: str, ctx: Context) -> FixPlan | None:
+    backend = backend_of(platform)
+    spelled = ctx.spell("jax.default_backend", call)
+    if spelled is None or backend not in _COMPARABLE:
+        return None
+
+    def build(editor: Editor) -> list[Edit] | None:
+        if editor.has_comment(editor.spans.inner(call)):
+            return None
+        return [editor.replace(call, f'{spelled}() == "{backend}"')]
+
+    return FixPlan(
+        Applicability.UNSAFE, "Compare the default backend, which is always answered", build
+    )

@@ -1,0 +1,352 @@
+"""JDP301."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import (
+    assigned_value,
+    in_host_block,
+    is_cpu_device,
+    is_pinned_to_cpu,
+    lists_default_backend,
+)
+from placement_lint.rules.needs import AllOf, Jax
+from placement_lint.syntax.calls import string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_PLATFORM_ATTRIBUTES = frozenset({"platform", "device_kind"})
+_MEANS_CPU = re.compile(r"(?:.*_)?(?:cpu|host)s?(?:_.*|\d*)", re.IGNORECASE)
+_KEEPERS = frozenset({"add", "append", "appendleft", "insert"})
+_EQUAL_ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertIs"})
+
+
+class DevicesAssumedAllBackends(Rule):
+    """`jax.devices()` taken for a list of all devices, the CPU among them.
+
+    ## What it does
+    Finds `jax.devices()` and `jax.local_devices()`, asked for no backend, where the CPU is looked
+    for among them: a comprehension, a `filter` or a loop that keeps the devices whose platform is
+    `"cpu"`. And, inside `with jax.default_device(cpu):`, a use that expects `jax.devices()` to give
+    the CPU: a comparison, or a name such as `cpu_device`.
+
+    ## Why is this bad?
+    `jax.devices()` lists the devices of the *default backend* only. On a machine with a GPU the CPU
+    is not in it: the filter finds nothing, and taking its first element raises IndexError; on the
+    machine without one, where it was written, it works. A `with jax.default_device(…)` block does
+    not change the list.
+
+    ## Example
+    ```python
+    import jax
+
+    cpu = [d for d in jax.devices() if d.platform == "cpu"][0]
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    cpu = jax.devices("cpu")[0]
+    ```
+
+    ## Fix safety
+    Safe: a list comprehension that does nothing but keep the CPUs, and `next` of such a generator,
+    become `jax.devices("cpu")` and its first element; in any other filter, only the call is asked
+    for the CPU. Unsafe in a loop that does more than filter, and for a name inside a host block,
+    where the intent is read from the name.
+
+    ## What it does not flag
+    Filters for an accelerator, or for anything but the CPU; checks for a machine without one
+    (`jax.devices()[0].platform == "cpu"` outside of a host block); a program that makes the CPU its
+    default backend (`JAX_PLATFORMS=cpu`, `jax.config.update("jax_platforms", "cpu")`); inside a
+    host block, a use that does not expect the CPU, such as
+    `jax.device_put(x, jax.devices()[0])`, which reaches the accelerator.
+
+    ## Verified by
+    The proof takes the first CPU out of `jax.devices()` where there is an accelerator, and sees the
+    IndexError. After the fix the CPU is found.
+
+    ## References
+    - [jax.devices](https://docs.jax.dev/en/latest/_autosummary/jax.devices.html)
+    - [jax-ml/jax#2897](https://github.com/jax-ml/jax/issues/2897): "confusing to me", says one of
+      JAX's authors
+    - [google/orbax#657](https://github.com/google/orbax/issues/657): `jax.devices()` inside
+      `jax.default_device(cpu)`, expected to show the CPU
+    """
+
+    code, name = "JDP301", "devices-assumed-all-backends"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    needs = AllOf(Jax(), b"devices", b"cpu")
+
+    def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
+        """Look at `for d in jax.devices() if d.platform == "cpu"`."""
+        target, source = node.target, node.iter
+        if node.asynchronous is not None or not isinstance(target, cst.Name):
+            return
+        literal = next(
+            (found for each in node.ifs if (found := _cpu_test(each.test, target.value))), None
+        )
+        call = source
+        if not lists_default_backend(call, ctx):
+            value = None if literal is None else assigned_value(source, ctx)
+            if value is None or not lists_default_backend(value, ctx):
+                return
+            call = value
+        if literal is not None:
+            _report(source, call, ctx, _comprehension_plan(node, call, literal, ctx))
+        elif _expects_every_cpu(node, target.value, ctx) and in_host_block(node, ctx):
+            _report(source, call, ctx, None, host_block=True)
+
+    def visit_For(self, node: cst.For, ctx: Context) -> None:
+        """Look at `for d in jax.devices():` with `if d.platform == "cpu":` in it."""
+        if not isinstance(node.target, cst.Name) or not lists_default_backend(node.iter, ctx):
+            return
+        name = node.target.value
+        if any(
+            binding.node is not node and ctx.tree.is_inside(binding.node, node)
+            for binding in ctx.names.bindings(node.target)
+            if ctx.tree.contains(binding.node)
+        ):
+            return
+        for statement in node.body.body:
+            if isinstance(statement, cst.If) and statement.orelse is None:
+                literal = _cpu_test(statement.test, name)
+                if literal is not None and _keeps(statement.body, name, ctx):
+                    is_filter = len(node.body.body) == 1
+                    level = Applicability.SAFE if is_filter else Applicability.UNSAFE
+                    plan = _ask_plan(node.iter, literal, level, ctx)
+                    _report(node.iter, node.iter, ctx, plan)
+                    return
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `filter(lambda d: d.platform == "cpu", jax.devices())` and `assertEqual`."""
+        if len(node.args) < 2:
+            return
+        first, second = node.args[0].value, node.args[1].value
+        if isinstance(first, cst.Lambda) and ctx.is_call(node, "builtins.filter"):
+            parameters = first.params.params
+            if len(parameters) != 1 or not lists_default_backend(second, ctx):
+                return
+            literal = _cpu_test(first.body, parameters[0].name.value)
+            if literal is not None:
+                plan = _ask_plan(second, literal, Applicability.SAFE, ctx)
+                _report(second, second, ctx, plan)
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _EQUAL_ASSERTIONS:
+            _compare(first, second, ctx)
+
+    def visit_Comparison(self, node: cst.Comparison, ctx: Context) -> None:
+        """Look at `jax.devices()[0].platform == "cpu"` inside a host block."""
+        if len(node.comparisons) == 1:
+            target = node.comparisons[0]
+            if isinstance(target.operator, cst.Equal | cst.Is):
+                _compare(node.left, target.comparator, ctx)
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        """Look at `cpu_device = jax.devices()[0]` inside a host block."""
+        call = _taken_from_list(node.value, ctx)
+        if call is None or not any(_is_named_cpu(each.target) for each in node.targets):
+            return
+        if in_host_block(node, ctx):
+            plan = _ask_plan(call, '"cpu"', Applicability.UNSAFE, ctx)
+            _report(call, call, ctx, plan, host_block=True)
+
+
+def _report(
+    node: cst.BaseExpression,
+    call: cst.BaseExpression,
+    ctx: Context,
+    plan: FixPlan | None,
+    *,
+    host_block: bool = False,
+) -> None:
+    if is_pinned_to_cpu(ctx.module):
+        return
+    name = ctx.called(call)
+    if host_block:
+        message = (
+            f"{name}() lists the devices of the default backend also inside "
+            "`with jax.default_device(…)`: the CPU is not among them on a machine with an "
+            "accelerator"
+        )
+    else:
+        message = (
+            f"{name}() lists the devices of the default backend only: no CPU is found in it on a "
+            "machine with an accelerator"
+        )
+    related = [] if node is call else [(call, "listed here")]
+    ctx.report(node, message, fix=plan, related=related)
+
+
+# -- recognising ------------------------------------------------------------------------------
+
+
+def _cpu_test(test: cst.BaseExpression, name: str) -> cst.BaseExpression | None:
+    """Give the `"cpu"` that `name.platform` must equal for a condition to hold."""
+    pending = [test]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.BooleanOperation) and isinstance(part.operator, cst.And):
+            pending += (part.right, part.left)
+        elif isinstance(part, cst.Comparison) and len(part.comparisons) == 1:
+            target = part.comparisons[0]
+            sides = (part.left, target.comparator)
+            if isinstance(target.operator, cst.Equal):
+                for one, other in (sides, sides[::-1]):
+                    if string_value(other) == "cpu" and _is_platform_of(one, name):
+                        return other
+    return None
+
+
+def _is_platform_of(node: cst.BaseExpression, name: str) -> bool:
+    owner = _platform_owner(node)
+    return isinstance(owner, cst.Name) and owner.value == name
+
+
+def _platform_owner(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Give `d` of `d.platform`, `d.device_kind` and `d.platform.lower()`."""
+    if (
+        isinstance(node, cst.Call)
+        and not node.args
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in {"lower", "casefold"}
+    ):
+        node = node.func.value
+    if isinstance(node, cst.Attribute) and node.attr.value in _PLATFORM_ATTRIBUTES:
+        return node.value
+    return None
+
+
+def _taken_from_list(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Give `jax.devices()` of `jax.devices()[0]`."""
+    if isinstance(node, cst.Subscript) and lists_default_backend(node.value, ctx):
+        return node.value
+    return None
+
+
+def _compare(one: cst.BaseExpression, other: cst.BaseExpression, ctx: Context) -> None:
+    for left, right in ((one, other), (other, one)):
+        owner = _platform_owner(left)
+        if owner is not None and string_value(right) == "cpu":
+            call = _taken_from_list(owner, ctx)
+        elif string_value(right) is None and is_cpu_device(right, ctx):
+            call = _taken_from_list(left, ctx)
+        else:
+            continue
+        if call is not None and in_host_block(left, ctx):
+            _report(call, call, ctx, None, host_block=True)
+            return
+
+
+def _expects_every_cpu(node: cst.CompFor, name: str, ctx: Context) -> bool:
+    """Tell whether a comprehension is `d.platform == "cpu" for d in …`, as in `all(…)`."""
+    parent = ctx.parent(node)
+    if not isinstance(parent, cst.GeneratorExp | cst.ListComp | cst.SetComp):
+        return False
+    return _cpu_test(parent.elt, name) is not None
+
+
+def _keeps(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
+    """Tell whether a loop's body stores, returns or yields the loop's variable."""
+    for node in ctx.tree.descendants(body):
+        kept: cst.BaseExpression | cst.From | None = None
+        if isinstance(node, cst.Assign | cst.Return | cst.Yield | cst.AnnAssign):
+            kept = node.value
+        elif (
+            isinstance(node, cst.Call)
+            and isinstance(node.func, cst.Attribute)
+            and node.func.attr.value in _KEEPERS
+            and node.args
+        ):
+            kept = node.args[-1].value
+        if isinstance(kept, cst.Name) and kept.value == name:
+            return True
+    return False
+
+
+def _is_named_cpu(target: cst.BaseExpression) -> bool:
+    name = target.attr if isinstance(target, cst.Attribute) else target
+    return isinstance(name, cst.Name) and _MEANS_CPU.fullmatch(name.value) is not None
+
+
+# -- the fix ----------------------------------------------------------------------------------
+
+_IMPERATIVE = "Ask for the devices of the CPU"
+
+
+def _ask_plan(
+    call: cst.BaseExpression,
+    literal: cst.BaseExpression | str,
+    level: Applicability,
+    ctx: Context,
+) -> FixPlan | None:
+    """Ask the call for the CPU, and leave everything around it."""
+    if not isinstance(call, cst.Call) or call.args:
+        return None
+    name = ctx.called(call)
+
+    def build(editor: Editor) -> list[Edit]:
+        text = literal if isinstance(literal, str) else editor.text(literal)
+        _, end = editor.spans.inner(call)
+        return [editor.insert(end - 1, _argument(name, text))]
+
+    return FixPlan(level, _IMPERATIVE, build)
+
+
+def _argument(name: str | None, literal: str) -> str:
+    # The first parameter of local_devices is a process.
+    return f"backend={literal}" if name == "jax.local_devices" else literal
+
+
+def _comprehension_plan(
+    node: cst.CompFor, call: cst.BaseExpression, literal: cst.BaseExpression, ctx: Context
+) -> FixPlan | None:
+    """Put the call in the place of a comprehension that does nothing but filter."""
+    ask = _ask_plan(call, literal, Applicability.SAFE, ctx)
+    replaced, suffix = _replaceable(node, ctx)
+    if replaced is None or ask is None or not isinstance(call, cst.Call):
+        return ask if call is node.iter else None
+    name = ctx.called(call)
+    spelled = None if name is None else ctx.spell(name, node)
+
+    def build(editor: Editor) -> Sequence[Edit] | None:
+        if editor.has_comment(editor.spans.inner(replaced)):
+            return ask.build(editor) if call is node.iter else None
+        function = editor.text(call.func) if call is node.iter else spelled
+        if function is None:
+            return None
+        argument = _argument(name, editor.text(literal))
+        return [editor.replace(replaced, f"{function}({argument}){suffix}")]
+
+    return FixPlan(Applicability.SAFE, _IMPERATIVE, build)
+
+
+def _replaceable(node: cst.CompFor, ctx: Context) -> tuple[cst.CSTNode | None, str]:
+    """Give the whole expression that only keeps the CPUs, and what picks its element."""
+    whole = ctx.parent(node)
+    if not isinstance(whole, cst.ListComp | cst.GeneratorExp) or node.inner_for_in is not None:
+        return None, ""
+    if len(node.ifs) != 1 or not isinstance(node.ifs[0].test, cst.Comparison):
+        return None, ""
+    target, kept = node.target, whole.elt
+    if not isinstance(target, cst.Name) or not isinstance(kept, cst.Name):
+        return None, ""
+    if kept.value != target.value:
+        return None, ""
+    if isinstance(whole, cst.ListComp):
+        return whole, ""
+    argument = ctx.parent(whole)
+    call = None if argument is None else ctx.parent(argument)
+    if isinstance(call, cst.Call) and len(call.args) == 1 and ctx.is_call(call, "builtins.next"):
+        return call, "[0]"
+    return None, ""

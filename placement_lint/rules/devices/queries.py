@@ -1,0 +1,81 @@
+"""What code asks JAX about devices: which list, of which platform, and where the CPU is meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.pinned import pins_cpu
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+# The position of the parameter `backend`.
+_LISTS = {"jax.devices": 0, "jax.local_devices": 1}
+_NAME_HOPS = 4
+
+
+def lists_default_backend(node: cst.CSTNode | None, ctx: Context) -> bool:
+    """Tell whether an expression is `jax.devices()` or `jax.local_devices()` of no backend."""
+    position = _LISTS.get(ctx.called(node) or "")
+    if position is None or not isinstance(node, cst.Call):
+        return False
+    arguments = Arguments(node)
+    backend = arguments.get(position, "backend")
+    return not arguments.is_open and (backend is None or is_none(backend))
+
+
+def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
+    """Give the platform that `jax.devices("gpu")` or `jax.local_devices(backend="gpu")` names."""
+    position = _LISTS.get(ctx.called(node) or "")
+    if position is None or not isinstance(node, cst.Call):
+        return None
+    return string_value(Arguments(node).get(position, "backend"))
+
+
+def assigned_value(node: cst.CSTNode, ctx: Context) -> cst.BaseExpression | None:
+    """Give what a name is bound to, where it is bound once, by a plain assignment."""
+    if not isinstance(node, cst.Name):
+        return None
+    bindings = ctx.names.bindings(node)
+    # Only plain assignments have a value.
+    return bindings[0].value if len(bindings) == 1 else None
+
+
+def followed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
+    """Give what a name stands for, through a few names that are bound once."""
+    for _ in range(_NAME_HOPS):
+        value = assigned_value(node, ctx)
+        if value is None:
+            break
+        node = value
+    return node
+
+
+def is_cpu_device(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether an expression is surely a CPU device: `jax.devices("cpu")[0]`, a name for it."""
+    node = followed(node, ctx)
+    if string_value(node) == "cpu":
+        return True
+    return isinstance(node, cst.Subscript) and listed_platform(node.value, ctx) == "cpu"
+
+
+def in_host_block(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether the innermost `with jax.default_device(…)` around a node surely sets the CPU."""
+    for item in ctx.with_items(node):
+        if ctx.is_call(item.item, "jax.default_device") and isinstance(item.item, cst.Call):
+            device = Arguments(item.item).get(0, "new_val")
+            return device is not None and is_cpu_device(device, ctx)
+    return False
+
+
+def is_pinned_to_cpu(facts: ModuleFacts) -> bool:
+    """Tell whether the CPU is the default backend: by the settings, or pinned by the file."""
+    return not facts.accelerator or facts.fact(_pins_cpu)
+
+
+def _pins_cpu(facts: ModuleFacts) -> bool:
+    return pins_cpu(facts.tree, facts.names)
