@@ -1,0 +1,119 @@
+"""The subprocess: `python -m placement_lint.verify.child TASK-AS-JSON ANSWER-FILE`.
+
+Writes an object to the answer file: what the task found, or {"error": the short reason}. What
+the user's code prints goes to stdout and stderr as ever.
+"""
+
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from placement_lint.verify.observation import as_observations
+from placement_lint.verify.proofs import NO_JAX, PLAIN
+from placement_lint.verify.run import Run
+
+_REASON_KEPT = 300
+
+
+def probe(_: Mapping[str, Any]) -> dict[str, Any]:
+    """Find out what JAX is here."""
+    import jax
+
+    return {
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "jaxlib": _version("jaxlib"),
+        "safetensors": _version("safetensors"),
+        "default_backend": jax.default_backend(),
+        "devices": [str(device) for device in jax.devices()],
+    }
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def proof(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one side of a proof under observation."""
+    stage = task["stage"]
+    if stage == NO_JAX:
+        module = _load(Path(task["path"]))
+        run = Run(getattr(module, task["side"]), None, None, "no JAX involved")
+    else:
+        from placement_lint.verify.stage import enter_stage
+
+        devices = enter_stage(plain=stage == PLAIN)
+        module = _load(Path(task["path"]))
+        function = getattr(module, task["side"])
+        run = Run(function, devices.accelerator, devices.host, devices.note)
+    observations = as_observations(module.observe(run))
+    return {
+        "observations": [item.as_json() for item in observations],
+        "calls": run.calls,
+        "stage": run.note,
+    }
+
+
+def _load(path: Path) -> ModuleType:
+    # The folder of the proofs may be read-only, and is not ours to litter.
+    sys.dont_write_bytecode = True
+    spec = importlib.util.spec_from_file_location("proof", path)
+    if spec is None or spec.loader is None:
+        msg = f"cannot load {path}"
+        raise ImportError(msg)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def datapath(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the token file, or measure one way of loading it."""
+    from placement_lint.verify import datapath as path_of_data
+    from placement_lint.verify.stage import enter_stage
+
+    file = Path(task["file"])
+    if task["way"] == "write":
+        return {"items": path_of_data.write_tokens(file, int(task["size"]))}
+    devices = enter_stage(plain=False)
+    measured = path_of_data.measure(task["way"], file, devices.accelerator, devices.host)
+    return {**measured, "stage": devices.note}
+
+
+TASKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "probe": probe,
+    "proof": proof,
+    "datapath": datapath,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Do the task; the answer file says how it went."""
+    request, answer = json.loads(arguments[0]), Path(arguments[1])
+    try:
+        value = TASKS[request["task"]](request)
+    except ModuleNotFoundError as error:
+        value = {"error": f"no module: {error.name}"}
+    # Whatever the code under observation raises, and BaseException too, is a failure with a reason.
+    except BaseException as error:
+        value = {"error": short_reason(error)}
+    answer.write_text(json.dumps(value), encoding="utf-8")
+    return 0
+
+
+def short_reason(error: BaseException) -> str:
+    """One line that says what was raised."""
+    text = " ".join(str(error).split())
+    return f"raised {type(error).__name__}: {text[:_REASON_KEPT]}".rstrip(": ")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,122 @@
+"""The proofs: where they are, and what can be read from one without running it."""
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+_CODE = re.compile(r"JDP\d{3}")
+_PARTS = ("hazard", "fixed", "observe")
+
+# How a proof may ask to be run, in its module constant STAGE.
+STAGED = "staged"  # an accelerator beside a host: a real one, or virtual devices playing both
+PLAIN = "plain"  # JAX untouched, on a machine without accelerator
+NO_JAX = "none"  # jax is not imported: the claim is about this tool itself
+STAGES = (STAGED, PLAIN, NO_JAX)
+
+
+class ProofError(Exception):
+    """A proof file that cannot be used; the message says why."""
+
+
+class UnknownCodeError(ValueError):
+    """A code for which there is no proof; the message names the nearest one."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A rule's proof file, read but never imported by the process that asks for it."""
+
+    code: str
+    path: Path
+
+    @cached_property
+    def source(self) -> str:
+        """The file's text; raises ProofError when it cannot be read."""
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            msg = f"cannot read {self.path.name}: {error}"
+            raise ProofError(msg) from error
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        try:
+            return ast.parse(self.source, filename=str(self.path))
+        except SyntaxError as error:
+            msg = f"{self.path.name}, line {error.lineno}: {error.msg}"
+            raise ProofError(msg) from error
+
+    @property
+    def title(self) -> str:
+        """The first line of its docstring; raises ProofError when the file does not parse."""
+        text = ast.get_docstring(self._tree) or ""
+        return text.partition("\n")[0].rstrip(".")
+
+    @property
+    def stage(self) -> str:
+        """One of STAGES; raises ProofError for any other value of its constant STAGE."""
+        for node in self._tree.body:
+            if isinstance(node, ast.Assign) and any(
+                isinstance(target, ast.Name) and target.id == "STAGE" for target in node.targets
+            ):
+                value = node.value.value if isinstance(node.value, ast.Constant) else None
+                if value not in STAGES:
+                    msg = f"STAGE must be one of {', '.join(STAGES)}"
+                    raise ProofError(msg)
+                return str(value)
+        return STAGED
+
+    def code_of(self, function: str) -> str:
+        """Return the text of one of its functions; raises ProofError when it has none."""
+        for node in self._tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name == function:
+                return "\n".join(self.source.split("\n")[node.lineno - 1 : node.end_lineno])
+        msg = f"{self.path.name} has no {function}()"
+        raise ProofError(msg)
+
+    def check(self) -> None:
+        """Raise ProofError unless the file has all the parts of a proof."""
+        for part in _PARTS:
+            self.code_of(part)
+        if not self.title:
+            msg = f"{self.path.name} has no docstring"
+            raise ProofError(msg)
+        _ = self.stage
+
+
+def proof_folder() -> Path:
+    """Return where the proofs are: in the package when installed, else in `fixtures/`."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "proofs"
+    return installed if installed.is_dir() else package.parent / "fixtures"
+
+
+def find_proofs(folder: Path) -> dict[str, Proof]:
+    """Return every `<CODE>/proof.py` of the folder by its code, in the order of the codes."""
+    return {
+        path.parent.name: Proof(path.parent.name, path)
+        for path in sorted(folder.glob("JDP*/proof.py"))
+        if _CODE.fullmatch(path.parent.name)
+    }
+
+
+def choose(codes: Iterable[str], known: Mapping[str, Proof]) -> list[Proof]:
+    """Return the proofs named by codes, in the order of the codes and each once.
+
+    Raises UnknownCodeError for a code that has none.
+    """
+    wanted = set()
+    for code in codes:
+        if code.upper() not in known:
+            near = difflib.get_close_matches(code.upper(), [*known, "DATAPATH"], n=1, cutoff=0.0)
+            nearest = near[0] if near else ""
+            nearest = nearest.lower() if nearest == "DATAPATH" else nearest
+            hint = f"; the nearest is {nearest}" if nearest else ""
+            msg = f"no proof for {code!r}{hint}"
+            raise UnknownCodeError(msg)
+        wanted.add(code.upper())
+    return [proof for code, proof in known.items() if code in wanted]

@@ -1,0 +1,271 @@
+"""Start the subprocesses that run JAX: clean environment, time limit, no traceback for the user."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.verify.observation import (
+    InvalidObservationError,
+    Observation,
+    Outcome,
+    Verdict,
+    judge,
+)
+from placement_lint.verify.proofs import PLAIN, STAGED, Proof, ProofError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+VIRTUAL, GPU = "virtual", "gpu"
+TIME_LIMIT = 120.0
+
+_OUTPUT_KEPT = 4000
+
+
+class ChildError(Exception):
+    """A subprocess that gave no answer; the message is the short reason."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What JAX is here, as a subprocess found it."""
+
+    python: str
+    jax: str
+    jaxlib: str
+    safetensors: str
+    default_backend: str
+    devices: tuple[str, ...]
+
+    @property
+    def has_accelerator(self) -> bool:
+        """Whether JAX computes on something other than the CPU here."""
+        return self.default_backend != "cpu"
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """One rule's proof, run."""
+
+    proof: Proof
+    hazard: Outcome
+    fixed: Outcome
+    verdict: Verdict
+
+
+def clean_environment(base: Mapping[str, str], devices: str | None) -> dict[str, str]:
+    """Environment of a subprocess: base without what steers JAX, XLA or Python's warnings.
+
+    devices: VIRTUAL, GPU, PLAIN, or None for "whatever JAX finds". What says which GPU may be
+    used (`CUDA_VISIBLE_DEVICES`) and where libraries are is kept.
+    """
+    kept = {
+        name: value
+        for name, value in base.items()
+        if not name.startswith(("JAX_", "XLA_")) and name != "PYTHONWARNINGS"
+    }
+    package_parent = str(Path(__file__).resolve().parents[2])
+    kept["PYTHONPATH"] = os.pathsep.join(
+        [package_parent, *filter(None, [base.get("PYTHONPATH", "")])]
+    )
+    kept["PYTHONIOENCODING"] = "utf-8"
+    # One process must not take three quarters of the card from the others.
+    kept["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    if devices in {VIRTUAL, PLAIN}:
+        kept["JAX_PLATFORMS"] = "cpu"
+    if devices == VIRTUAL:
+        kept["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+    return kept
+
+
+class Runner:
+    """Runs tasks of `placement_lint.verify.child`, each in a fresh process.
+
+    Use it as a context manager: leaving it ends every process that is still running.
+    """
+
+    def __init__(self, *, python: str = sys.executable, time_limit: float = TIME_LIMIT) -> None:
+        self._python = python
+        self._time_limit = time_limit
+        self._live: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End every process that is still running, and start no more."""
+        with self._lock:
+            self._closed = True
+            live = list(self._live)
+        for process in live:
+            _end(process)
+
+    def run(
+        self,
+        task: Mapping[str, Any],
+        *,
+        devices: str | None,
+        folder: Path,
+        time_limit: float | None = None,
+    ) -> tuple[dict[str, Any], str]:
+        """Run one task in the folder; returns its answer and what it printed.
+
+        Raises ChildError when it did not answer: it crashed, was killed, or ran out of time.
+        """
+        limit = self._time_limit if time_limit is None else time_limit
+        answer = folder / "answer.json"
+        command = [
+            self._python,
+            "-m",
+            "placement_lint.verify.child",
+            json.dumps(dict(task)),
+            str(answer),
+        ]
+        with self._process(command, folder, clean_environment(os.environ, devices)) as process:
+            try:
+                printed, _ = process.communicate(timeout=limit)
+            except subprocess.TimeoutExpired:
+                msg = f"no answer within {limit:g} s"
+                raise ChildError(msg) from None
+        output = printed.decode("utf-8", "replace")[-_OUTPUT_KEPT:]
+        try:
+            value = json.loads(answer.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise ChildError(_how_it_ended(process.returncode, output)) from None
+        if not isinstance(value, dict):
+            raise ChildError("its answer is not an object")
+        if "error" in value:
+            raise ChildError(str(value["error"]))
+        return value, output
+
+    @contextlib.contextmanager
+    def _process(
+        self, command: list[str], folder: Path, environment: dict[str, str]
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        with self._lock:
+            if self._closed:
+                raise ChildError("interrupted")
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            self._live.add(process)
+        try:
+            with process:
+                try:
+                    yield process
+                finally:
+                    _end(process)
+        finally:
+            with self._lock:
+                self._live.discard(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and what it started; nothing happens when it has already gone."""
+    if process.poll() is not None:
+        return
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def _how_it_ended(returncode: int, output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    last = f": {lines[-1][:200]}" if lines else ""
+    if returncode < 0:
+        try:
+            name = signal.Signals(-returncode).name
+        except ValueError:
+            name = f"signal {-returncode}"
+        return f"ended by {name}{last}"
+    return f"ended with status {returncode} and no answer{last}"
+
+
+def probe(runner: Runner, devices: str | None = None) -> Environment:
+    """Ask a subprocess what JAX is here; raises ChildError when it cannot be imported or started.
+
+    The message is `no module: NAME` when a package is not installed.
+    """
+    with tempfile.TemporaryDirectory(prefix="placement-lint-") as folder:
+        value, _ = runner.run({"task": "probe"}, devices=devices, folder=Path(folder))
+    return Environment(
+        python=str(value["python"]),
+        jax=str(value["jax"]),
+        jaxlib=str(value["jaxlib"]),
+        safetensors=str(value["safetensors"]),
+        default_backend=str(value["default_backend"]),
+        devices=tuple(str(name) for name in value["devices"]),
+    )
+
+
+def run_side(runner: Runner, proof: Proof, side: str, devices: str) -> Outcome:
+    """Run `hazard` or `fixed` of a proof in a fresh process and folder, and observe it."""
+    started = time.monotonic()
+    try:
+        proof.check()
+        stage = proof.stage
+        with tempfile.TemporaryDirectory(prefix="placement-lint-") as folder:
+            value, output = runner.run(
+                {"task": "proof", "path": str(proof.path), "side": side, "stage": stage},
+                devices=devices if stage == STAGED else PLAIN,
+                folder=Path(folder),
+            )
+        observations = _observations(value)
+    except (ChildError, InvalidObservationError, ProofError) as error:
+        return Outcome(failure=str(error), seconds=time.monotonic() - started)
+    return Outcome(
+        observations=observations,
+        seconds=time.monotonic() - started,
+        stage=str(value["stage"]),
+        output=output,
+    )
+
+
+def _observations(value: Mapping[str, Any]) -> tuple[Observation, ...]:
+    if value["calls"] < 1:
+        raise InvalidObservationError("observe() never ran the code")
+    return tuple(Observation.from_json(item) for item in value["observations"])
+
+
+def verify_rules(
+    runner: Runner, proofs: Iterable[Proof], *, devices: str, jobs: int
+) -> Iterator[RuleResult]:
+    """Run the hazard and the fix of each proof, at most `jobs` processes at a time.
+
+    Yields the results in the order of the proofs, each as soon as it and those before it are done.
+    """
+    work = list(proofs)
+    sides = [(proof, side) for proof in work for side in ("hazard", "fixed")]
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        futures = [pool.submit(run_side, runner, proof, side, devices) for proof, side in sides]
+        try:
+            for proof, hazard, fixed in zip(work, futures[::2], futures[1::2], strict=True):
+                before, after = hazard.result(), fixed.result()
+                yield RuleResult(proof, before, after, judge(before, after))
+        except BaseException:
+            # Leaving the pool waits for its threads, and these wait for their processes.
+            runner.stop()
+            raise

@@ -1,0 +1,108 @@
+"""The stage: an accelerator beside a host, real or played by virtual CPU devices.
+
+On a machine with only a CPU, `jax.devices("cpu")[0]` *is* the default device, and nothing that
+this tool warns of can be seen. With `--xla_force_host_platform_device_count=2` the first CPU
+device, JAX's default, plays the accelerator and the second one the host; the few public
+functions that would give the game away answer as they do on a machine with a GPU. Arrays,
+commitment, contexts and transfers are JAX's own. On a real accelerator nothing is replaced.
+
+Not played: platform names where JAX resolves them itself, as in `jax.default_device("cpu")`.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+_PLAYED = "gpu"
+_ALIASES = frozenset({"gpu", "cuda"})
+# Code of these packages must see the devices as they are.
+_BEHIND_THE_SCENES = frozenset({"jax", "jaxlib", "safetensors", "flax", "placement_lint"})
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The two devices of a proof, and what they are in words."""
+
+    accelerator: Any
+    host: Any
+    note: str
+
+
+def enter_stage(*, plain: bool) -> Stage:
+    """Set the stage in this process and say what it is; plain: leave JAX untouched, CPU only."""
+    devices = jax.devices()
+    if plain:
+        return Stage(
+            devices[0], devices[0], f"plain: JAX untouched, only {device_name(devices[0])}"
+        )
+    if devices[0].platform != "cpu":
+        accelerator, host = devices[0], jax.devices("cpu")[0]
+        return Stage(
+            accelerator, host, f"{device_name(accelerator)} ({accelerator.device_kind}) beside cpu"
+        )
+    if len(devices) < 2:
+        raise RuntimeError("the stage needs two virtual CPU devices")
+    accelerator, host = devices[0], devices[1]
+    _play(accelerator, list(devices[1:]))
+    return Stage(
+        accelerator,
+        host,
+        f"virtual: {device_name(accelerator)} plays the accelerator, {device_name(host)} the host",
+    )
+
+
+def device_name(device: Any) -> str:
+    """`cpu:1`: what the device really is, also on the stage."""
+    return f"{device.platform}:{device.id}"
+
+
+def _play(accelerator: Any, hosts: list[Any]) -> None:
+    real_devices, real_local_devices = jax.devices, jax.local_devices
+
+    def played(backend: str | None) -> list[Any] | None:
+        if backend is None or backend in _ALIASES:
+            return [accelerator]
+        return list(hosts) if backend == "cpu" else None
+
+    def devices(backend: str | None = None) -> list[Any]:
+        found = played(backend)
+        return list(real_devices(backend)) if found is None else found
+
+    def local_devices(
+        process_index: int | None = None, backend: str | None = None, host_id: Any = None
+    ) -> list[Any]:
+        found = played(backend) if process_index in {None, 0} and host_id is None else None
+        return list(real_local_devices(process_index, backend)) if found is None else found
+
+    def default_backend() -> str:
+        return _PLAYED
+
+    def device_count(backend: str | None = None) -> int:
+        return len(devices(backend))
+
+    def local_device_count(backend: str | None = None) -> int:
+        return len(local_devices(backend=backend))
+
+    for stand_in in (devices, local_devices, default_backend, device_count, local_device_count):
+        setattr(jax, stand_in.__name__, stand_in)
+    _play_platform(accelerator)
+
+
+def _play_platform(accelerator: Any) -> None:
+    """Let the user's code read `gpu` where it asks the accelerator for its platform.
+
+    The property of the compiled class can be replaced (measured on jaxlib 0.4.30 and 0.10.2).
+    JAX reads it to choose how to compile, so its own modules must go on seeing the truth.
+    """
+    kind = type(accelerator)
+    real = kind.platform
+
+    def platform(self: Any) -> str:
+        asking = str(sys._getframe(1).f_globals.get("__name__", ""))
+        if self is accelerator and asking.partition(".")[0] not in _BEHIND_THE_SCENES:
+            return _PLAYED
+        return str(real.__get__(self))
+
+    kind.platform = property(platform)

@@ -1,0 +1,168 @@
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placement_lint.cli import verify as cli
+from placement_lint.verify import command
+from placement_lint.verify.proofs import Proof
+from placement_lint.verify.runner import Environment
+
+WriteProof = Callable[[str], Proof]
+HERE = Environment("3.11.7", "0.10.2", "0.10.2", "0.8.0", "cpu", ("cpu:0",))
+
+
+def run(*arguments: str) -> int:
+    parser = argparse.ArgumentParser(prog="placement-lint verify")
+    cli.add_arguments(parser)
+    return cli.run(parser.parse_args(arguments))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["JDP20"], "no proof for 'JDP20'; the nearest is JDP20"),
+        (["JDP201", "nonsense"], "no proof for 'nonsense'; the nearest is "),
+        (["--size", "huge"], "--size: 'huge' is not a size; write it like 64MB or 1GB"),
+        (["--size", "12KB"], "--size: 12KB is too small to measure; at least 1 MB"),
+        (["--jobs", "0"], "--jobs: '0' is not a number of processes"),
+        (["--jobs", "many"], "--jobs: 'many' is not a number of processes"),
+    ],
+)
+def test_usage_errors_end_with_2_and_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"placement-lint verify: {message}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("missing", ["jax", "jaxlib", "numpy"])
+def test_jax_that_is_not_installed_is_a_clear_message(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    missing: str,
+) -> None:
+    fake = f"raise ModuleNotFoundError('No module named {missing}', name={missing!r})\n"
+    (tmp_path / "jax.py").write_text(fake, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert run("JDP201") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "JAX is not installed" in err
+    assert 'pip install "placement-lint[verify]"' in err
+
+
+def test_jax_that_does_not_start_is_a_short_reason(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "jax.py").write_text("raise RuntimeError('jaxlib is too old')\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert run("JDP201") == 2
+    assert capsys.readouterr().err == (
+        "placement-lint verify: JAX does not start: raised RuntimeError: jaxlib is too old\n"
+    )
+
+
+def test_safetensors_that_is_not_installed_is_a_clear_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without = Environment("3.11.7", "0.10.2", "0.10.2", "", "cpu", ("cpu:0",))
+    monkeypatch.setattr(command, "probe", lambda _: without)
+    assert run("JDP201") == 2
+    assert "safetensors is not installed" in capsys.readouterr().err
+
+
+def test_a_gpu_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "probe", lambda _: HERE)
+    assert run("JDP201", "--devices", "gpu") == 2
+    assert "JAX sees no accelerator here, only cpu:0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "backend", "devices"),
+    [
+        ("auto", "cpu", "virtual"),
+        ("auto", "gpu", "gpu"),
+        ("virtual", "gpu", "virtual"),
+        ("gpu", "gpu", "gpu"),
+    ],
+)
+def test_the_devices_that_are_used(wanted: str, backend: str, devices: str) -> None:
+    environment = Environment("", "", "", "0.8.0", backend, (f"{backend}:0",))
+    assert command.devices_here(wanted, environment) == devices
+
+
+def test_no_proofs_at_all_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(command, "proof_folder", lambda: tmp_path)
+    assert run() == 2
+    assert "the installation is incomplete" in capsys.readouterr().err
+
+
+def test_what_is_chosen() -> None:
+    everything, with_datapath = command.chosen([])
+    assert with_datapath
+    assert len(everything) >= 13
+    assert command.chosen(["datapath"]) == ([], True)
+    proofs, with_datapath = command.chosen(["JDP201"])
+    assert [proof.code for proof in proofs] == ["JDP201"]
+    assert not with_datapath
+
+
+GOOD = '''"""Title."""
+from placement_lint.verify.observation import Observation
+STAGE = "none"
+def hazard(accelerator, host): return 8
+def fixed(accelerator, host): return 0
+def observe(run):
+    value = run()
+    return Observation("ruler", "length", value, f"{value} m", value > 0, "saw 1 m")
+'''
+
+
+@pytest.mark.parametrize(
+    ("source", "status"), [(GOOD, 0), (GOOD.replace("return 8", "return 0"), 1)]
+)
+def test_the_exit_status_is_the_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    write_proof: WriteProof,
+    source: str,
+    status: int,
+) -> None:
+    proof = write_proof(source)
+    monkeypatch.setattr(command, "probe", lambda _: HERE)
+    monkeypatch.setattr(command, "proof_folder", lambda: proof.path.parent.parent)
+
+    assert run("JDP999") == status
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.splitlines()[3] == f"JDP999  {'FAILED' if status else 'ok'}  Title"
+    assert f"{1 - status} of 1 proved" in out
+
+    assert run("JDP999", "--output-format", "json") == status
+    out, err = capsys.readouterr()
+    assert err == ""
+    value: dict[str, Any] = json.loads(out)
+    assert value["summary"]["failed"] == status
+    assert value["rules"][0]["ok"] == (status == 0)
+
+
+@pytest.mark.usefixtures("needs_jax")
+def test_a_real_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("JDP204", "--devices", "virtual", "-v") == 0
+    out = capsys.readouterr().out
+    assert "devices: virtual: cpu:0 plays the accelerator, cpu:1 the host" in out
+    assert "hazard reproduced, fix cures it" in out
+    assert "jax.device_put(losses, jax.devices" in out
+    assert "1 of 1 proved" in out

@@ -1,0 +1,107 @@
+from typing import Any
+
+import pytest
+
+from placement_lint.verify.datapath_run import (
+    DEFAULT_SIZE,
+    WAYS,
+    DataPathError,
+    judge_datapath,
+    ratio_bar,
+    ratio_of,
+    run_datapath,
+)
+from placement_lint.verify.runner import VIRTUAL, Runner
+
+MB = 2**20
+
+
+def measured(**changes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give what a run at 256 MB gives, changed as told for each way."""
+    whole = {
+        "as-is": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},
+        "assigned": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},
+        "in-block": {"on": "host", "committed": False, "bytes_moved_by_an_item": 256 * MB},
+        "committed": {"on": "host", "committed": True, "bytes_moved_by_an_item": 8192},
+    }
+    values = []
+    for way, value in whole.items():
+        seconds = 0.16 if way == "in-block" else 0.0001
+        base = {"way": way, "bytes": 256 * MB, "item_seconds": seconds, **value}
+        values.append({**base, **changes.get(way.replace("-", "_"), {})})
+    return values
+
+
+def test_what_is_expected_holds() -> None:
+    assert judge_datapath(measured(), 100) == []
+    assert ratio_of(measured()) == pytest.approx(1600)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"in_block": {"item_seconds": 0.005}}, "an item costs only 50 times more"),
+        ({"in_block": {"item_seconds": 0.01}}, "an item costs only 100 times more"),
+        ({"committed": {"item_seconds": 0.16}}, "an item costs only 1 times more"),
+        ({"committed": {"item_seconds": 0.0}}, "no ratio"),
+        ({"committed": {"committed": False}}, "committed: the dataset is on the host, uncommitted"),
+        ({"in_block": {"on": "accelerator"}}, "in-block: the dataset is on the accelerator"),
+        ({"assigned": {"on": "host"}}, "assigned: the dataset is on the host"),
+        ({"in_block": {"bytes_moved_by_an_item": 4096}}, "not the whole dataset"),
+        ({"committed": {"bytes_moved_by_an_item": 256 * MB}}, "committed: an item moved 256 MB"),
+    ],
+)
+def test_each_thing_that_does_not_hold_is_said(
+    changes: dict[str, dict[str, Any]], problem: str
+) -> None:
+    problems = judge_datapath(measured(**changes), 100)
+    assert len(problems) == 1
+    assert problem in problems[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_way_that_was_not_measured_fails(way: str) -> None:
+    without = [value for value in measured() if value["way"] != way]
+    assert f"{way}: not measured" in judge_datapath(without, 100)
+
+
+def test_nothing_measured_fails() -> None:
+    assert len(judge_datapath([], 100)) == len(WAYS) + 1
+
+
+def test_bytes_that_the_system_cannot_tell_are_not_held_against_it() -> None:
+    unknown = {"bytes_moved_by_an_item": None}
+    assert judge_datapath(measured(in_block=unknown, committed=unknown), 100) == []
+
+
+def test_the_bar_is_100_at_256_mb_and_grows_with_the_dataset() -> None:
+    assert ratio_bar(DEFAULT_SIZE) == 100
+    assert ratio_bar(4 * DEFAULT_SIZE) == 400
+    assert ratio_bar(DEFAULT_SIZE // 4) == 25
+    assert ratio_bar(MB) == 2
+
+
+def test_a_file_that_does_not_fit_is_refused(runner: Runner) -> None:
+    with pytest.raises(DataPathError, match=r"1024 TB does not fit in .* free"):
+        run_datapath(runner, size=2**50, devices=VIRTUAL)
+
+
+@pytest.mark.usefixtures("needs_jax")
+def test_the_data_path_at_a_small_size(runner: Runner) -> None:
+    result = run_datapath(runner, size=64 * MB, devices=VIRTUAL)
+    assert result.problems == ()
+    assert result.ok
+    assert [way["way"] for way in result.ways] == list(WAYS)
+    assert result.items == 64 * MB // 2048
+    assert result.ratio is not None
+    assert result.ratio > result.bar == 25
+    assert result.stage.startswith("virtual")
+    assert {way["bytes"] for way in result.ways} == {64 * MB}
+
+
+def test_processes_that_do_not_answer_are_a_failure_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Runner(python="false") as runner:
+        result = run_datapath(runner, size=MB, devices=VIRTUAL)
+    assert not result.ok
+    assert "write: ended with status 1 and no answer" in result.problems[0]
+    assert result.ratio is None

@@ -1,0 +1,175 @@
+import json
+from collections.abc import Callable
+from typing import Any
+
+from placement_lint.verify import report
+from placement_lint.verify.datapath_run import DataPathResult
+from placement_lint.verify.observation import Observation, Outcome, judge
+from placement_lint.verify.proofs import Proof
+from placement_lint.verify.runner import Environment, RuleResult
+
+WriteProof = Callable[[str], Proof]
+SOURCE = (
+    '"""A title."""\ndef hazard(a, h): return 8\ndef fixed(a, h): return 0\ndef observe(run): ...\n'
+)
+ENVIRONMENT = Environment("3.11.7", "0.10.2", "0.10.2", "0.8.0", "cpu", ("cpu:0",))
+STAGE = "virtual: cpu:0 plays the accelerator, cpu:1 the host"
+DATAPATH = DataPathResult(
+    size=256 * 2**20,
+    items=131072,
+    stage=STAGE,
+    ways=(
+        {
+            "way": "in-block",
+            "on": "host",
+            "committed": False,
+            "load_seconds": 0.8,
+            "first_item_seconds": 0.232,
+            "item_seconds": 0.167,
+            "bytes_moved_by_an_item": 256 * 2**20,
+            "stage": STAGE,
+        },
+        {
+            "way": "committed",
+            "on": "host",
+            "committed": True,
+            "load_seconds": 0.9,
+            "first_item_seconds": 0.05,
+            "item_seconds": 118e-6,
+            "bytes_moved_by_an_item": None,
+            "stage": STAGE,
+        },
+    ),
+    ratio=1415.2,
+    bar=100,
+    problems=(),
+)
+
+
+def outcome(measured: int, *, seen: bool, stage: str = STAGE) -> Outcome:
+    item = Observation("guard", "bytes copied", measured, f"{measured} bytes", seen, "saw 7 bytes")
+    return Outcome((item,), seconds=1.0, stage=stage, output="a word\n")
+
+
+def result(proof: Proof, hazard: Outcome, fixed: Outcome) -> RuleResult:
+    return RuleResult(proof, hazard, fixed, judge(hazard, fixed))
+
+
+def test_a_rule_that_holds(write_proof: WriteProof) -> None:
+    good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
+    assert report.rule_text(good, stage=STAGE, verbose=False).splitlines() == [
+        "JDP999  ok  A title",
+        "  hazard reproduced, fix cures it (2.0 s)",
+        "  bytes copied [guard]",
+        "    hazard: 8 bytes",
+        "    fixed:  0 bytes",
+    ]
+
+
+def test_a_rule_that_does_not(write_proof: WriteProof) -> None:
+    bad = result(write_proof(SOURCE), outcome(8, seen=True), Outcome(failure="ended by SIGSEGV"))
+    assert report.rule_text(bad, stage=STAGE, verbose=False).splitlines() == [
+        "JDP999  FAILED  A title",
+        "  hazard reproduced, FIX NOT SEEN TO CURE IT (1.0 s)",
+        "  bytes copied [guard]",
+        "    hazard: 8 bytes",
+        "    fixed:  not observed",
+        "  ! fixed: ended by SIGSEGV",
+    ]
+
+
+def test_another_stage_than_the_rest_is_said(write_proof: WriteProof) -> None:
+    plain = [outcome(number, seen=number > 0, stage="plain") for number in (8, 0)]
+    text = report.rule_text(result(write_proof(SOURCE), *plain), stage=STAGE, verbose=False)
+    assert "  devices: plain" in text.splitlines()
+
+
+def test_verbose_shows_the_code_the_controls_and_what_was_printed(write_proof: WriteProof) -> None:
+    good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
+    text = report.rule_text(good, stage=STAGE, verbose=True)
+    for part in (
+        "def hazard(a, h): return 8",
+        "def fixed(a, h): return 0",
+        "def observe(run): ...",
+        "control, fixed: guard: saw 7 bytes",
+        "printed by hazard: a word",
+    ):
+        assert part in text
+
+
+def test_a_proof_that_cannot_be_read_is_reported_too(write_proof: WriteProof) -> None:
+    broken = result(
+        write_proof("def hazard(:"), Outcome(failure="line 1"), Outcome(failure="line 1")
+    )
+    text = report.rule_text(broken, stage=STAGE, verbose=True)
+    assert "(its proof cannot be read)" in text
+    assert "! hazard: line 1" in text
+
+
+def test_the_table_of_the_data_path() -> None:
+    assert report.datapath_text(DATAPATH, stage=STAGE).splitlines() == [
+        "datapath  ok  256 MB of tokens, 131,072 items, each put on the accelerator",
+        (
+            "  tokens loaded by                         they are on          load  first item  "
+            "per item  moved by one"
+        ),
+        (
+            "  in `with jax.default_device(cpu)`        host, uncommitted  800 ms      232 ms  "
+            "  167 ms        256 MB"
+        ),
+        (
+            "  the same, with jax.device_put(..., cpu)  host, committed    900 ms       50 ms  "
+            "  118 µs  not measured"
+        ),
+        (
+            "  an item of the uncommitted dataset costs 1,415 times one of the committed "
+            "(must exceed 100 at this size)"
+        ),
+    ]
+
+
+def test_the_summary(write_proof: WriteProof) -> None:
+    good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
+    bad = result(write_proof(SOURCE), outcome(0, seen=False), outcome(0, seen=False))
+    assert report.summary_text([good], DATAPATH) == "2 of 2 proved"
+    assert report.summary_text([good, bad], None) == "1 of 2 proved; failed: JDP999"
+
+
+def test_json_is_versioned_and_says_the_same(write_proof: WriteProof) -> None:
+    good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
+    bad = result(write_proof(SOURCE), outcome(0, seen=False), Outcome(failure="no"))
+    value: dict[str, Any] = json.loads(
+        json.dumps(
+            report.as_json(
+                version="1.2.3",
+                environment=ENVIRONMENT,
+                devices="virtual",
+                stage=STAGE,
+                results=[good, bad],
+                datapath=DATAPATH,
+                seconds=1.23456,
+                verbose=False,
+            ),
+            allow_nan=False,
+        )
+    )
+    assert value["version"] == 1
+    assert value["tool"] == {"name": "placement-lint", "version": "1.2.3"}
+    assert value["devices"] == {"kind": "virtual", "stage": STAGE}
+    assert value["summary"] == {"rules": 2, "failed": 1, "seconds": 1.235}
+    first, second = value["rules"]
+    assert first["ok"]
+    assert first["observations"] == [
+        {
+            "instrument": "guard",
+            "what": "bytes copied",
+            "control": "saw 7 bytes",
+            "hazard": {"measured": 8, "text": "8 bytes", "seen": True},
+            "fixed": {"measured": 0, "text": "0 bytes", "seen": False},
+        }
+    ]
+    assert not second["ok"]
+    assert second["observations"][0]["fixed"] is None
+    assert second["problems"] == ["fixed: no", "the hazard was not reproduced: bytes copied"]
+    assert value["datapath"]["ratio"] == 1415.2
+    assert [way["way"] for way in value["datapath"]["ways"]] == ["in-block", "committed"]
