@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 class Severity(enum.Enum):
-    """How bad a hazard is: it crashes or does nothing; it is slow or misplaced; it is worth knowing."""
+    """How bad a hazard is: it crashes or does nothing; is slow or misplaced; is worth knowing."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -35,7 +35,7 @@ class Applicability(enum.Enum):
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """A stretch of one file (of one cell, in a notebook), from its start up to, without, its end."""
+    """A stretch of one file (of one cell, in a notebook), from its start up to its end."""
 
     line: int
     column: int

@@ -21,7 +21,7 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell of a notebook: its number (from 1, among all cells) and its lines in the text."""
+    """One code cell of a notebook: its number (from 1, of all cells) and its lines in the text."""
 
     number: int
     first_line: int
@@ -60,12 +60,10 @@ class Source:
             text = data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding)
         except UnicodeDecodeError as error:
             line = len(_LINE_END.findall(data[: error.start].decode(encoding, "replace"))) + 1
-            raise UnreadableError(
-                f"not valid {encoding} at byte {error.start} (line {line}): "
-                "declare the encoding in the first line or save the file as UTF-8"
-            ) from error
+            raise UnreadableError(_not_valid(encoding, error.start, line)) from error
         except (LookupError, ValueError) as error:
-            raise UnreadableError(f"cannot be decoded as {encoding}: {error}") from error
+            reason = f"cannot be decoded as {encoding}: {error}"
+            raise UnreadableError(reason) from error
         return cls(path, text, encoding, bom)
 
     def encode(self, text: str) -> bytes:
@@ -124,13 +122,17 @@ def read_bytes(path: str) -> bytes:
         raise UnreadableError(error.strerror or str(error)) from error
 
 
+def _not_valid(encoding: str, byte: int, line: int) -> str:
+    return (
+        f"not valid {encoding} at byte {byte} (line {line}): "
+        "declare the encoding in the first line or save the file as UTF-8"
+    )
+
+
 def _cookie_problem(data: bytes, error: SyntaxError) -> str:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        return (
-            f"not valid utf-8 at byte {problem.start} (line {line}): "
-            "declare the encoding in the first line or save the file as UTF-8"
-        )
+        return _not_valid("utf-8", problem.start, line)
     return error.msg

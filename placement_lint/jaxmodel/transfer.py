@@ -63,75 +63,78 @@ def _rows(prefix: str, names: str, effect: Effect) -> dict[str, Row]:
 
 
 _NUMPY_COMPUTE = """
-abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes
-arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere
-around array_equal array_equiv array_split asin asinh astype atan atan2 atanh atleast_1d atleast_2d
-atleast_3d average bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not
-bitwise_or bitwise_right_shift bitwise_xor block broadcast_arrays broadcast_to cbrt ceil choose clip
-column_stack compress concat concatenate conj conjugate convolve copy copysign corrcoef correlate
-cos cosh count_nonzero cov cross cumprod cumsum cumulative_prod cumulative_sum deg2rad degrees
-delete diag diagflat diagonal diff digitize divide divmod dot dsplit dstack ediff1d einsum equal exp
-exp2 expand_dims expm1 extract fabs flatnonzero flip fliplr flipud float_power floor floor_divide
-fmax fmin fmod frexp gcd gradient greater greater_equal heaviside histogram histogram2d
-histogram_bin_edges histogramdd hsplit hstack hypot i0 imag inner insert interp intersect1d invert
-isclose iscomplex isfinite isin isinf isnan isneginf isposinf isreal kron lcm ldexp left_shift less
-less_equal lexsort log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
-logical_xor matmul matrix_transpose matvec max maximum mean median min minimum mod modf moveaxis
-multiply nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
-nanpercentile nanprod nanquantile nanstd nansum nanvar negative nextafter nonzero not_equal outer
-packbits pad partition percentile permute_dims piecewise polyadd polyder polydiv polyfit polyint
-polymul polysub polyval positive pow power prod ptp put_along_axis quantile rad2deg radians ravel
-real reciprocal remainder repeat reshape resize right_shift rint roll rollaxis roots rot90 round
-searchsorted select setdiff1d setxor1d sign signbit sin sinc sinh sort sort_complex split sqrt square
-squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile trace transpose
-trapezoid tril trim_zeros triu true_divide trunc union1d unique unique_all unique_counts
-unique_inverse unique_values unpackbits unravel_index unstack unwrap vander var vdot vecdot vecmat
-vsplit vstack where
+abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis
+apply_over_axes arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition
+argsort argwhere around array_equal array_equiv array_split asin asinh astype atan atan2 atanh
+atleast_1d atleast_2d atleast_3d average bincount bitwise_and bitwise_count bitwise_invert
+bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor block broadcast_arrays
+broadcast_to cbrt ceil choose clip column_stack compress concat concatenate conj conjugate
+convolve copy copysign corrcoef correlate cos cosh count_nonzero cov cross cumprod cumsum
+cumulative_prod cumulative_sum deg2rad degrees delete diag diagflat diagonal diff digitize
+divide divmod dot dsplit dstack ediff1d einsum equal exp exp2 expand_dims expm1 extract fabs
+flatnonzero flip fliplr flipud float_power floor floor_divide fmax fmin fmod frexp gcd gradient
+greater greater_equal heaviside histogram histogram2d histogram_bin_edges histogramdd hsplit
+hstack hypot i0 imag inner insert interp intersect1d invert isclose iscomplex isfinite isin
+isinf isnan isneginf isposinf isreal kron lcm ldexp left_shift less less_equal lexsort log log10
+log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor matmul
+matrix_transpose matvec max maximum mean median min minimum mod modf moveaxis multiply
+nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
+nanpercentile nanprod nanquantile nanstd nansum nanvar negative nextafter nonzero not_equal
+outer packbits pad partition percentile permute_dims piecewise polyadd polyder polydiv polyfit
+polyint polymul polysub polyval positive pow power prod ptp put_along_axis quantile rad2deg
+radians ravel real reciprocal remainder repeat reshape resize right_shift rint roll rollaxis
+roots rot90 round searchsorted select setdiff1d setxor1d sign signbit sin sinc sinh sort
+sort_complex split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan
+tanh tensordot tile trace transpose trapezoid tril trim_zeros triu true_divide trunc union1d
+unique unique_all unique_counts unique_inverse unique_values unpackbits unravel_index unstack
+unwrap vander var vdot vecdot vecmat vsplit vstack where
 """
 _NUMPY_CREATE = """
-arange bartlett blackman empty eye frombuffer fromfunction fromstring full geomspace hamming hanning
-identity indices kaiser linspace logspace meshgrid ones tri tril_indices triu_indices zeros
-zeros_like ones_like full_like empty_like
+arange bartlett blackman empty eye frombuffer fromfunction fromstring full geomspace hamming
+hanning identity indices kaiser linspace logspace meshgrid ones tri tril_indices triu_indices
+zeros zeros_like ones_like full_like empty_like
 """
 _NUMPY_PLAIN = """
-array_repr array_str broadcast_shapes can_cast dtype einsum_path finfo iinfo iscomplexobj isdtype
-isrealobj isscalar issubdtype iterable ndim promote_types result_type save savez shape size
+array_repr array_str broadcast_shapes can_cast dtype einsum_path finfo iinfo iscomplexobj
+isdtype isrealobj isscalar issubdtype iterable ndim promote_types result_type save savez shape
+size
 """
 _LAX_COMPUTE = """
-abs acos acosh add approx_max_k approx_min_k argmax argmin asin asinh associative_scan atan atan2
-atanh batch_matmul bessel_i0e bessel_i1e betainc bitcast_convert_type bitwise_and bitwise_not
-bitwise_or bitwise_xor broadcast broadcast_in_dim broadcast_to_rank cbrt ceil clamp clz collapse
-complex concatenate cond conj conv conv_general_dilated conv_general_dilated_local
-conv_general_dilated_patches conv_transpose conv_with_general_padding convert_element_type cos cosh
-cumlogsumexp cummax cummin cumprod cumsum digamma div dot dot_general dynamic_index_in_dim
+abs acos acosh add approx_max_k approx_min_k argmax argmin asin asinh associative_scan atan
+atan2 atanh batch_matmul bessel_i0e bessel_i1e betainc bitcast_convert_type bitwise_and
+bitwise_not bitwise_or bitwise_xor broadcast broadcast_in_dim broadcast_to_rank cbrt ceil clamp
+clz collapse complex concatenate cond conj conv conv_general_dilated conv_general_dilated_local
+conv_general_dilated_patches conv_transpose conv_with_general_padding convert_element_type cos
+cosh cumlogsumexp cummax cummin cumprod cumsum digamma div dot dot_general dynamic_index_in_dim
 dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice
-dynamic_update_slice_in_dim eq erf erf_inv erfc exp exp2 expand_dims expm1 fft floor fori_loop gather
-ge gt igamma igammac imag index_in_dim index_take integer_pow is_finite le lgamma log log1p logistic
-lt map max min mul ne neg nextafter pad polygamma population_count pow real reciprocal reduce
-reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum reduce_window
-reduce_xor rem reshape rev round rsqrt scan scatter scatter_add scatter_apply scatter_max scatter_min
-scatter_mul select select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice
-slice_in_dim sort sort_key_val split sqrt square squeeze sub switch tan tanh top_k transpose
-while_loop zeta
+dynamic_update_slice_in_dim eq erf erf_inv erfc exp exp2 expand_dims expm1 fft floor fori_loop
+gather ge gt igamma igammac imag index_in_dim index_take integer_pow is_finite le lgamma log
+log1p logistic lt map max min mul ne neg nextafter pad polygamma population_count pow real
+reciprocal reduce reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod
+reduce_sum reduce_window reduce_xor rem reshape rev round rsqrt scan scatter scatter_add
+scatter_apply scatter_max scatter_min scatter_mul select select_n shift_left
+shift_right_arithmetic shift_right_logical sign sin sinh slice slice_in_dim sort sort_key_val
+split sqrt square squeeze sub switch tan tanh top_k transpose while_loop zeta
 """
 _NN_COMPUTE = """
 celu dot_product_attention elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu
-log1mexp log_sigmoid log_softmax logmeanexp logsumexp mish relu relu6 selu sigmoid silu soft_sign
-softmax softplus sparse_plus sparse_sigmoid squareplus standardize swish tanh
+log1mexp log_sigmoid log_softmax logmeanexp logsumexp mish relu relu6 selu sigmoid silu
+soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus standardize swish tanh
 """
 _RANDOM_SAMPLE = """
-ball bernoulli beta binomial bits categorical cauchy chisquare choice dirichlet double_sided_maxwell
-exponential f gamma generalized_normal geometric gumbel laplace loggamma logistic lognormal maxwell
-multinomial multivariate_normal normal orthogonal pareto permutation poisson rademacher randint
-rayleigh t triangular truncated_normal uniform wald weibull_min
+ball bernoulli beta binomial bits categorical cauchy chisquare choice dirichlet
+double_sided_maxwell exponential f gamma generalized_normal geometric gumbel laplace loggamma
+logistic lognormal maxwell multinomial multivariate_normal normal orthogonal pareto permutation
+poisson rademacher randint rayleigh t triangular truncated_normal uniform wald weibull_min
 """
 _LINALG_COMPUTE = """
-cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm matrix_power
-matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve svd svdvals tensordot
-tensorinv tensorsolve trace vecdot vector_norm
+cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm
+matrix_power matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve svd svdvals
+tensordot tensorinv tensorsolve trace vecdot vector_norm
 """
 _FFT_COMPUTE = """
-fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn
+fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2
+rfftn
 """
 _SCALAR_TYPES = """
 bfloat16 bool_ complex128 complex64 float16 float32 float64 int16 int32 int64 int8 uint16 uint32

@@ -52,20 +52,20 @@ def lint_source(
     Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
     that fails is a JDP903 finding, beside which all other rules' findings stand.
     """
-    from placement_lint.syntax.deep_stack import run_deep  # noqa: PLC0415
+    from placement_lint.syntax.deep_stack import run_deep
 
     try:
         excess = guard(source)
         if excess is not None:
             return FileResult((excess,))
         return run_deep(_lint, source, options, exports)
-    except Exception as error:  # noqa: BLE001 - our fault, and no reason to lose the other files
+    except Exception as error:  # our fault, and no reason to lose the other files
         return FileResult((internal_error(source, None, error),), parsed=True)
 
 
 def guard(source: Source) -> Finding | None:
     """Give the JDP901 finding of a source that would exhaust the stack or the memory."""
-    from placement_lint.files.nesting import too_deep  # noqa: PLC0415
+    from placement_lint.files.nesting import too_deep
 
     excess = too_deep(source.text)
     if excess is None:
@@ -75,14 +75,14 @@ def guard(source: Source) -> Finding | None:
 
 
 def _lint(source: Source, options: FileOptions, exports: ExportResolver | None) -> FileResult:
-    import libcst as cst  # noqa: PLC0415 - only for a file that passed the filter
+    import libcst as cst
 
     try:
         module = cst.parse_module(source.text)
     except cst.ParserSyntaxError as error:
         finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
         return FileResult((finding,))
-    except Exception as error:  # noqa: BLE001 - LibCST also fails with KeyError and others
+    except Exception as error:  # LibCST also fails with KeyError and others
         reason = f"LibCST cannot read it ({type(error).__name__})"
         return FileResult((_syntax_finding(source, reason, 1, 1),))
     return _Analysis(source, module, options, exports).run()
@@ -98,7 +98,7 @@ class _Analysis:
         options: FileOptions,
         exports: ExportResolver | None,
     ) -> None:
-        from placement_lint.rules.module import ModuleFacts  # noqa: PLC0415
+        from placement_lint.rules.module import ModuleFacts
 
         self.source = source
         self.options = options
@@ -112,8 +112,8 @@ class _Analysis:
         drafts = self._visit()
         if not drafts:
             return FileResult(tuple(self.failures), parsed=True)
-        from placement_lint.syntax.edits import Editor  # noqa: PLC0415
-        from placement_lint.syntax.spans import Spans  # noqa: PLC0415
+        from placement_lint.syntax.edits import Editor
+        from placement_lint.syntax.spans import Spans
 
         editor = Editor(self.source, self.facts.tree, Spans(self.module, self.source))
         findings = [self._finding(draft, editor) for draft in drafts]
@@ -124,7 +124,7 @@ class _Analysis:
             or self.options.min_confidence is Confidence.LIKELY
         ]
         if self.options.respect_suppressions:
-            from placement_lint.lint.suppressions import Suppressions  # noqa: PLC0415
+            from placement_lint.lint.suppressions import Suppressions
 
             suppressions = Suppressions(editor)
             findings = [finding for finding in findings if not suppressions.covers(finding)]
@@ -132,8 +132,8 @@ class _Analysis:
         return FileResult(tuple(ordered), parsed=True, exact=editor.spans.exact)
 
     def _visit(self) -> list[Draft]:
-        from placement_lint.lint.dispatch import dispatch_table  # noqa: PLC0415
-        from placement_lint.rules.context import Context  # noqa: PLC0415
+        from placement_lint.lint.dispatch import dispatch_table
+        from placement_lint.rules.context import Context
 
         rules = self.options.rules
         drafts: list[Draft] = []
@@ -149,7 +149,7 @@ class _Analysis:
                     continue
                 try:
                     visit(node, contexts[position])
-                except Exception as error:  # noqa: BLE001 - one rule's failure is its own
+                except Exception as error:  # one rule's failure is its own
                     failed.add(position)
                     self.failures.append(internal_error(self.source, rules[position], error))
         return drafts
@@ -175,7 +175,7 @@ class _Analysis:
             return finding
         try:
             return replace(finding, fix=_build(draft.fix, editor))
-        except Exception as error:  # noqa: BLE001 - the finding stands without its fix
+        except Exception as error:  # the finding stands without its fix
             self.failures.append(internal_error(self.source, draft.rule, error))
             return finding
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -51,6 +50,7 @@ from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from placement_lint.placement.expressions import Expressions
 
 Operand = tuple[int, Value]
@@ -668,10 +668,9 @@ def entered_default(held: Value, state: State) -> DefaultDevice | None:
 def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
     """Give `x` of `x.at[i].set`."""
     indexed = function.value
-    if isinstance(indexed, cst.Subscript) and isinstance(indexed.value, cst.Attribute):
-        if indexed.value.attr.value == "at":
-            return indexed.value.value
-    return None
+    if not isinstance(indexed, cst.Subscript) or not isinstance(indexed.value, cst.Attribute):
+        return None
+    return indexed.value.value if indexed.value.attr.value == "at" else None
 
 
 def _host_method(atom: Host, name: str) -> Value:

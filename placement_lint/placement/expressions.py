@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from placement_lint.placement.values import (
     PLAIN,
     UNKNOWN,
     Array,
+    Atom,
     Device,
     DeviceList,
     Function,
@@ -38,6 +38,7 @@ from placement_lint.placement.values import (
 from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from placement_lint.placement.flow import Flow
     from placement_lint.syntax.names import Scope
 
@@ -194,7 +195,7 @@ class Expressions:
         if not isinstance(target.value, cst.Name):
             return
         text = string_value(keys[0].value) if isinstance(keys[0], cst.Index) else None
-        changed = []
+        changed: list[Atom] = []
         for atom in container:
             if isinstance(atom, Mapping) and text is not None:
                 pairs = dict(atom.items) | {text: held}
@@ -209,7 +210,7 @@ class Expressions:
 
     # -- simple expressions -------------------------------------------------------------------
 
-    def plain(self, node: cst.CSTNode, state: State) -> Value:  # noqa: ARG002
+    def plain(self, node: cst.CSTNode, state: State) -> Value:
         """Evaluate a number."""
         return PLAIN
 
@@ -283,9 +284,7 @@ class Expressions:
 
     # -- operators ----------------------------------------------------------------------------
 
-    def _compute(
-        self, node: cst.CSTNode, operands: list[tuple[int, Value]], state: State
-    ) -> Value:
+    def _compute(self, node: cst.CSTNode, operands: list[tuple[int, Value]], state: State) -> Value:
         if not any(True for _, held in operands for _ in arrays(held)):
             held_atoms = {atom for _, held in operands for atom in held}
             if all(isinstance(atom, Plain) for atom in held_atoms):
@@ -478,7 +477,7 @@ class Expressions:
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
                 indices += self.operands(element.slice.value, state)
-            else:
+            elif isinstance(element.slice, cst.Slice):
                 for bound in (element.slice.lower, element.slice.upper, element.slice.step):
                     if bound is not None:
                         indices.append(self.operand(bound, state))

@@ -132,7 +132,7 @@ class Operations:
     def _moves(self, array: Array, to: object) -> bool | None:
         """Tell whether an array is copied to a device; what was made on the default is no hazard
         elsewhere: carrying it into a host block is what such a block is for.
-        """  # noqa: D205
+        """
         if array.committed or array.is_small:
             return False
         if array.origin is None or array.origin.device is None:
@@ -140,9 +140,7 @@ class Operations:
         return differ(array.device, to, accelerator=self.accelerator)  # type: ignore[arg-type]
 
 
-def _is_only_open(
-    operands: Sequence[tuple[int, Value]], position: int, judged: int | None
-) -> bool:
+def _is_only_open(operands: Sequence[tuple[int, Value]], position: int, judged: int | None) -> bool:
     """Tell whether no operand but this one may be anything."""
     for other, (_, held) in enumerate(operands):
         counts = judged is None or other < judged

@@ -18,9 +18,7 @@ _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
 
 def pins_cpu(tree: Tree, names: Names) -> bool:
     """Tell whether the module sets the platform to the CPU, unconditionally."""
-    return any(
-        _sets_cpu(node, names) and not _is_conditional(node, tree) for node in tree.nodes
-    )
+    return any(_sets_cpu(node, names) and not _is_conditional(node, tree) for node in tree.nodes)
 
 
 def _sets_cpu(node: cst.CSTNode, names: Names) -> bool:
@@ -68,6 +66,14 @@ def _is_cpu(text: str | None) -> bool:
 
 def _is_conditional(node: cst.CSTNode, tree: Tree) -> bool:
     return any(
-        isinstance(ancestor, cst.If | cst.IfExp | cst.Match | cst.ExceptHandler | cst.While)
+        isinstance(ancestor, cst.IfExp | cst.Match | cst.ExceptHandler | cst.While)
+        or (isinstance(ancestor, cst.If) and not _is_always_true(ancestor.test))
         for ancestor in tree.ancestors(node)
     )
+
+
+def _is_always_true(test: cst.BaseExpression) -> bool:
+    """Tell whether a condition holds whenever the file is run as a program."""
+    if isinstance(test, cst.Comparison):
+        return isinstance(test.left, cst.Name) and test.left.value == "__name__"
+    return isinstance(test, cst.Name) and test.value == "True"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from placement_lint.placement.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from placement_lint.placement.flow import Flow
 
 _MAX_ROUNDS = 12
@@ -193,12 +193,12 @@ class Statements:
         if node.cause is not None:
             self.expressions.evaluate(node.cause.item, state)
 
-    def break_(self, node: cst.Break, state: State) -> None:  # noqa: ARG002
+    def break_(self, node: cst.Break, state: State) -> None:
         """`break`."""
         if self._loops:
             self._loops[-1].breaks.append(state)
 
-    def continue_(self, node: cst.Continue, state: State) -> None:  # noqa: ARG002
+    def continue_(self, node: cst.Continue, state: State) -> None:
         """`continue`."""
         if self._loops:
             self._loops[-1].continues.append(state)
@@ -314,9 +314,7 @@ class Statements:
             self._loops.pop()
             breaks = loop.breaks
             joined = meet([head, after, *loop.continues], blocks)
-            if joined is None or (
-                joined.variables == head.variables and joined.base == head.base
-            ):
+            if joined is None or (joined.variables == head.variables and joined.base == head.base):
                 break
             if round_number == _MAX_ROUNDS - 2:
                 for key, held in joined.variables.items():
@@ -336,9 +334,10 @@ class Statements:
         for item in node.items:
             self._enter(item, state)
         inner = state.blocks
-        marks = [len(loop.breaks) for loop in self._loops], [
-            len(loop.continues) for loop in self._loops
-        ]
+        marks = (
+            [len(loop.breaks) for loop in self._loops],
+            [len(loop.continues) for loop in self._loops],
+        )
         after = self.suite(node.body, state)
         for position, loop in enumerate(self._loops):
             for ends, mark in ((loop.breaks, marks[0]), (loop.continues, marks[1])):
@@ -397,4 +396,3 @@ class Statements:
 
 def _is_irrefutable(pattern: cst.MatchPattern) -> bool:
     return isinstance(pattern, cst.MatchAs) and pattern.pattern is None
-

@@ -64,9 +64,7 @@ class Traced:
             unused=unused_parameters(function),
         )
 
-    def function_of(
-        self, node: cst.BaseExpression | None
-    ) -> cst.FunctionDef | cst.Lambda | None:
+    def function_of(self, node: cst.BaseExpression | None) -> cst.FunctionDef | cst.Lambda | None:
         """Give the function that an expression certainly is: a lambda, or a name bound once."""
         if isinstance(node, cst.Lambda):
             return node

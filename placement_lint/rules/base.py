@@ -7,13 +7,13 @@ that all rules share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from placement_lint.findings import Applicability, Confidence, Edit, Severity
 
 if TYPE_CHECKING:
+    from placement_lint.findings import Applicability, Confidence, Edit, Severity
+    from collections.abc import Callable, Sequence
     import libcst as cst
 
     from placement_lint.rules.needs import Needs
@@ -37,7 +37,7 @@ SECTIONS = (
 class Rule:
     """One rule. A subclass with a `code` of its own, in a module below this package, is found by
     itself: there is no list to keep.
-    """  # noqa: D205, D400
+    """
 
     code: ClassVar[str]
     name: ClassVar[str]

@@ -49,7 +49,7 @@ class ModuleFacts:
     @cached_property
     def flow(self) -> Flow:
         """Where the arrays of this file live."""
-        from placement_lint.placement.flow import Flow  # noqa: PLC0415 - most files never ask
+        from placement_lint.placement.flow import Flow
 
         return Flow(self.tree, self.names, accelerator=self.accelerator)
 

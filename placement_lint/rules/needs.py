@@ -25,7 +25,7 @@ class Word(Needs):
 
     word: bytes
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:  # noqa: ARG002 - one condition of many
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
         """Search the bytes."""
         return self.word in data
 
@@ -38,7 +38,7 @@ class Identifier(Needs):
         self._identifier = identifier
         self._pattern = re.compile(rb"(?<![A-Za-z0-9_])" + identifier + rb"(?![A-Za-z0-9_])")
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:  # noqa: ARG002 - one condition of many
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
         """Search the bytes, for the plain word first: that is faster by far."""
         return self._identifier in data and self._pattern.search(data) is not None
 
@@ -47,7 +47,7 @@ class Identifier(Needs):
 class Jax(Needs):
     """A name of JAX can be known in the file."""
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:  # noqa: ARG002 - one condition of many
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
         """Take the answer that was found for the whole file."""
         return jax
 
@@ -79,7 +79,7 @@ class AllOf(Needs):
 class Never(Needs):
     """No file is read for this rule: it speaks of the run itself, not of code."""
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:  # noqa: ARG002 - one condition of many
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
         """Answer no."""
         return False
 

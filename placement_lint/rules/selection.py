@@ -109,9 +109,9 @@ def _check(selectors: Iterable[str]) -> None:
 
 
 def _applies(pattern: str, path: str, settings: Settings) -> bool:
-    from pathlib import Path  # noqa: PLC0415 - only with per-file ignores
+    from pathlib import Path
 
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only with per-file ignores
+    from pathspec import GitIgnoreSpec
 
     root = (settings.root or Path.cwd()).resolve()
     try:

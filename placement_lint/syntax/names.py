@@ -10,12 +10,14 @@ import builtins
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias, TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.tree import Tree
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.tree import Tree
 
 _BUILTINS = frozenset(dir(builtins))
 _IMPORT_CALLS = frozenset({"importlib.import_module", "pytest.importorskip"})
@@ -435,7 +437,7 @@ def _as_name(asname: cst.AsName) -> str:
     return asname.name.value if isinstance(asname.name, cst.Name) else ""
 
 
-_BINDERS: dict[type[cst.CSTNode], Callable[[_ScopeBuilder, cst.CSTNode, Scope], None]] = {
+_BINDERS: dict[type[cst.CSTNode], Callable[[_ScopeBuilder, Any, Scope], None]] = {
     cst.AnnAssign: _ScopeBuilder.annotated,
     cst.Assign: _ScopeBuilder.assignment,
     cst.AugAssign: _ScopeBuilder.augmented,
@@ -458,4 +460,4 @@ _BINDERS: dict[type[cst.CSTNode], Callable[[_ScopeBuilder, cst.CSTNode, Scope], 
     **dict.fromkeys(_Comprehension, _ScopeBuilder.comprehension),
     **dict.fromkeys(_Import, _ScopeBuilder.import_),
     **dict.fromkeys(_ImportFrom, _ScopeBuilder.import_from),
-}  # type: ignore[assignment]
+}

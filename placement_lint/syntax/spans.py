@@ -104,7 +104,7 @@ class Spans:
 def _alignment(generated: str, text: str) -> list[int]:
     """Map offsets of generated code to the text it came from, where LibCST drops or changes
     whitespace: carriage returns as line ends and form feeds.
-    """  # noqa: D205, D400
+    """
     mapping: list[int] = []
     position = 0
     for character in generated:

@@ -85,7 +85,7 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
 class Tree:
     """One module as arrays in pre-order: node `i` has the parent `parents[i]` and the descendants
     `i + 1` up to `ends[i]`.
-    """  # noqa: D205, D400
+    """
 
     def __init__(self, module: cst.Module) -> None:
         """Walk the module once."""
@@ -122,8 +122,7 @@ class Tree:
         parents = self.parents
         for index in range(len(ends) - 1, 0, -1):
             parent = parents[index]
-            if ends[index] > ends[parent]:
-                ends[parent] = ends[index]
+            ends[parent] = max(ends[parent], ends[index])
         return ends
 
     def index(self, node: cst.CSTNode) -> int:

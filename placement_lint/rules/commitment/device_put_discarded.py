@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
+
 class DevicePutDiscarded(Rule):
     """A `jax.device_put` whose result is thrown away.
 

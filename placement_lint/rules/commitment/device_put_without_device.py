@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import Array, differ
@@ -14,6 +13,7 @@ from placement_lint.rules.needs import AnyOf
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
+    import libcst as cst
     from placement_lint.placement.environment import Devices
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
@@ -105,9 +105,7 @@ class DevicePutWithoutDevice(Rule):
         ctx.report(
             node,
             f"jax.device_put without a device does nothing to a JAX array: it {problem}",
-            confidence=(
-                Confidence.DEFINITE if len(elsewhere) == len(held) else Confidence.LIKELY
-            ),
+            confidence=(Confidence.DEFINITE if len(elsewhere) == len(held) else Confidence.LIKELY),
             fix=None if committed else _name_device(node, operand, target, elsewhere, ctx),
         )
 

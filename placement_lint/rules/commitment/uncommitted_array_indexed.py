@@ -86,7 +86,7 @@ class UncommittedArrayIndexed(Rule):
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = AnyOf(b"default_device")
 
-    def visit_Module(self, node: cst.Module, ctx: Context) -> None:  # noqa: ARG002
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""
         for use in ctx.flow.uses():
             if use.kind is UseKind.INDEXED:

@@ -79,13 +79,13 @@ class UncommittedArrayMoved(Rule):
     - [jax.Array.committed](https://docs.jax.dev/en/latest/_autosummary/jax.Array.committed.html)
     - data-apis/array-api#835: a maintainer of JAX confirms that uncommitted arrays may be moved
       without a word
-    """  # noqa: D205, D400
+    """
 
     code, name = "JDP202", "uncommitted-array-moved"
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = AnyOf(b"default_device")
 
-    def visit_Module(self, node: cst.Module, ctx: Context) -> None:  # noqa: ARG002
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""
         for use in ctx.flow.uses():
             if use.kind is UseKind.COMPUTED:

@@ -117,12 +117,27 @@ class Assignments:
             # Only imports have a target.
             if binding.target in CONFIG_CONTEXTS:
                 statement = self._facts.import_statement(binding.node)
-                line = self._tree.parent(statement)
-                block = None if line is None else self._tree.parent(line)
-                above = self._tree.index(statement) < self._tree.index(target)
-                if block is not None and above and self._tree.is_inside(target, block):
+                if self._runs_before(statement, target):
                     return CONFIG_CONTEXTS[binding.target]
         return None
+
+    def _runs_before(self, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
+        """Tell whether a statement stands above a node, in a block that holds them both.
+
+        A `try` counts as the block around it: where its body fails, code below has no such name.
+        """
+        if self._tree.index(statement) >= self._tree.index(node):
+            return False
+        for block in self._tree.ancestors(statement):
+            if isinstance(block, cst.IndentedBlock | cst.Module):
+                if self._tree.is_inside(node, block):
+                    return True
+                owner = self._tree.parent(block)
+                if not isinstance(owner, cst.Try) or owner.body is not block:
+                    return False
+            elif isinstance(block, cst.Try) and self._tree.is_inside(node, block):
+                return False
+        return False
 
     def _set_by_name(self, call: cst.Call) -> ConfigContext | None:
         arguments = call.args

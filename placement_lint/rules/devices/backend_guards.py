@@ -235,7 +235,7 @@ class _Guards:
         )
 
 
-def _exits(facts: ModuleFacts) -> _Exits:  # noqa: ARG001 - one store a file
+def _exits(facts: ModuleFacts) -> _Exits:
     return {}
 
 

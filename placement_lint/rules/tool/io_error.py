@@ -8,7 +8,7 @@ from placement_lint.rules.needs import Never
 
 
 class IoError(Rule):
-    """A file that was asked for and could not be read.
+    r"""A file that was asked for and could not be read.
 
     ## What it does
     Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
@@ -24,7 +24,7 @@ class IoError(Rule):
 
     ```text
     # byte 0xE9 where UTF-8 expects more: é in Latin-1
-    name = "Andr\\xe9"
+    name = "Andr\xe9"
     ```
 
     ## Use instead

@@ -80,9 +80,7 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
     for part in (node, *ctx.tree.descendants(node)):
         if isinstance(part, cst.SimpleString):
             found |= words(string_value(part) or "")
-        elif isinstance(part, cst.FormattedStringText):
-            found |= words(part.value)
-        elif isinstance(part, cst.Name) and ctx.name(part) is None:
+        elif isinstance(part, cst.FormattedStringText) or isinstance(part, cst.Name) and ctx.name(part) is None:
             found |= words(part.value)
         elif isinstance(part, cst.Attribute) and ctx.name(part) is None:
             found |= words(part.attr.value)
@@ -121,9 +119,9 @@ def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.Name]:
     if owner is None:
         return
     for node in ctx.tree.descendants(owner.node):
-        if isinstance(node, cst.Name) and node.value == name:
-            if ctx.names.owner(name, ctx.names.scope(node)) is owner:
-                yield node
+        is_named = isinstance(node, cst.Name) and node.value == name
+        if is_named and ctx.names.owner(name, ctx.names.scope(node)) is owner:
+            yield node
 
 
 def _feeds_model(name: str, call: cst.Call, ctx: Context) -> bool:

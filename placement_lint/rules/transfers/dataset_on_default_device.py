@@ -87,7 +87,7 @@ class DatasetOnDefaultDevice(Rule):
     - safetensors#399: a request for a device argument of the loader for Flax
     - vllm-project/tpu-inference: "the tensor will be loaded on TPU:0 by default", and the memory
       runs out
-    """  # noqa: D205, D400
+    """
 
     code, name = "JDP401", "dataset-on-default-device"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
