@@ -9,6 +9,8 @@ import libcst as cst
 from placement_lint.findings import Edit, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from placement_lint.files.source import Source
     from placement_lint.syntax.spans import Offsets, Spans
     from placement_lint.syntax.tree import Tree
@@ -75,6 +77,18 @@ class Editor:
         starts = self.source.line_starts
         end = starts[last] if last < len(starts) else len(self.source.text)
         return self.replace_offsets(starts[first - 1], end, "")
+
+    def fused(self, edits: Sequence[Edit]) -> Edit:
+        """Make one edit of several, of everything from the first to the last of them.
+
+        So that no other fix is applied in between, where it would take the text for what it was.
+        """
+        source = self.source
+        start = min(source.offset(edit.span.line, edit.span.column) for edit in edits)
+        end = max(source.offset(edit.span.end_line, edit.span.end_column) for edit in edits)
+        after = len(source.text) - end
+        changed = apply_edits(source, list(edits))
+        return self.replace_offsets(start, end, changed[start : len(changed) - after])
 
     def indent_lines(self, first: int, last: int, indent: str) -> list[Edit]:
         """Indent whole lines by one more step; blank lines and the insides of strings stay."""

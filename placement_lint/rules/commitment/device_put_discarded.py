@@ -91,12 +91,16 @@ class DevicePutDiscarded(Rule):
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing moves",
-            fix=_assign(call, operand),
+            fix=_assign(call, operand, ctx),
         )
 
 
-def _assign(call: cst.Call, operand: cst.BaseExpression | None) -> FixPlan | None:
+def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) -> FixPlan | None:
     if isinstance(operand, cst.Name):
+        scope = ctx.names.scope(call)
+        if ctx.names.owner(operand.value, scope) is not scope:
+            # Binding it here would make another, local variable of it.
+            return None
         level = Applicability.SAFE
     elif isinstance(operand, cst.Attribute | cst.Subscript):
         level = Applicability.UNSAFE

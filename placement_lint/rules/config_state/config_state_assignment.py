@@ -201,11 +201,12 @@ def _with_block(first: Assignment, last: Assignment, editor: Editor) -> list[Edi
     step = editor.tree.module.default_indent
     if len(set(margin + step)) > 1 or editor.has_comment(editor.spans.inner(last.statement)):
         return None
-    return [
+    edits = [
         *_call_edits(first, f"with {editor.text(first.target)}(", "):", editor),
         *editor.indent_lines(top.end_line + 1, bottom.line - 1, step),
         _without_statement(last.statement, editor),
     ]
+    return [editor.fused(edits)]
 
 
 def _without_statement(statement: cst.Assign, editor: Editor) -> Edit:

@@ -113,7 +113,7 @@ def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
         yield ancestor
 
 
-def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.Name]:
+def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
     """Give where a name that is bound in the scope of a call is read."""
     owner = ctx.names.owner(name, ctx.names.scope(call))
     if owner is None:
