@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -14,7 +15,10 @@ from placement_lint.placement.environment import (
     DefaultDevice,
     Devices,
     State,
+    meet,
+    variable,
 )
+from placement_lint.placement.decorators import keeps_signature
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.traced import unused_parameters
 from placement_lint.placement.values import (
@@ -25,15 +29,21 @@ from placement_lint.placement.values import (
     UNKNOWN,
     Anything,
     Array,
+    Class,
     Computation,
     Context,
+    Coroutine,
     DefaultDeviceContext,
     Device,
     DeviceList,
     ExitStack,
     Function,
     Host,
+    Instance,
     Mapping,
+    Method,
+    Partial,
+    Place,
     Plain,
     Sequence,
     Target,
@@ -44,6 +54,7 @@ from placement_lint.placement.values import (
     committed_to,
     element_of,
     join,
+    limited,
     value,
 )
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -55,6 +66,7 @@ if TYPE_CHECKING:
 
 Operand = tuple[int, Value]
 
+_SUPER = "builtins.super"
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 _PLAIN_BUILTINS = frozenset({
     "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "delattr", "float", "format",
@@ -134,6 +146,8 @@ class Calls:
             if qualified.startswith("jax."):
                 self._evaluate_arguments(node, state)
                 return UNKNOWN
+            if qualified == "asyncio.run" and node.args:
+                return awaited(self._evaluate_argument(node.args[0].value, state))
         if isinstance(node.func, cst.Attribute) and qualified is None:
             return self.method(node, node.func, arguments, state)
         return self.object_called(node, self.on.evaluate(node.func, state), state)
@@ -179,7 +193,7 @@ class Calls:
         """`jax.default_device(d)`: a context, not entered yet."""
         expression = arguments.get(0, "new_val")
         devices = self.devices_of(expression, state)
-        place = None if expression is None else self.on.index(expression)
+        place = None if expression is None else self.on.module.place(expression)
         return value(DefaultDeviceContext(devices, place))
 
     def devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
@@ -238,7 +252,7 @@ class Calls:
         if name == "jax_default_device":
             devices = self.devices_of(new, state)
             named = new is not None and not is_none(new)
-            place = self.on.index(new) if named and new is not None else None
+            place = self.on.module.place(new) if named and new is not None else None
             state.base = DefaultDevice(devices, place)
         elif new is not None:
             self.on.evaluate(new, state)
@@ -404,7 +418,7 @@ class Calls:
         """`jax.jit(f)` and its like: a function that computes."""
         self._evaluate_arguments(node, state)
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
-        function = self.on.flow.traced.function_of(arguments.get(0, "fun", "f"))
+        function = self.on.module.traced.function_of(arguments.get(0, "fun", "f"))
         return value(
             Computation(
                 places_arguments=places or arguments.has_double_star,
@@ -420,19 +434,10 @@ class Calls:
 
     def tree_map(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.tree.map(f, tree)`: apply a lambda to the leaves; of another function, nothing."""
-        function = arguments.get(0, "f")
+        function = self._evaluate_argument(arguments.get(0, "f"), state)
         trees = [self._evaluate_argument(tree, state) for tree in arguments.positional[1:]]
-        if not isinstance(function, cst.Lambda):
-            if function is not None:
-                self.on.evaluate(function, state)
-            return UNKNOWN
-        inner = state.copy()
-        parameters = function.params.params
-        for position, parameter in enumerate(parameters):
-            leaves = frozenset(arrays(trees[position])) if position < len(trees) else frozenset()
-            scope = self.names.scope(function.body)
-            inner.variables[id(scope), parameter.name.value] = leaves or UNKNOWN
-        result = self.on.evaluate(function.body, inner)
+        leaves = [frozenset(arrays(tree)) or UNKNOWN for tree in trees]
+        result = self.called_with(node, function, CallArguments(leaves), state)
         return value(Mapping((), result), *result)
 
     # -- NumPy and builtins -----------------------------------------------------------------------
@@ -519,9 +524,22 @@ class Calls:
 
     def partial(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`functools.partial(f, …)`: of a transformation, a decorator; of a computation, one."""
-        operands = self._evaluate_arguments(node, state)
-        first = operands[0][1] if operands else UNKNOWN
-        return first if all(isinstance(atom, Computation) for atom in first) else UNKNOWN
+        if not node.args:
+            return UNKNOWN
+        passed = self.passed(node, state)
+        first, passed.positional = passed.positional[:1], passed.positional[1:]
+        if not first or passed.rest is not None or passed.is_open:
+            return UNKNOWN
+        made: set[Any] = set()
+        for atom in first[0]:
+            if isinstance(atom, Computation):
+                made.add(atom)
+            elif isinstance(atom, Function | Class | Method):
+                keywords = tuple(sorted(passed.keywords.items()))
+                made.add(Partial(atom, tuple(passed.positional), keywords))
+            else:
+                made.add(ANYTHING)
+        return frozenset(made)
 
     # -- methods and objects ------------------------------------------------------------------------
 
@@ -533,10 +551,19 @@ class Calls:
         if indexed is not None:
             return self._update(node, indexed, state)
         receiver = function.value
-        held = self.on.evaluate(receiver, state)
         name = function.attr.value
-        operands = self._evaluate_arguments(node, state)
+        if isinstance(receiver, cst.Call) and self.names.qualified(receiver.func) == _SUPER:
+            return self._super_method(node, name, state)
+        held = self.on.evaluate(receiver, state)
+        objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
         found: set[Any] = set()
+        if objects:
+            member = self.on.program.attribute(objects, name, state)
+            found |= self.object_called(node, member, state)
+            held -= objects
+            if not held:
+                return frozenset(found)
+        operands = self._evaluate_arguments(node, state)
         own = frozenset(atom for atom in held if isinstance(atom, Array))
         if own:
             found |= self._array_method(node, receiver, held, name, arguments, operands, state)
@@ -551,7 +578,7 @@ class Calls:
                 found |= self.on.operations.created(self.on.index(node), state)
             elif isinstance(atom, ExitStack):
                 found |= self._exit_stack_method(name, operands, state)
-            elif isinstance(atom, DefaultDeviceContext) and name == "__enter__":
+            elif isinstance(atom, DefaultDeviceContext | Context) and name == "__enter__":
                 state.base = DefaultDevice(ANY_DEVICE)
                 state.blocks = tuple(DefaultDevice(ANY_DEVICE) for _ in state.blocks)
                 found |= PLAIN
@@ -625,30 +652,272 @@ class Calls:
                 state.blocks = (*state.blocks, entered)
         return UNKNOWN
 
+    # -- functions and classes of the program -----------------------------------------------------
+
+    def passed(self, node: cst.Call, state: State) -> CallArguments:
+        """Evaluate the arguments of a call, for a function of the program."""
+        found = CallArguments([])
+        for argument in node.args:
+            held = self._evaluate_argument(argument.value, state)
+            if argument.star == "*":
+                known = [a.items for a in held if isinstance(a, Sequence)] if len(held) == 1 else []
+                if found.rest is None and known and known[0] is not None:
+                    found.positional += known[0]
+                else:
+                    found.rest = join(*filter(None, (found.rest, element_of(held) or UNKNOWN)))
+            elif argument.star == "**":
+                items = [a for a in held if isinstance(a, Mapping)] if len(held) == 1 else []
+                if items and not items[0].element:
+                    found.keywords.update(items[0].items)
+                else:
+                    found.is_open = True
+            elif argument.keyword is not None:
+                found.keywords[argument.keyword.value] = held
+            elif found.rest is not None:
+                found.rest = join(found.rest, held)
+            else:
+                found.positional.append(held)
+        return found
+
     def object_called(self, node: cst.Call, held: Value, state: State) -> Value:
-        """Call a value: a computation computes; a function of the project is Unknown as yet."""
-        operands = self._evaluate_arguments(node, state)
+        """Call a value: a computation computes; a function of the program is executed."""
+        computations = frozenset(atom for atom in held if isinstance(atom, Computation))
         found: set[Any] = set()
-        for atom in held:
-            if isinstance(atom, Computation) and not atom.places_arguments:
+        if computations:
+            operands = self._evaluate_arguments(node, state)
+            for atom in sorted(computations, key=repr):
+                if atom.places_arguments:
+                    found.add(ANYTHING)
+                    continue
                 used = [o for i, o in enumerate(operands) if i not in atom.unused]
                 found |= self._computed(node, used, state, certain=atom.is_known)
                 found.add(ANYTHING)
-            else:
-                if isinstance(atom, Function):
-                    self.on.flow.called(atom.node, state.default.devices)
+        others = held - computations
+        if others:
+            found |= self.called_with(node, others, self.passed(node, state), state)
+        return limited(frozenset(found)) or UNKNOWN
+
+    def called_with(
+        self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
+    ) -> Value:
+        """Call each thing that a value may be, with arguments that are evaluated already."""
+        found: set[Any] = set()
+        several = len(held) > 1
+        ends: list[State | None] = []
+        for atom in sorted(held, key=repr) if several else held:
+            branch = state.copy() if several else state
+            found |= self._atom_called(node, atom, passed, branch)
+            ends.append(branch)
+        if several:
+            met = meet(ends, state.blocks)
+            if met is not None:
+                state.variables, state.base = met.variables, met.base
+        return limited(frozenset(found)) or UNKNOWN
+
+    def _atom_called(
+        self, node: cst.CSTNode, atom: Any, passed: CallArguments, state: State
+    ) -> Value:
+        program = self.on.program
+        if isinstance(atom, Function):
+            return program.call_function(
+                atom.place,
+                passed.numbered(),
+                state,
+                rest=passed.rest,
+                open_to_more=passed.is_open,
+            )
+        if isinstance(atom, Method):
+            return self._method_called(atom.function, atom.receiver, passed, state)
+        if isinstance(atom, Class):
+            return self._instantiated(node, atom.place, passed, state)
+        if isinstance(atom, Partial):
+            inner = CallArguments(
+                [*atom.positional, *passed.positional],
+                dict(atom.keywords) | passed.keywords,
+                passed.rest,
+                is_open=passed.is_open,
+            )
+            return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, Instance):
+            function = program.method(atom.cls, "__call__")
+            if function is not None:
+                return self._method_called(function, atom, passed, state)
+        return UNKNOWN
+
+    def _method_called(
+        self, function: Place, receiver: Any, passed: CallArguments, state: State
+    ) -> Value:
+        numbered = passed.numbered(1)
+        numbered[0] = value(receiver)
+        return self.on.program.call_function(
+            function,
+            numbered,
+            state,
+            bound=True,
+            rest=passed.rest,
+            open_to_more=passed.is_open,
+        )
+
+    def _super_method(self, node: cst.Call, name: str, state: State) -> Value:
+        """`super().method(…)`: the same object, the method of the next class."""
+        passed = self.passed(node, state)
+        function: cst.FunctionDef | None = None
+        for ancestor in self.on.tree.ancestors(node):
+            if isinstance(ancestor, cst.FunctionDef):
+                function = ancestor
+            elif isinstance(ancestor, cst.ClassDef):
+                break
+        else:
+            return UNKNOWN
+        if function is None or not function.params.params:
+            return UNKNOWN
+        scope = self.names.scope(function.body)
+        first = function.params.params[0].name.value
+        receivers = state.variables.get(variable(scope, first)) or UNKNOWN
+        found: set[Any] = set()
+        for receiver in receivers:
+            after = [*self.on.program.bases(self.on.module.place(ancestor))[1:]]
+            method = None
+            for base in after:
+                method = self.on.program.method(base, name)
+                if method is not None:
+                    break
+            if method is None or not isinstance(receiver, Instance | Class):
                 found.add(ANYTHING)
+            else:
+                found |= self._method_called(method, receiver, passed, state)
         return frozenset(found) or UNKNOWN
+
+    def _instantiated(
+        self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
+    ) -> Value:
+        """Make an object: run its initializer, or set the fields of a dataclass."""
+        program = self.on.program
+        instance = Instance(cls, self.on.module.place(node))
+        program.made(instance)
+        before = {
+            name: held
+            for name in program.attribute_names(instance)
+            if (held := state.variables.get((instance, name))) is not None
+        }
+        initializer = program.method(cls, "__init__")
+        fields = program.fields(cls) if initializer is None else None
+        if initializer is not None:
+            self._method_called(initializer, instance, passed, state)
+        elif fields is not None:
+            self._set_fields(instance, fields, passed, state)
+        for name, held in before.items():
+            # Another object that was made here before may still be in use.
+            now = state.variables.get((instance, name))
+            if now is not None and now != held:
+                state.variables[instance, name] = join(held, now)
+        return value(instance)
+
+    def _set_fields(
+        self,
+        instance: Instance,
+        fields: list[tuple[str, cst.BaseExpression | None]],
+        passed: CallArguments,
+        state: State,
+    ) -> None:
+        for position, (name, default) in enumerate(fields):
+            if name in passed.keywords:
+                held = passed.keywords[name]
+            elif position < len(passed.positional):
+                held = passed.positional[position]
+            elif passed.rest is not None or passed.is_open:
+                held = UNKNOWN
+            else:
+                held = PLAIN if default is None or _is_constant(default) else UNKNOWN
+            state.variables[instance, name] = held
+            self.on.program.named_attribute(instance, name)
+        after = self.on.program.method(instance.cls, "__post_init__")
+        if after is not None:
+            self._method_called(after, instance, CallArguments([]), state)
+
+    def special(
+        self, instance: Instance, name: str, positional: list[Value], state: State
+    ) -> Value:
+        """Call a special method of an object, as an operator does."""
+        function = self.on.program.method(instance.cls, name)
+        if function is None:
+            return UNKNOWN
+        return self._method_called(function, instance, CallArguments(positional), state)
+
+    def iterated_instance(self, instance: Instance, state: State) -> Value:
+        """Give what iterating over an object of the program gives."""
+        program = self.on.program
+        if program.method(instance.cls, "__iter__") is not None:
+            held = self.special(instance, "__iter__", [], state)
+            found: set[Any] = set()
+            for atom in held:
+                if isinstance(atom, Instance):
+                    found |= self.special(atom, "__next__", [], state)
+                elif isinstance(atom, Array):
+                    found.add(ANYTHING)
+                else:
+                    found |= element_of(value(atom)) or UNKNOWN
+            return frozenset(found) or UNKNOWN
+        return self.special(instance, "__getitem__", [PLAIN], state)
+
+    def entered_value(self, held: Value, state: State) -> Value:
+        """Give what `with … as` binds."""
+        found: set[Any] = set()
+        for atom in held:
+            if isinstance(atom, DefaultDeviceContext | Context):
+                found |= atom.gives or PLAIN
+            elif isinstance(atom, Instance):
+                found |= self.special(atom, "__enter__", [], state)
+            elif not isinstance(atom, Anything):
+                found.add(atom)
+        return frozenset(found) or UNKNOWN
+
+    def decorated(self, node: cst.FunctionDef, state: State) -> Value:
+        """Give what a function is after decorators of the program."""
+        held = value(Function(self.on.module.place(node)))
+        for decorator in reversed(node.decorators):
+            if keeps_signature(self.on.module, decorator):
+                continue
+            made = self.on.evaluate(decorator.decorator, state)
+            if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
+                return UNKNOWN
+            held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
+        return held
+
+
+@dataclass
+class CallArguments:
+    """The arguments of a call, evaluated."""
+
+    positional: list[Value]
+    keywords: dict[str, Value] = field(default_factory=dict)
+    rest: Value | None = None
+    """What further positional ones are; None: there are no more."""
+    is_open: bool = False
+    """There may be more keyword ones."""
+
+    def numbered(self, first: int = 0) -> dict[int | str, Value]:
+        """Give them by position, counted from `first`, and by keyword."""
+        found: dict[int | str, Value] = dict(enumerate(self.positional, first))
+        found.update(self.keywords)
+        return found
+
+
+def awaited(held: Value) -> Value:
+    """Give what awaiting a value gives."""
+    return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])
 
 
 def entered_default(held: Value, state: State) -> DefaultDevice | None:
     """Give the default device inside a `with` of a value; None where it certainly stays."""
     devices: set[Device | None] = set()
-    expressions: set[int | None] = set()
+    expressions: set[Place | None] = set()
+    inherited = False
     for atom in held:
         if isinstance(atom, DefaultDeviceContext):
             devices |= atom.devices
             expressions.add(atom.expression)
+            inherited |= atom.inherited
         elif isinstance(atom, _NEUTRAL):
             devices |= state.default.devices
             expressions.add(state.default.expression)
@@ -662,7 +931,7 @@ def entered_default(held: Value, state: State) -> DefaultDevice | None:
         devices = {None}
     named = expressions - {None}
     expression = named.pop() if len(named) == 1 else None
-    return DefaultDevice(frozenset(devices), expression)
+    return DefaultDevice(frozenset(devices), expression, inherited)
 
 
 def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
@@ -671,6 +940,12 @@ def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
     if not isinstance(indexed, cst.Subscript) or not isinstance(indexed.value, cst.Attribute):
         return None
     return indexed.value.value if indexed.value.attr.value == "at" else None
+
+
+def _is_constant(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Integer | cst.Float | cst.SimpleString) or (
+        isinstance(node, cst.Name) and node.value in {"None", "True", "False"}
+    )
 
 
 def _host_method(atom: Host, name: str) -> Value:

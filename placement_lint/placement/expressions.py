@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.calls import Calls
-from placement_lint.placement.environment import State, meet, variable
+from placement_lint.placement.calls import Calls, awaited
+from placement_lint.placement.environment import State, Variable, meet, variable
+from placement_lint.placement.operations import Operations
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
     ANYTHING,
@@ -24,7 +25,9 @@ from placement_lint.placement.values import (
     DeviceList,
     Function,
     Host,
+    Instance,
     Mapping,
+    Place,
     Plain,
     Sequence,
     TheDevice,
@@ -39,7 +42,8 @@ from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from placement_lint.placement.flow import Flow
+    from placement_lint.placement.module import Module
+    from placement_lint.placement.program import Program
     from placement_lint.syntax.names import Scope
 
 _PLAIN_NODES = (
@@ -54,13 +58,16 @@ _COMPREHENSIONS = (cst.ListComp, cst.SetComp)
 class Expressions:
     """Evaluates the expressions of one body."""
 
-    def __init__(self, flow: Flow) -> None:
-        """Bind to the module under analysis."""
-        self.flow = flow
-        self.tree = flow.tree
-        self.names = flow.names
-        self.record = flow.record
-        self.operations = flow.operations
+    def __init__(self, program: Program, module: Module) -> None:
+        """Bind to the program, and to the module that the body is in."""
+        self.program = program
+        self.module = module
+        self.tree = module.tree
+        self.names = module.names
+        self.record = module.record
+        self.operations = Operations(
+            module.name, module.record, accelerator=program.accelerator
+        )
         self.calls = Calls(self)
         self.loop_depth = 0
         self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
@@ -150,10 +157,7 @@ class Expressions:
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
             return PLAIN if node.value in {"None", "True", "False"} else UNKNOWN
-        held = state.variables.get(variable(owner, node.value))
-        if held is not None:
-            return held
-        return self.flow.outer_value(owner, node.value)
+        return self.program.variable_of(self.module, owner, node.value, state)
 
     def owner_of(self, node: cst.Name) -> Scope:
         """Give the scope that an assignment to a name binds it in."""
@@ -171,7 +175,19 @@ class Expressions:
         elif isinstance(target, cst.Subscript):
             self._store(target, held, state)
         elif isinstance(target, cst.Attribute):
-            self.evaluate(target.value, state)
+            self._set_attribute(target, held, state)
+
+    def _set_attribute(self, target: cst.Attribute, held: Value, state: State) -> None:
+        receiver = self.evaluate(target.value, state)
+        objects = [atom for atom in receiver if isinstance(atom, Instance)]
+        for instance in objects:
+            self.program.named_attribute(instance, target.attr.value)
+            key: Variable = (instance, target.attr.value)
+            if len(receiver) == 1:
+                state.variables[key] = held
+            else:
+                before = state.variables.get(key)
+                state.variables[key] = held if before is None else join(before, held)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
         count = len(target.elements)
@@ -239,19 +255,22 @@ class Expressions:
         for param in (*node.params.params, *node.params.kwonly_params, *node.params.posonly_params):
             if param.default is not None:
                 self.evaluate(param.default, state)
-        return value(Function(self.index(node)))
+        return value(Function(self.module.place(node)))
 
     def await_(self, node: cst.Await, state: State) -> Value:
-        """Evaluate an await."""
-        self.evaluate(node.expression, state)
-        return UNKNOWN
+        """Evaluate an await: what the coroutine returns."""
+        held = self.evaluate(node.expression, state)
+        return awaited(held)
 
     def yield_(self, node: cst.Yield, state: State) -> Value:
         """Evaluate a yield, which gives what the consumer sends."""
         if isinstance(node.value, cst.From):
-            self.evaluate(node.value.item, state)
-        elif node.value is not None:
-            self.evaluate(node.value, state)
+            held = self.iterated(node.value.item, self.evaluate(node.value.item, state), state)
+        else:
+            held = PLAIN if node.value is None else self.evaluate(node.value, state)
+        frame = self.program.frame
+        if frame is not None:
+            frame.yields.append((state.default, held))
         return UNKNOWN
 
     def walrus(self, node: cst.NamedExpr, state: State) -> Value:
@@ -269,7 +288,9 @@ class Expressions:
         whole = all(isinstance(a, Array) or (isinstance(a, Mapping) and not a.items) for a in held)
         if not whole or isinstance(node, cst.Name | cst.Attribute):
             return held
-        place = self.index(node)
+        place = self.module.place(node)
+        if state.default.inherited:
+            return held
         expression = state.default.expression
 
         def note(array: Array) -> Array:
@@ -362,7 +383,7 @@ class Expressions:
         held = join(self.evaluate(node.body, first), self.evaluate(node.orelse, second))
         met = meet([first, second], state.blocks)
         if met is not None:
-            state.variables = met.variables
+            state.variables, state.base = met.variables, met.base
         return held
 
     # -- containers -----------------------------------------------------------------------------
@@ -434,7 +455,10 @@ class Expressions:
 
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
         """Give what iterating over an expression gives; iterating over an array indexes it."""
-        found = element_of(held)
+        objects = frozenset(atom for atom in held if isinstance(atom, Instance))
+        found = element_of(held - objects) if held - objects else NOTHING
+        for instance in objects:
+            found |= self.calls.iterated_instance(instance, state)
         indexed = frozenset(atom for atom in held if isinstance(atom, Array))
         if indexed:
             row = self.operations.computed(
@@ -451,8 +475,9 @@ class Expressions:
 
     def attribute(self, node: cst.Attribute, state: State) -> Value:
         """Read an attribute: of an array, metadata moves nothing and `.T` computes."""
-        if self.names.qualified(node) is not None:
-            return UNKNOWN
+        qualified = self.names.qualified(node)
+        if qualified is not None:
+            return self.program.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)
         name = node.attr.value
         found: set[Any] = set()
@@ -466,8 +491,9 @@ class Expressions:
                 found.add(ANYTHING)
         if any(isinstance(atom, Host) for atom in held):
             found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else HOST
-        if any(not isinstance(atom, Array | Host) for atom in held):
-            found.add(ANYTHING)
+        others = frozenset(atom for atom in held if not isinstance(atom, Array | Host))
+        if others:
+            found |= self.program.attribute(others, name, state)
         return frozenset(found)
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:
@@ -487,10 +513,15 @@ class Expressions:
         device = _device_of(held, key)
         if device is not None:
             found |= device
-        elif _is_whole(node):
+        elif _is_whole(node) and not any(isinstance(atom, Instance) for atom in held):
             return held
         else:
-            found |= element_of(held, key)
+            objects = frozenset(atom for atom in held if isinstance(atom, Instance))
+            for instance in objects:
+                argument = join(*(part for _, part in indices)) if indices else UNKNOWN
+                found |= self.calls.special(instance, "__getitem__", [argument], state)
+            if held - objects:
+                found |= element_of(held - objects, key)
         if own and not isinstance(key, str):
             found |= self._indexed(node, held, indices, state)
         elif own:
@@ -515,7 +546,7 @@ class Expressions:
         )
 
 
-def _with_commit_at(array: Array, place: int) -> Array:
+def _with_commit_at(array: Array, place: Place) -> Array:
     origin = array.origin
     return array if origin is None else replace(array, origin=replace(origin, commit_at=place))
 

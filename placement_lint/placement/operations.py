@@ -13,6 +13,7 @@ from placement_lint.placement.values import (
     Anything,
     Array,
     Origin,
+    Place,
     Value,
     arrays,
     differ,
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 class Operations:
     """Applies operations, and records what they copy."""
 
-    def __init__(self, record: Record, *, accelerator: bool) -> None:
-        """Record into `record`; `accelerator` False: the CPU is the system default."""
+    def __init__(self, module: str, record: Record, *, accelerator: bool) -> None:
+        """Record into a module's record; `accelerator` False: the CPU is the system default."""
+        self.module = module
         self.record = record
         self.accelerator = accelerator
 
@@ -39,7 +41,8 @@ class Operations:
     ) -> Value:
         """Give what a creator makes here: on the default device, uncommitted."""
         default = state.default
-        origin = Origin(node, node, default.expression)
+        place = Place(self.module, node)
+        origin = Origin(place, place, default.expression)
         atoms = {
             Array(device, committed=False, origin=origin, is_small=is_small)
             for device in default.devices
@@ -91,7 +94,8 @@ class Operations:
             )
             for array in every[position]:
                 if array.origin is not None and not array.committed:
-                    self.record.derived.setdefault(array.origin.created, set()).add(node)
+                    made = Place(self.module, node)
+                    self.record.derived.setdefault(array.origin.created, set()).add(made)
                     if pinned - {array.device} or others_open:
                         self.record.clashing.add(array.origin.created)
         result: set[object] = {Array(device, committed=True) for device in pinned}  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.values import Array, Value, join
+from placement_lint.placement.values import Array, Place, Value, join
 
 if TYPE_CHECKING:
     from placement_lint.placement.environment import DefaultDevice
@@ -46,9 +46,9 @@ class Record:
     uses: dict[int, Use] = field(default_factory=dict)
     values: dict[int, Value] = field(default_factory=dict)
     defaults: dict[int, set[DefaultDevice]] = field(default_factory=dict)
-    derived: dict[int, set[int]] = field(default_factory=dict)
+    derived: dict[Place, set[Place]] = field(default_factory=dict)
     """For what made an array: the operations that made another array of it."""
-    clashing: set[int] = field(default_factory=set)
+    clashing: set[Place] = field(default_factory=set)
     """What made arrays that meet an operand which is, or may be, committed elsewhere."""
 
     def saw_value(self, node: int, seen: Value) -> None:
@@ -76,18 +76,3 @@ class Record:
         use.moved |= moved
         use.always &= always
         use.in_loop |= in_loop
-
-    def may_clash(self, created: int) -> bool:
-        """Tell whether an array, or one made of it, meets one that may be committed elsewhere.
-
-        Once the array is committed, such an operation raises ValueError.
-        """
-        pending, seen = [created], {created}
-        while pending:
-            made = pending.pop()
-            if made in self.clashing:
-                return True
-            new = self.derived.get(made, set()) - seen
-            seen |= new
-            pending += sorted(new)
-        return False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.placement.calls import entered_default
+from placement_lint.placement.contexts import is_neutral_context
 from placement_lint.placement.environment import (
     State,
     meet,
@@ -15,17 +16,19 @@ from placement_lint.placement.environment import (
 )
 from placement_lint.placement.expressions import Expressions
 from placement_lint.placement.values import (
+    PLAIN,
     UNKNOWN,
-    Anything,
     Array,
-    Function,
+    Class,
     value,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from placement_lint.placement.flow import Flow
+    from collections.abc import Callable, Iterator, Sequence
+    from placement_lint.placement.module import Module
+    from placement_lint.placement.program import Frame, Program
 
+_MAX_RAISING = 64
 _MAX_ROUNDS = 12
 """Rounds after which a loop that still changes is given up on: its variables become unknown."""
 
@@ -41,14 +44,15 @@ class _Loop:
 class Statements:
     """Executes one body: a module's, a class's or a function's."""
 
-    def __init__(self, flow: Flow) -> None:
-        """Bind to the module under analysis."""
-        self.flow = flow
-        self.names = flow.names
-        self.expressions = Expressions(flow)
+    def __init__(self, program: Program, module: Module) -> None:
+        """Bind to the program, and to the module that the body is in."""
+        self.program = program
+        self.module = module
+        self.names = module.names
+        self.expressions = Expressions(program, module)
         self._loops: list[_Loop] = []
-        self._raising: list[list[State | None]] = []
-        """For each `try` around: the states in which its body may raise."""
+        self._exits: list[State | None] = []
+        """The states in which the function returns before its end."""
         self._executors: dict[type[cst.CSTNode], Callable[[Any, State], State | None]] = {
             cst.AnnAssign: self.annotated,
             cst.Assert: self.assert_,
@@ -71,6 +75,16 @@ class Statements:
             cst.With: self.with_,
         }
 
+    def function_body(self, node: cst.FunctionDef, state: State, frame: Frame) -> State | None:
+        """Execute a function's body; give the state in which its caller goes on."""
+        outside = state.blocks
+        after = self.suite(node.body, state)
+        if after is not None and not self.module.is_generator(node):
+            frame.returns.append(PLAIN)
+        if self.module.is_generator(node) and not frame.yields:
+            frame.yields.append((state.default, UNKNOWN))
+        return meet([after, *self._exits], outside)
+
     # -- blocks -----------------------------------------------------------------------------
 
     def suite(self, suite: cst.BaseSuite, state: State) -> State | None:
@@ -86,14 +100,9 @@ class Statements:
             if isinstance(statement, cst.SimpleStatementLine):
                 current = self.block(statement.body, current)
                 continue
-            for states in self._raising:
-                states.append(current.copy())
             executor = self._executors.get(type(statement))
             if executor is not None:
                 current = executor(statement, current)
-            if current is not None:
-                for states in self._raising:
-                    states.append(current.copy())
         return current
 
     # -- small statements ---------------------------------------------------------------------
@@ -176,15 +185,18 @@ class Statements:
             target = pending.pop()
             if isinstance(target, cst.Name):
                 owner = self.expressions.owner_of(target)
-                state.variables.pop(variable(owner, target.value), None)
+                state.variables[variable(owner, target.value)] = UNKNOWN
             elif isinstance(target, cst.Tuple | cst.List):
                 pending += [element.value for element in target.elements]
         return state
 
     def return_(self, node: cst.Return, state: State) -> None:
         """`return value`."""
-        if node.value is not None:
-            self.expressions.evaluate(node.value, state)
+        held = PLAIN if node.value is None else self.expressions.evaluate(node.value, state)
+        frame = self.program.frame
+        if frame is not None:
+            frame.returns.append(held)
+            self._exits.append(state)
 
     def raise_(self, node: cst.Raise, state: State) -> None:
         """`raise error from cause`."""
@@ -213,13 +225,9 @@ class Statements:
         for param in (*params.posonly_params, *params.params, *params.kwonly_params):
             if param.default is not None:
                 self.expressions.evaluate(param.default, state)
-        computation = self.flow.traced.computation(node)
-        if computation is not None:
-            held = value(computation)
-        elif node.decorators:
-            held = UNKNOWN
-        else:
-            held = value(Function(self.expressions.index(node)))
+        held = self.program.defined(self.module, node)
+        if held == UNKNOWN:
+            held = self.expressions.calls.decorated(node, state)
         owner = self.names.scope(node)
         if node.name.value in owner.global_names:
             owner = self.names.module_scope
@@ -231,11 +239,14 @@ class Statements:
         for argument in (*node.bases, *node.keywords):
             self.expressions.evaluate(argument.value, state)
         loops, self._loops = self._loops, []
-        after = self.suite(node.body, state.copy())
+        after = self.suite(node.body, state)
         self._loops = loops
-        state.variables[variable(self.names.scope(node), node.name.value)] = UNKNOWN
-        if after is not None:
-            self.flow.finish(after)
+        state = state if after is None else after
+        decorated = [
+            self.program.keeps_class(self.module, decorator) for decorator in node.decorators
+        ]
+        held = value(Class(self.module.place(node))) if all(decorated) else UNKNOWN
+        state.variables[variable(self.names.scope(node), node.name.value)] = held
         return state
 
     # -- branches -----------------------------------------------------------------------------
@@ -260,7 +271,7 @@ class Statements:
         ends: list[State | None] = []
         for case in node.cases:
             branch = state.copy()
-            for name in self.flow.pattern_names(case.pattern):
+            for name in _pattern_names(self.module, case.pattern):
                 branch.variables[variable(self.names.scope(case), name)] = UNKNOWN
             if case.guard is not None:
                 self.expressions.evaluate(case.guard, branch)
@@ -314,12 +325,13 @@ class Statements:
             self._loops.pop()
             breaks = loop.breaks
             joined = meet([head, after, *loop.continues], blocks)
-            if joined is None or (joined.variables == head.variables and joined.base == head.base):
+            if joined is None or (
+                joined.base == head.base and joined.variables.equals(head.variables)
+            ):
                 break
             if round_number == _MAX_ROUNDS - 2:
-                for key, held in joined.variables.items():
-                    if head.variables.get(key) != held:
-                        joined.variables[key] = UNKNOWN
+                for key in joined.variables.differences(head.variables):
+                    joined.variables[key] = UNKNOWN
             head = joined
         normal: State | None = head.copy() if ends else None
         if normal is not None and orelse is not None:
@@ -350,15 +362,13 @@ class Statements:
 
     def _enter(self, item: cst.WithItem, state: State) -> None:
         held = self.expressions.evaluate(item.item, state)
-        if held == UNKNOWN and self.flow.is_neutral_context(item.item):
-            entered = None
-        else:
-            entered = entered_default(held, state)
+        neutral = held == UNKNOWN and is_neutral_context(self.module, item.item)
+        given = self.expressions.calls.entered_value(held, state)
+        entered = None if neutral else entered_default(held, state)
         if entered is not None:
             state.blocks = (*state.blocks, entered)
         if item.asname is not None:
-            known = frozenset(atom for atom in held if not isinstance(atom, Anything))
-            self.expressions.assign(item.asname.name, known or UNKNOWN, state)
+            self.expressions.assign(item.asname.name, given, state)
 
     # -- try ----------------------------------------------------------------------------------
 
@@ -366,10 +376,17 @@ class Statements:
         """`try`: its body may raise before and after each statement."""
         blocks = state.blocks
         raised: list[State | None] = [state.copy()]
-        self._raising.append(raised)
         ends: list[State | None] = []
-        after = self.suite(node.body, state)
-        self._raising.pop()
+        after: State | None = state
+        for statement in node.body.body:
+            # It may raise before or after any statement at this level; what changes inside one
+            # that is compound shows at its end.
+            if after is None:
+                break
+            after = self.block([statement], after)
+            if after is not None:
+                raised.append(after.copy())
+        raised = _thinned(raised)
         if after is not None and node.orelse is not None:
             after = self.suite(node.orelse.body, after)
         ends.append(after)
@@ -392,6 +409,23 @@ class Statements:
                 self.suite(node.finalbody.body, entry.copy())
             return None
         return self.suite(node.finalbody.body, met)
+
+
+def _thinned(states: list[State | None]) -> list[State | None]:
+    """Keep a few of many states: what one of them holds, a later one mostly does too."""
+    if len(states) <= _MAX_RAISING:
+        return states
+    step = len(states) / (_MAX_RAISING - 1)
+    return [*(states[int(i * step)] for i in range(_MAX_RAISING - 1)), states[-1]]
+
+
+def _pattern_names(module: Module, pattern: cst.CSTNode) -> Iterator[str]:
+    """Give the names that a match pattern binds."""
+    for node in (pattern, *module.tree.descendants(pattern)):
+        if isinstance(node, cst.MatchAs | cst.MatchStar) and node.name is not None:
+            yield node.name.value
+        elif isinstance(node, cst.MatchMapping) and node.rest is not None:
+            yield node.rest.value
 
 
 def _is_irrefutable(pattern: cst.MatchPattern) -> bool:

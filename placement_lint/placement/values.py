@@ -7,13 +7,20 @@ alternative is certain, and `UNKNOWN` among the alternatives says that it may be
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MAX_ALTERNATIVES = 12
 MAX_DEPTH = 4
+
+
+class Place(NamedTuple):
+    """A node of a module of the program, by the module's name and the node's index in its tree."""
+
+    module: str
+    node: int
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,13 @@ def _kind(device: Device, *, accelerator: bool) -> str | None:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an array was made, as places in the tree of its module."""
+    """Where an array was made."""
 
-    created: int
+    created: Place
     """The expression that made it."""
-    commit_at: int
+    commit_at: Place
     """The expression that a `device_put` around commits it: the one that is bound to a name."""
-    device: int | None
+    device: Place | None
     """The expression that names the default device in force; None: none is."""
 
 
@@ -124,13 +131,20 @@ class DefaultDeviceContext:
     """What `jax.default_device(d)` gives: a context that is not entered yet."""
 
     devices: frozenset[Device | None]
-    expression: int | None
+    expression: Place | None
     """The expression that names the device."""
+    inherited: bool = False
+    """It was made by a function: the names in the expression mean nothing outside of it."""
+    gives: Value = frozenset()
+    """What `as` binds."""
 
 
 @dataclass(frozen=True)
 class Context:
     """Another context manager that changes no placement."""
+
+    gives: Value = frozenset()
+    """What `as` binds."""
 
 
 @dataclass(frozen=True)
@@ -162,9 +176,48 @@ class Mapping:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of this file, by its place in the tree."""
+    """A function of the program: a `def` or a lambda."""
 
-    node: int
+    place: Place
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of the program."""
+
+    place: Place
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of a class of the program, by the call that made it."""
+
+    cls: Place
+    site: Place
+
+
+@dataclass(frozen=True)
+class Method:
+    """A function with its first argument bound."""
+
+    function: Place
+    receiver: Atom
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A `functools.partial` of something of the program."""
+
+    function: Atom
+    positional: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class Coroutine:
+    """What calling an `async def` gives: its result, once it is awaited."""
+
+    result: Value
 
 
 @dataclass(frozen=True)
@@ -198,6 +251,11 @@ Atom: TypeAlias = (
     | Sequence
     | Mapping
     | Function
+    | Class
+    | Instance
+    | Method
+    | Partial
+    | Coroutine
     | Computation
     | Anything
 )

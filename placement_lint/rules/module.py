@@ -49,9 +49,9 @@ class ModuleFacts:
     @cached_property
     def flow(self) -> Flow:
         """Where the arrays of this file live."""
-        from placement_lint.placement.flow import Flow
+        from placement_lint.placement.flow import interpret_alone
 
-        return Flow(self.tree, self.names, accelerator=self.accelerator)
+        return interpret_alone(self.path, self.tree, self.names, accelerator=self.accelerator)
 
     @cached_property
     def is_test(self) -> bool:

@@ -13,7 +13,7 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Origin
+    from placement_lint.placement.values import Origin, Place
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -34,7 +34,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         f"{action} copies all of it to the default device{often}",
         confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
         related=[
-            (ctx.tree.nodes[origin.created], "made here under a default device, uncommitted")
+            (ctx.tree.nodes[origin.created.node], "made here under a default device, uncommitted")
             for origin in origins
         ],
         fix=_commit(origins, ctx),
@@ -48,12 +48,15 @@ def _origins(use: Use) -> list[Origin]:
 
 def _commit(origins: list[Origin], ctx: Context) -> FixPlan | None:
     """Put `jax.device_put(…, d)` around the expressions that made the array."""
-    targets: dict[int, tuple[cst.CSTNode, str, str | None]] = {}
+    targets: dict[Place, tuple[cst.CSTNode, str, str | None]] = {}
+    device_nodes: dict[Place, cst.CSTNode] = {}
     level = Applicability.SAFE
     for origin in origins:
-        if origin.device is None or ctx.flow.record.may_clash(origin.created):
+        if origin.device is None or ctx.flow.may_clash(origin.created):
             return None
-        made, device = ctx.tree.nodes[origin.commit_at], ctx.tree.nodes[origin.device]
+        if {origin.commit_at.module, origin.device.module} != {ctx.flow.module.name}:
+            return None
+        made, device = ctx.tree.nodes[origin.commit_at.node], ctx.tree.nodes[origin.device.node]
         put = ctx.spell("jax.device_put", at=made)
         devices = ctx.spell("jax.devices", at=made)
         if put is None or not _is_expression(made):
@@ -65,12 +68,13 @@ def _commit(origins: list[Origin], ctx: Context) -> FixPlan | None:
             level = Applicability.UNSAFE
         name = None if platform is None else f'{devices}("{platform}")[0]'
         targets[origin.commit_at] = (made, put, name)
+        device_nodes[origin.commit_at] = device
 
     def build(editor: Editor) -> list[Edit]:
         edits: list[Edit] = []
         for origin in origins:
             made, put, name = targets[origin.commit_at]
-            text = name or editor.text(ctx.tree.nodes[origin.device or 0])
+            text = name or editor.text(device_nodes[origin.commit_at])
             before, after = editor.wrap(made, f"{put}(", f", {text})")
             if before not in edits:
                 edits += (before, after)

@@ -130,7 +130,9 @@ def _name_device(
     place = places.pop()
     if place is None:
         return None
-    device = ctx.tree.nodes[place]
+    if place.module != ctx.flow.module.name:
+        return None
+    device = ctx.tree.nodes[place.node]
     devices = ctx.spell("jax.devices", at=call)
     platform = string_value(device)
     if platform is not None and devices is None:

@@ -1,0 +1,71 @@
+"""What the decorators of a function or a class make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from placement_lint.placement.module import Module
+
+_TRANSPARENT_DECORATORS = frozenset({
+    "abc.abstractmethod", "builtins.classmethod", "builtins.property", "builtins.staticmethod",
+    "contextlib.asynccontextmanager", "contextlib.contextmanager", "functools.cache",
+    "functools.cached_property", "functools.lru_cache", "functools.wraps", "jax.default_device",
+    "jax.named_call", "jaxtyping.jaxtyped", "typing.final", "typing.no_type_check",
+    "typing.overload", "typing.override", "typing_extensions.final", "typing_extensions.override",
+})  # fmt: skip
+_DATACLASSES = frozenset({
+    "chex.dataclass", "dataclasses.dataclass", "flax.struct.dataclass", "attr.s", "attrs.define",
+    "attrs.frozen", "tree_math.struct",
+})  # fmt: skip
+_DATACLASS_BASES = frozenset({
+    "equinox.Module", "typing.NamedTuple", "flax.struct.PyTreeNode", "flax.linen.Module",
+})  # fmt: skip
+
+
+CLASS_DECORATORS = _DATACLASSES | {
+    "functools.total_ordering", "jax.tree_util.register_pytree_node_class", "typing.final",
+    "jax.tree_util.register_dataclass",
+}  # fmt: skip
+"""Decorators after which a class is what it was."""
+
+
+def decorator_name(module: Module, decorator: cst.Decorator) -> str | None:
+    node = decorator.decorator
+    while isinstance(node, cst.Call):
+        node = node.func
+    return module.names.qualified(node)
+
+
+def keeps_signature(module: Module, decorator: cst.Decorator) -> bool:
+    return decorator_name(module, decorator) in _TRANSPARENT_DECORATORS
+
+
+def makes_context(module: Module, node: cst.FunctionDef) -> bool:
+    return any(
+        (decorator_name(module, decorator) or "").endswith("contextmanager")
+        for decorator in node.decorators
+    )
+
+
+def is_property(module: Module, node: cst.FunctionDef) -> bool:
+    return any(
+        decorator_name(module, decorator) in {"builtins.property", "functools.cached_property"}
+        for decorator in node.decorators
+    )
+
+
+def method_kind(module: Module, node: cst.FunctionDef) -> str:
+    for decorator in node.decorators:
+        name = decorator_name(module, decorator)
+        if name in {"builtins.staticmethod", "builtins.classmethod"}:
+            return name.removeprefix("builtins.")
+    return "method"
+
+
+def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
+    return any(
+        decorator_name(module, decorator) in _DATACLASSES for decorator in node.decorators
+    ) or any(module.names.qualified(base.value) in _DATACLASS_BASES for base in node.bases)

@@ -1,0 +1,49 @@
+"""One module of the program, as the interpreter sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.record import Record
+from placement_lint.placement.traced import Traced
+from placement_lint.placement.values import Place
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+@dataclass(eq=False)
+class Module:
+    """A parsed module: its tree and names, what is traced in it, and what was seen of it."""
+
+    name: str
+    """What other modules know it by; the path where nothing imports it."""
+    tree: Tree
+    names: Names
+    record: Record = field(default_factory=Record)
+
+    def __post_init__(self) -> None:
+        """Look for traced functions."""
+        self.traced = Traced(self.tree, self.names)
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """Give the place of one of its nodes."""
+        return Place(self.name, self.tree.index(node))
+
+    def is_generator(self, function: cst.FunctionDef) -> bool:
+        """Tell whether a function yields."""
+        key = id(function)
+        if key not in self._generators:
+            scope = self.names.scope(function.body)
+            self._generators[key] = any(
+                isinstance(node, cst.Yield) and self.names.scope(node) is scope
+                for node in self.tree.descendants(function)
+            )
+        return self._generators[key]
+
+    scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)
+    """For each function: the scopes, by id, of it and of what is defined in it."""
+    _generators: dict[int, bool] = field(default_factory=dict, init=False)

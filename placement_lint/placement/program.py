@@ -1,0 +1,674 @@
+"""The program: its modules, and how a call leads from one function to another.
+
+A function is executed for each combination of arguments and default device that its callers give
+it, once for each; what an execution read of the variables around it is checked before its result is
+used again. What is called by nobody is executed with arguments of which nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.placement.environment import (
+    ANY_DEVICE,
+    SYSTEM,
+    DefaultDevice,
+    State,
+    Variable,
+    Variables,
+    variable,
+)
+from placement_lint.placement.decorators import (
+    CLASS_DECORATORS,
+    decorator_name,
+    generates_initializer,
+    is_property,
+    keeps_signature,
+    makes_context,
+    method_kind,
+)
+from placement_lint.placement.statements import Statements
+from placement_lint.placement.values import (
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Atom,
+    Class,
+    Computation,
+    Context,
+    Coroutine,
+    DefaultDeviceContext,
+    Function,
+    Instance,
+    Place,
+    Plain,
+    Sequence,
+    Value,
+    join,
+    value,
+)
+from placement_lint.syntax.names import BindingKind
+
+if TYPE_CHECKING:
+    from placement_lint.placement.module import Module
+    from placement_lint.syntax.names import Binding, Scope
+
+_MAX_CONTEXTS = 12
+"""Ways to call one function that are told apart; further ones share one in which all is unknown."""
+_MAX_DEPTH = 400
+"""Calls inside one another, after which a result is unknown."""
+
+ModuleFinder: TypeAlias = "Callable[[str, str], tuple[Module, str] | None]"
+"""Given the importing module and a qualified name: the module of the program that it leads into,
+and the rest of the name there."""
+
+
+@dataclass
+class _Execution:
+    """One execution of a function, and what it depends on and does beside its result."""
+
+    result: Value
+    reads: dict[Variable, Value | None]
+    writes: dict[Variable, Value]
+    base: DefaultDevice | None
+    """The default device that it left behind, where it changed it."""
+
+
+@dataclass
+class Frame:
+    """A function being executed."""
+
+    entry: Variables
+    reads: dict[Variable, Value | None] = field(default_factory=dict)
+    returns: list[Value] = field(default_factory=list)
+    yields: list[tuple[DefaultDevice, Value]] = field(default_factory=list)
+
+
+class Program:
+    """All modules that are looked at together."""
+
+    def __init__(
+        self, modules: list[Module], find: ModuleFinder | None = None, *, accelerator: bool
+    ) -> None:
+        """Take the modules, in the order in which they are to be run. Nothing is run yet."""
+        self.modules = {module.name: module for module in modules}
+        self.accelerator = accelerator
+        self._find = find
+        self._executed: set[Place] = set()
+        self._memo: dict[Place, dict[object, list[_Execution]]] = {}
+        self._running: set[Place] = set()
+        self._frames: list[Frame] = []
+        self._ends: dict[str, State | None] = {}
+        self._final: dict[Variable, Value] = {}
+        """What held at the end of the bodies that were executed."""
+        self._attributes: dict[Instance, dict[str, None]] = {}
+        self._instances: dict[Place, dict[Instance, None]] = {}
+        self._base = DefaultDevice(SYSTEM)
+
+    # -- running ------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Execute every module, then whatever none of them came by."""
+        if any(_updates_in_function(module) for module in self.modules.values()):
+            self._base_of_functions = DefaultDevice(ANY_DEVICE)
+        else:
+            self._base_of_functions = None
+        for name in self.modules:
+            self.import_module(name)
+        for module in self.modules.values():
+            self._run_classes(module)
+        for only_roots in (True, False):
+            for module in self.modules.values():
+                self._run_functions(module, only_roots=only_roots)
+
+    _base_of_functions: DefaultDevice | None = None
+
+    def import_module(self, name: str) -> None:
+        """Execute the body of a module, the first time that it is imported."""
+        if name in self._ends:
+            return
+        self._ends[name] = None
+        module = self.modules[name]
+        state = State(self._base, (), Variables())
+        end = Statements(self, module).block(module.tree.module.body, state)
+        if end is not None:
+            self._ends[name] = end
+            self.finish(end.variables.changes(None))
+
+    def _outside(self, module: Module) -> State:
+        """Give the state in which code runs that is called from outside of the program."""
+        end = self._ends.get(module.name)
+        base = self._base if end is None else end.base
+        return State(self._base_of_functions or base, (), Variables())
+
+    def _run_functions(self, module: Module, *, only_roots: bool) -> None:
+        called = _called_names(module) if only_roots else frozenset()
+        for node in module.tree.nodes:
+            if not isinstance(node, cst.FunctionDef) or node.name.value in called:
+                continue
+            place = module.place(node)
+            if place in self._executed or node in module.traced:
+                continue
+            if isinstance(_definer(module, node), cst.ClassDef):
+                continue
+            self._execute(place, {}, self._outside(module))
+
+    def _run_classes(self, module: Module) -> None:
+        """Execute the methods that nobody called, on an object as its class's makers left it."""
+        for node in module.tree.nodes:
+            if not isinstance(node, cst.ClassDef):
+                continue
+            place = module.place(node)
+            state = self._outside(module)
+            made = self._instances.get(place)
+            if made:
+                receiver = Instance(place, place)
+                for (owner, name), held in list(self._final.items()):
+                    if isinstance(owner, Instance) and owner in made:
+                        key = (receiver, name)
+                        before = state.variables.get(key)
+                        state.variables[key] = held if before is None else join(before, held)
+            else:
+                receiver = Instance(place, place)
+                initializer = self.method(receiver.cls, "__init__")
+                if initializer is not None:
+                    self.call_function(initializer, {0: value(receiver)}, state, bound=True)
+            methods = [
+                child
+                for child in node.body.body
+                if isinstance(child, cst.FunctionDef) and child.name.value != "__init__"
+            ]
+            for method in methods:
+                function = module.place(method)
+                if function in self._executed or method in module.traced:
+                    continue
+                branch = state.copy()
+                self.call_function(function, {0: value(receiver)}, branch, bound=True)
+
+    # -- names of other modules and bodies --------------------------------------------------------
+
+    def module_of(self, place: Place) -> Module:
+        """Give the module that a place is in."""
+        return self.modules[place.module]
+
+    def node(self, place: Place) -> cst.CSTNode:
+        """Give the node at a place."""
+        return self.modules[place.module].tree.nodes[place.node]
+
+    def imported(self, module: Module, qualified: str, state: State) -> Value:
+        """Give what a qualified name stands for that leads into another module of the program."""
+        if self._find is None:
+            return UNKNOWN
+        found = self._find(module.name, qualified)
+        if found is None:
+            return UNKNOWN
+        target, rest = found
+        if target.name not in self.modules or not rest:
+            return UNKNOWN
+        self.import_module(target.name)
+        name, _, attributes = rest.partition(".")
+        held = self.variable_of(target, target.names.module_scope, name, state)
+        for attribute in attributes.split(".") if attributes else ():
+            held = self.attribute(held, attribute, state)
+        return held
+
+    def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
+        """Give what a variable holds that belongs to another body than the one that reads it."""
+        key = variable(owner, name)
+        self.note_read(key)
+        held = state.variables.get(key)
+        if held is not None:
+            return held
+        bindings = owner.bindings.get(name, [])
+        if len(bindings) == 1:
+            static = self._static(module, bindings[0], state)
+            if static is not None:
+                return static
+        return self._final.get(key, UNKNOWN)
+
+    def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
+        """Give what a name is that is bound once, to a function, a class or an import."""
+        if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
+            return self.defined(module, binding.node)
+        if binding.kind is BindingKind.CLASS:
+            return value(Class(module.place(binding.node)))
+        if binding.kind is BindingKind.IMPORT and binding.target is not None:
+            return self.imported(module, binding.target, state)
+        return None
+
+    def defined(self, module: Module, node: cst.FunctionDef) -> Value:
+        """Give what the name of a function is bound to, without decorators of the program."""
+        computation = module.traced.computation(node)
+        if computation is not None:
+            return value(computation)
+        if all(keeps_signature(module, decorator) for decorator in node.decorators):
+            return value(Function(module.place(node)))
+        return UNKNOWN
+
+    def finish(self, changes: dict[Variable, Value]) -> None:
+        """Keep what holds at the end of a body, for functions that run later."""
+        for key, held in changes.items():
+            before = self._final.get(key)
+            self._final[key] = held if before is None or before == held else join(before, held)
+
+    def note_read(self, key: Variable) -> None:
+        """Note that the function being executed depends on a variable that is not its own."""
+        if self._frames:
+            frame = self._frames[-1]
+            if key not in frame.reads:
+                frame.reads[key] = frame.entry.get(key)
+
+    @property
+    def frame(self) -> Frame | None:
+        """The function being executed; None in the body of a module."""
+        return self._frames[-1] if self._frames else None
+
+    # -- calling ----------------------------------------------------------------------------------
+
+    def call_function(
+        self,
+        place: Place,
+        arguments: dict[int | str, Value],
+        state: State,
+        *,
+        bound: bool = False,
+        rest: Value | None = None,
+        open_to_more: bool = False,
+    ) -> Value:
+        """Execute a function with arguments by position and keyword, and give what it returns.
+
+        `rest`: what further positional arguments there are; `open_to_more`: a star passes what is
+        not known. `bound`: the first argument is the receiver.
+        """
+        module = self.module_of(place)
+        node = self.node(place)
+        if isinstance(node, cst.FunctionDef) and node in module.traced:
+            return UNKNOWN
+        if place in self._running or len(self._frames) > _MAX_DEPTH:
+            self._executed.add(place)
+            return UNKNOWN
+        assert isinstance(node, cst.FunctionDef | cst.Lambda)  # noqa: S101 - a Function is one
+        bindings = self._bind(
+            module, node, arguments, state, rest=rest, open_to_more=open_to_more, bound=bound
+        )
+        return self._memoized(place, bindings, state)
+
+    def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
+        key: object = (tuple(bindings.items()), state.default, state.base)
+        contexts = self._memo.setdefault(place, {})
+        for execution in contexts.get(key, ()):
+            if all(state.variables.get(name) == held for name, held in execution.reads.items()):
+                return self._reuse(execution, state)
+        if key not in contexts and len(contexts) >= _MAX_CONTEXTS:
+            bindings = dict.fromkeys(bindings, UNKNOWN)
+            key = None
+        execution = self._execute(place, bindings, state)
+        contexts.setdefault(key, []).append(execution)
+        del contexts[key][:-_MAX_CONTEXTS]
+        return self._reuse(execution, state)
+
+    def _reuse(self, execution: _Execution, state: State) -> Value:
+        for name in execution.reads:
+            self.note_read(name)
+        for name, held in execution.writes.items():
+            state.variables[name] = held
+        if execution.base is not None:
+            state.base = execution.base
+        return execution.result
+
+    def _execute(self, place: Place, bindings: dict[str, Value], state: State) -> _Execution:
+        module, node = self.module_of(place), self.node(place)
+        assert isinstance(node, cst.FunctionDef | cst.Lambda)  # noqa: S101 - a Function is one
+        scope = module.names.scope(node.body)
+        variables, entered = state.variables.enter()
+        inner = State(state.base.for_callee(), _inherited(state), variables)
+        if isinstance(node, cst.FunctionDef):
+            decorated = _decorated_default(module, node, inner, self)
+            if decorated is not None:
+                inner.blocks = (decorated,)
+        entry = Variables(entered)
+        for name in scope.bindings:
+            inner.variables[variable(scope, name)] = bindings.get(name, UNKNOWN)
+        frame = Frame(entry)
+        self._frames.append(frame)
+        self._running.add(place)
+        self._executed.add(place)
+        before = inner.base
+        try:
+            statements = Statements(self, module)
+            if isinstance(node, cst.Lambda):
+                frame.returns.append(statements.expressions.evaluate(node.body, inner))
+                end: State | None = inner
+            else:
+                end = statements.function_body(node, inner, frame)
+        finally:
+            self._running.discard(place)
+            self._frames.pop()
+        writes: dict[Variable, Value] = {}
+        base = None
+        if end is not None:
+            changes = end.variables.changes(entered)
+            self.finish(changes)
+            own = _scopes_inside(module, node)
+            writes = {key: held for key, held in changes.items() if key[0] not in own}
+            for key in writes:
+                frame.reads.setdefault(key, entry.get(key))
+            base = end.base if end.base != before else None
+        result = self._result(module, node, frame)
+        return _Execution(result, frame.reads, writes, base)
+
+    def _result(self, module: Module, node: cst.CSTNode, frame: Frame) -> Value:
+        if isinstance(node, cst.FunctionDef):
+            if module.is_generator(node):
+                if makes_context(module, node):
+                    return _context(frame.yields)
+                element = join(*(held for _, held in frame.yields)) if frame.yields else UNKNOWN
+                return value(Sequence(None, element))
+            result = join(*frame.returns) if frame.returns else PLAIN
+            return value(Coroutine(result)) if node.asynchronous is not None else result
+        return join(*frame.returns) if frame.returns else UNKNOWN
+
+    def _bind(
+        self,
+        module: Module,
+        node: cst.FunctionDef | cst.Lambda,
+        arguments: dict[int | str, Value],
+        state: State,
+        *,
+        rest: Value | None,
+        open_to_more: bool,
+        bound: bool,
+    ) -> dict[str, Value]:
+        """Give what each parameter holds."""
+        params = node.params
+        bound_to: dict[str, Value] = {}
+        positional = [*params.posonly_params, *params.params]
+        taken: set[int | str] = set()
+        if bound and isinstance(node, cst.FunctionDef):
+            kind = method_kind(module, node)
+            if kind == "staticmethod":
+                arguments = {
+                    (key - 1 if isinstance(key, int) else key): held
+                    for key, held in arguments.items()
+                    if key != 0
+                }
+            elif kind == "classmethod":
+                arguments = {**arguments, 0: _class_of(arguments[0])}
+        for position, param in enumerate(positional):
+            name = param.name.value
+            if position in arguments:
+                bound_to[name] = arguments[position]
+                taken.add(position)
+            elif name in arguments:
+                bound_to[name] = arguments[name]
+                taken.add(name)
+            else:
+                bound_to[name] = self._default(module, param, state, rest, open_to_more)
+        for param in params.kwonly_params:
+            name = param.name.value
+            taken.add(name)
+            if name in arguments:
+                bound_to[name] = arguments[name]
+            else:
+                bound_to[name] = self._default(module, param, state, None, open_to_more)
+        if isinstance(params.star_arg, cst.Param):
+            extra = [
+                arguments[key]
+                for key in sorted(k for k in arguments if isinstance(k, int) and k not in taken)
+            ]
+            if rest is not None or open_to_more:
+                every = [*extra, *([rest] if rest is not None else [UNKNOWN])]
+                star = Sequence(None, join(*every))
+            else:
+                star = Sequence(tuple(extra), join(*extra) if extra else NOTHING)
+            bound_to[params.star_arg.name.value] = value(star)
+        if params.star_kwarg is not None:
+            from placement_lint.placement.values import Mapping
+
+            named = {
+                key: held
+                for key, held in arguments.items()
+                if isinstance(key, str) and key not in taken
+            }
+            element = UNKNOWN if open_to_more else NOTHING
+            bound_to[params.star_kwarg.name.value] = value(
+                Mapping(tuple(sorted(named.items())), element)
+            )
+        return bound_to
+
+    def _default(
+        self,
+        module: Module,
+        param: cst.Param,
+        state: State,
+        rest: Value | None,
+        open_to_more: bool,
+    ) -> Value:
+        if param.default is None:
+            return rest if rest is not None else UNKNOWN
+        place = module.place(param.default)
+        held = module.record.values.get(place.node)
+        if held is None:
+            simple = isinstance(
+                param.default, cst.Integer | cst.Float | cst.SimpleString | cst.UnaryOperation
+            ) or (isinstance(param.default, cst.Name) and param.default.value in _CONSTANTS)
+            held = PLAIN if simple else UNKNOWN
+        return join(held, UNKNOWN) if open_to_more or rest is not None else held
+
+    # -- classes ----------------------------------------------------------------------------------
+
+    def bases(self, cls: Place) -> list[Place]:
+        """Give a class and its bases in the program, nearest first."""
+        found: list[Place] = []
+        pending = [cls]
+        while pending:
+            place = pending.pop(0)
+            if place in found:
+                continue
+            found.append(place)
+            module, node = self.module_of(place), self.node(place)
+            if isinstance(node, cst.ClassDef):
+                state = State(self._base, (), Variables())
+                for base in node.bases:
+                    held = Statements(self, module).expressions.evaluate(base.value, state)
+                    pending += [atom.place for atom in held if isinstance(atom, Class)]
+        return found
+
+    def method(self, cls: Place, name: str) -> Place | None:
+        """Give the method of a class, or of its bases in the program, with a name."""
+        for place in self.bases(cls):
+            node = self.node(place)
+            if not isinstance(node, cst.ClassDef):
+                continue
+            for child in reversed(list(_members(node))):
+                if isinstance(child, cst.FunctionDef) and child.name.value == name:
+                    return Place(place.module, self.module_of(place).tree.index(child))
+        return None
+
+    def made(self, instance: Instance) -> None:
+        """Note that an object of a class was made."""
+        self._instances.setdefault(instance.cls, {})[instance] = None
+
+    def attribute_names(self, instance: Instance) -> list[str]:
+        """Give the attributes that were ever set on an object."""
+        return list(self._attributes.get(instance, ()))
+
+    def named_attribute(self, instance: Instance, name: str) -> None:
+        """Note that an attribute is set on an object."""
+        self._attributes.setdefault(instance, {})[name] = None
+
+    def keeps_class(self, module: Module, decorator: cst.Decorator) -> bool:
+        """Tell whether a class is, after a decorator, what it was before."""
+        return decorator_name(module, decorator) in CLASS_DECORATORS
+
+    def attribute(self, held: Value, name: str, state: State) -> Value:
+        """Read an attribute of objects, classes and modules of the program."""
+        found: list[Value] = []
+        for atom in held:
+            if isinstance(atom, Instance):
+                found.append(self._instance_attribute(atom, name, state))
+            elif isinstance(atom, Class):
+                function = self.method(atom.place, name)
+                found.append(
+                    self._class_variable(atom.place, name, state)
+                    if function is None
+                    else value(Function(function))
+                )
+            else:
+                found.append(UNKNOWN)
+        return join(*found) if found else UNKNOWN
+
+    def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
+        key: Variable = (instance, name)
+        self.note_read(key)
+        held = state.variables.get(key)
+        if held is None and instance in self._instances.get(instance.cls, ()):
+            held = self._final.get(key)
+        if held is not None:
+            return held
+        function = self.method(instance.cls, name)
+        if function is None:
+            return self._class_variable(instance.cls, name, state)
+        module, node = self.module_of(function), self.node(function)
+        if isinstance(node, cst.FunctionDef) and is_property(module, node):
+            return self.call_function(function, {0: value(instance)}, state, bound=True)
+        from placement_lint.placement.values import Method
+
+        computation = (
+            module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
+        )
+        return value(Method(function, instance)) if computation is None else value(computation)
+
+    def _class_variable(self, cls: Place, name: str, state: State) -> Value:
+        for place in self.bases(cls):
+            module, node = self.module_of(place), self.node(place)
+            if isinstance(node, cst.ClassDef):
+                scope = module.names.scope(node.body)
+                if name in scope.bindings:
+                    return self.variable_of(module, scope, name, state)
+        return UNKNOWN
+
+    def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
+        """Give the fields of a dataclass or a named tuple in order, with their defaults."""
+        found: dict[str, cst.BaseExpression | None] = {}
+        generated = False
+        for place in reversed(self.bases(cls)):
+            module, node = self.module_of(place), self.node(place)
+            if not isinstance(node, cst.ClassDef) or not generates_initializer(module, node):
+                continue
+            generated = True
+            for child in _members(node):
+                if isinstance(child, cst.AnnAssign) and isinstance(child.target, cst.Name):
+                    found[child.target.value] = child.value
+        return list(found.items()) if generated else None
+
+
+_CONSTANTS = frozenset({"None", "True", "False"})
+def _class_of(held: Value) -> Value:
+    return value(*[Class(atom.cls) if isinstance(atom, Instance) else atom for atom in held])
+
+
+def _members(node: cst.ClassDef) -> list[cst.CSTNode]:
+    found: list[cst.CSTNode] = []
+    for child in node.body.body:
+        found += child.body if isinstance(child, cst.SimpleStatementLine) else [child]
+    return found
+
+
+def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:
+    """Give the class or function that a function is directly defined in."""
+    for ancestor in module.tree.ancestors(node):
+        if isinstance(ancestor, cst.ClassDef | cst.FunctionDef):
+            return ancestor
+    return None
+
+
+def _called_names(module: Module) -> frozenset[str]:
+    """Give the names that are called somewhere in a module."""
+    found = set()
+    for node in module.tree.nodes:
+        if isinstance(node, cst.Call):
+            function = node.func
+            if isinstance(function, cst.Name):
+                found.add(function.value)
+            elif isinstance(function, cst.Attribute):
+                found.add(function.attr.value)
+    return frozenset(found)
+
+
+def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
+    """Give the scopes, by id, of a function and of everything defined in it."""
+    key = module.tree.index(node)
+    cached = module.scopes_inside.get(key)
+    if cached is None:
+        body = getattr(node, "body", node)
+        cached = {id(module.names.scope(body))}
+        cached |= {
+            id(module.names.scope(child.body))
+            for child in module.tree.descendants(node)
+            if isinstance(child, cst.FunctionDef | cst.Lambda | cst.ClassDef)
+        }
+        cached |= {
+            id(module.names.scope(child.for_in))
+            for child in module.tree.descendants(node)
+            if isinstance(child, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp)
+        }
+        module.scopes_inside[key] = cached
+    return cached
+
+
+def _inherited(state: State) -> tuple[DefaultDevice, ...]:
+    return (state.blocks[-1].for_callee(),) if state.blocks else ()
+
+
+def _decorated_default(
+    module: Module, node: cst.FunctionDef, state: State, program: Program
+) -> DefaultDevice | None:
+    """Give the default device of `@jax.default_device(d)`; None without it.
+
+    It has no effect on the body of a generator or of an `async def`; nor does anything say on
+    whose default device such a body runs.
+    """
+    for decorator in node.decorators:
+        if decorator_name(module, decorator) == "jax.default_device":
+            if node.asynchronous is not None or module.is_generator(node):
+                return DefaultDevice(ANY_DEVICE)
+            held = Statements(program, module).expressions.evaluate(
+                decorator.decorator, state.copy()
+            )
+            for atom in held:
+                if isinstance(atom, DefaultDeviceContext):
+                    return DefaultDevice(atom.devices, atom.expression)
+            return DefaultDevice(ANY_DEVICE)
+    return None
+
+
+def _context(yields: list[tuple[DefaultDevice, Value]]) -> Value:
+    """Give the context that a `@contextmanager` function makes: what holds where it yields."""
+    atoms: list[Atom] = []
+    for default, given in yields:
+        if default.inherited:
+            atoms.append(Context(given))
+        else:
+            atoms.append(
+                DefaultDeviceContext(default.devices, default.expression, True, given)
+            )
+    return value(*atoms) if atoms else UNKNOWN
+
+
+def _updates_in_function(module: Module) -> bool:
+    """Tell whether a function that nobody in the program calls may set the default device."""
+    from placement_lint.syntax.calls import Arguments, string_value
+
+    return any(
+        isinstance(node, cst.Call)
+        and module.names.qualified(node.func) == "jax.config.update"
+        and string_value(Arguments(node).get(0, "name")) == "jax_default_device"
+        and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
+        for node in module.tree.nodes
+    )
+
