@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.decorators import keeps_signature
 from placement_lint.placement.environment import (
     ANY_DEVICE,
     SYSTEM,
@@ -18,7 +19,6 @@ from placement_lint.placement.environment import (
     meet,
     variable,
 )
-from placement_lint.placement.decorators import keeps_signature
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.traced import unused_parameters
 from placement_lint.placement.values import (
@@ -37,6 +37,7 @@ from placement_lint.placement.values import (
     Device,
     DeviceList,
     ExitStack,
+    External,
     Function,
     Host,
     Instance,
@@ -62,7 +63,9 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
     from placement_lint.placement.expressions import Expressions
+    from placement_lint.placement.program import Program
 
 Operand = tuple[int, Value]
 
@@ -742,6 +745,10 @@ class Calls:
             function = program.method(atom.cls, "__call__")
             if function is not None:
                 return self._method_called(function, atom, passed, state)
+        if isinstance(atom, External) and passed.carry_placement(program, state):
+            found = program.loaded(atom, state)
+            if not any(isinstance(inner, External) for inner in found):
+                return self.called_with(node, found, passed, state)
         return UNKNOWN
 
     def _method_called(
@@ -895,6 +902,11 @@ class CallArguments:
     """What further positional ones are; None: there are no more."""
     is_open: bool = False
     """There may be more keyword ones."""
+
+    def carry_placement(self, program: Program, state: State) -> bool:
+        """Tell whether an array is among them that was made under a default device."""
+        every = [*self.positional, *self.keywords.values(), self.rest or UNKNOWN]
+        return any(program.carries_placement(held, state) for held in every)
 
     def numbered(self, first: int = 0) -> dict[int | str, Value]:
         """Give them by position, counted from `first`, and by keyword."""

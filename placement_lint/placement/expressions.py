@@ -42,6 +42,7 @@ from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Program
     from placement_lint.syntax.names import Scope

@@ -15,18 +15,18 @@ from placement_lint.placement.values import UNKNOWN, Array, Device, Place, Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.placement.program import ModuleFinder
+    from placement_lint.placement.program import Sources
     from placement_lint.placement.record import Use
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
 
 def interpret(
-    modules: list[Module], find: ModuleFinder | None = None, *, accelerator: bool
+    modules: list[Module], sources: Sources | None = None, *, accelerator: bool
 ) -> Program:
     """Execute modules as one program. `accelerator` False: it only ever runs on the CPU."""
     pinned = any(pins_cpu(module.tree, module.names) for module in modules)
-    program = Program(modules, find, accelerator=accelerator and not pinned)
+    program = Program(modules, sources, accelerator=accelerator and not pinned)
     program.run()
     return program
 

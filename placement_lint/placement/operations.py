@@ -12,6 +12,7 @@ from placement_lint.placement.values import (
     ANYTHING,
     Anything,
     Array,
+    External,
     Origin,
     Place,
     Value,
@@ -75,7 +76,7 @@ class Operations:
             if committed and all(isinstance(a, Array) and a.committed for a in held):
                 surely = True
             if (judged is None or position < judged) and any(
-                isinstance(atom, Anything) for atom in held
+                isinstance(atom, Anything | External) for atom in held
             ):
                 open_to_more = True
         places: Devices = frozenset(pinned)  # type: ignore[arg-type]
@@ -119,7 +120,7 @@ class Operations:
         if not found:
             return
         moved: set[Array] = set()
-        always = certain and all(not isinstance(atom, Anything) for atom in held)
+        always = certain and all(not isinstance(atom, Anything | External) for atom in held)
         for array in found:
             verdicts = [self._moves(array, device) for device in places]
             if any(verdict is True for verdict in verdicts):
@@ -148,6 +149,6 @@ def _is_only_open(operands: Sequence[tuple[int, Value]], position: int, judged: 
     """Tell whether no operand but this one may be anything."""
     for other, (_, held) in enumerate(operands):
         counts = judged is None or other < judged
-        if other != position and counts and any(isinstance(atom, Anything) for atom in held):
+        if other != position and counts and any(isinstance(atom, Anything | External) for atom in held):
             return False
     return True

@@ -7,21 +7,11 @@ used again. What is called by nobody is executed with arguments of which nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from placement_lint.placement.environment import (
-    ANY_DEVICE,
-    SYSTEM,
-    DefaultDevice,
-    State,
-    Variable,
-    Variables,
-    variable,
-)
 from placement_lint.placement.decorators import (
     CLASS_DECORATORS,
     decorator_name,
@@ -31,6 +21,15 @@ from placement_lint.placement.decorators import (
     makes_context,
     method_kind,
 )
+from placement_lint.placement.environment import (
+    ANY_DEVICE,
+    SYSTEM,
+    DefaultDevice,
+    State,
+    Variable,
+    Variables,
+    variable,
+)
 from placement_lint.placement.statements import Statements
 from placement_lint.placement.values import (
     NOTHING,
@@ -38,16 +37,16 @@ from placement_lint.placement.values import (
     UNKNOWN,
     Atom,
     Class,
-    Computation,
     Context,
     Coroutine,
     DefaultDeviceContext,
+    External,
     Function,
     Instance,
     Place,
-    Plain,
     Sequence,
     Value,
+    arrays,
     join,
     value,
 )
@@ -62,9 +61,14 @@ _MAX_CONTEXTS = 12
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 
-ModuleFinder: TypeAlias = "Callable[[str, str], tuple[Module, str] | None]"
-"""Given the importing module and a qualified name: the module of the program that it leads into,
-and the rest of the name there."""
+class Sources(Protocol):
+    """Where a program gets modules from that it was not given."""
+
+    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        """Give the module that a name in another one leads into, and the rest of the name there."""
+
+    def load(self, name: str) -> Module | None:
+        """Read a module; None where that cannot be done."""
 
 
 @dataclass
@@ -92,12 +96,12 @@ class Program:
     """All modules that are looked at together."""
 
     def __init__(
-        self, modules: list[Module], find: ModuleFinder | None = None, *, accelerator: bool
+        self, modules: list[Module], sources: Sources | None = None, *, accelerator: bool
     ) -> None:
         """Take the modules, in the order in which they are to be run. Nothing is run yet."""
         self.modules = {module.name: module for module in modules}
         self.accelerator = accelerator
-        self._find = find
+        self._sources = sources
         self._executed: set[Place] = set()
         self._memo: dict[Place, dict[object, list[_Execution]]] = {}
         self._running: set[Place] = set()
@@ -117,13 +121,14 @@ class Program:
             self._base_of_functions = DefaultDevice(ANY_DEVICE)
         else:
             self._base_of_functions = None
-        for name in self.modules:
+        given = list(self.modules)
+        for name in given:
             self.import_module(name)
-        for module in self.modules.values():
-            self._run_classes(module)
+        for name in given:
+            self._run_classes(self.modules[name])
         for only_roots in (True, False):
-            for module in self.modules.values():
-                self._run_functions(module, only_roots=only_roots)
+            for name in given:
+                self._run_functions(self.modules[name], only_roots=only_roots)
 
     _base_of_functions: DefaultDevice | None = None
 
@@ -201,14 +206,35 @@ class Program:
 
     def imported(self, module: Module, qualified: str, state: State) -> Value:
         """Give what a qualified name stands for that leads into another module of the program."""
-        if self._find is None:
+        found = None if self._sources is None else self._sources.find(module.name, qualified)
+        if found is None or not found[1]:
             return UNKNOWN
-        found = self._find(module.name, qualified)
-        if found is None:
-            return UNKNOWN
-        target, rest = found
-        if target.name not in self.modules or not rest:
-            return UNKNOWN
+        if found[0] not in self.modules:
+            return value(External(*found))
+        return self._member(self.modules[found[0]], found[1], state)
+
+    def loaded(self, external: External, state: State) -> Value:
+        """Read a module that something is called in with a placement, and give the thing."""
+        if external.module not in self.modules:
+            module = None if self._sources is None else self._sources.load(external.module)
+            if module is None:
+                return UNKNOWN
+            self.modules[module.name] = module
+        return self._member(self.modules[external.module], external.name, state)
+
+    def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
+        """Tell whether a value holds an array that was made under a default device."""
+        if any(a.origin is not None and a.origin.device is not None for a in arrays(held)):
+            return True
+        return depth > 0 and any(
+            self.carries_placement(attribute, state, depth - 1)
+            for atom in held
+            if isinstance(atom, Instance)
+            for name in self.attribute_names(atom)
+            if (attribute := state.variables.get((atom, name))) is not None
+        )
+
+    def _member(self, target: Module, rest: str, state: State) -> Value:
         self.import_module(target.name)
         name, _, attributes = rest.partition(".")
         held = self.variable_of(target, target.names.module_scope, name, state)
@@ -511,6 +537,8 @@ class Program:
         for atom in held:
             if isinstance(atom, Instance):
                 found.append(self._instance_attribute(atom, name, state))
+            elif isinstance(atom, External):
+                found.append(value(External(atom.module, f"{atom.name}.{name}")))
             elif isinstance(atom, Class):
                 function = self.method(atom.place, name)
                 found.append(

@@ -25,6 +25,7 @@ from placement_lint.placement.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Frame, Program
 

@@ -214,6 +214,17 @@ class Partial:
 
 
 @dataclass(frozen=True)
+class External:
+    """A name in a module of the program that was not read yet: nothing in it carries a placement.
+
+    It is read once something is called in it with an array that does.
+    """
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Coroutine:
     """What calling an `async def` gives: its result, once it is awaited."""
 
@@ -255,6 +266,7 @@ Atom: TypeAlias = (
     | Instance
     | Method
     | Partial
+    | External
     | Coroutine
     | Computation
     | Anything
