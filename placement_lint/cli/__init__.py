@@ -1,0 +1,92 @@
+"""The command line: `placement-lint [PATH ...]`, and one module a command.
+
+Nothing is imported before it is known to be needed: `--help` and `--version` load no rules.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+FAILURE = 2
+_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command, and give its exit code. `argv` is without the program's name."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except SystemExit as stop:
+        # The option parser's way to be done.
+        return stop.code if isinstance(stop.code, int) else FAILURE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except Exception as error:
+        # The last resort: no traceback reaches a user.
+        return _unexpected(error)
+
+
+def _run(arguments: list[str]) -> int:
+    command, rest = "check", arguments
+    if arguments and arguments[0] in _COMMANDS:
+        command, rest = arguments[0], arguments[1:]
+    return _COMMANDS[command](rest)
+
+
+def _check(arguments: list[str]) -> int:
+    from placement_lint.cli import check
+
+    return check.main(arguments)
+
+
+def _rule(arguments: list[str]) -> int:
+    from placement_lint.cli import rule
+
+    return rule.main(arguments)
+
+
+def _verify(arguments: list[str]) -> int:
+    from placement_lint.cli import verify
+    from placement_lint.cli.parser import Parser
+
+    parser = Parser(
+        "placement-lint verify",
+        description="Run each rule's hazard and fix on the JAX and the devices that are here, and "
+        "say whether the hazard happens and the fix cures it.",
+    )
+    verify.add_arguments(parser)
+    return verify.run(parser.parse_args(arguments))
+
+
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "check": _check,
+    "rule": _rule,
+    "verify": _verify,
+}
+
+
+def _unexpected(error: Exception) -> int:
+    from placement_lint import __version__
+    from placement_lint.cli import streams
+    from placement_lint.report.escape import escape
+
+    if isinstance(error, BrokenPipeError):
+        # A command that writes for itself; nobody reads on.
+        streams.close(sys.stdout)
+        return FAILURE
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = ""
+    if trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "?")
+        place = f" (in {module}, line {trace.tb_lineno})"
+    streams.complain(
+        f"error: placement-lint {__version__} failed: "
+        f"{type(error).__name__}: {escape(str(error))}{place}; please report this"
+    )
+    return FAILURE

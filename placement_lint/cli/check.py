@@ -1,0 +1,388 @@
+"""`placement-lint [PATH ...]`: lint, report, and mend where asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.cli import streams
+from placement_lint.cli.parser import USAGE_ERROR, Parser, add_setting, settings_in
+from placement_lint.config.load import SettingsLoader
+from placement_lint.config.values import SettingsError
+from placement_lint.report.escape import escape
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from placement_lint.config.settings import Settings
+    from placement_lint.files.discovery import Found
+    from placement_lint.findings import Finding
+    from placement_lint.lint.run import FixMode, Outcome
+
+CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
+_STDIN = "-"
+_STDIN_NAME = "stdin"
+_INTERNAL_ERROR = "JDP903"
+_TOOL_CODES = "JDP9"
+_NOT_FIXED = "not fixed"
+_SHOWN_SKIPS = 10
+_SELECTOR_FIELDS = ("select", "extend_select", "ignore", "extend_ignore")
+
+_DESCRIPTION = """\
+Find, explain and mend device-placement mistakes in JAX code.
+
+Commands: check (what runs when none is named), rule (explain the rules), verify (prove them on
+the JAX that is here). `placement-lint COMMAND --help` tells more."""
+
+_EPILOG = """\
+CODES are codes (JDP201), prefixes (JDP2), names (uncommitted-array-indexed) or ALL, separated by
+commas. PATTERNS have the syntax of .gitignore. Exit code: 0 clean, 1 findings, 2 wrong usage or
+settings, a missing path or an internal error."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and give its exit code."""
+    parser = _parser()
+    args = parser.parse_mixed(arguments, "paths")
+    try:
+        return _Run(args, parser).run()
+    except (SettingsError, streams.OutputError) as error:
+        streams.complain(f"error: {escape(str(error))}")
+        return FAILED
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "placement-lint",
+        usage="placement-lint [PATH ...] [OPTIONS]\n       placement-lint COMMAND [OPTIONS]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        add_help=False,
+    )
+    parser.add_argument_group("Paths").add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and folders to lint, or - for standard input (default: the current folder)",
+    )
+    rules = parser.add_argument_group("Rules")
+    for name in ("select", "extend-select", "ignore", "extend-ignore"):
+        add_setting(rules, name)
+    add_setting(rules, "per-file-ignores")
+    add_setting(rules, "min-confidence")
+    files = parser.add_argument_group("Files")
+    for name in ("exclude", "extend-exclude", "force-exclude", "respect-gitignore"):
+        add_setting(files, name)
+    files.add_argument(
+        "--stdin-filename", metavar="NAME", help="the name of what is read from standard input"
+    )
+    files.add_argument("--show-files", action="store_true", help="list the files, and stop")
+    fixes = parser.add_argument_group("Fixes")
+    add_setting(fixes, "fix")
+    add_setting(fixes, "unsafe-fixes")
+    fixes.add_argument(
+        "--diff", action="store_true", help="print what --fix would change, and change nothing"
+    )
+    fixes.add_argument("--show-fixes", action="store_true", help="list what was mended")
+    output = parser.add_argument_group("Output")
+    add_setting(output, "output-format")
+    output.add_argument("--output-file", metavar="FILE", help="write the findings to a file")
+    output.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        metavar="WHEN",
+        help="auto, always or never; NO_COLOR and FORCE_COLOR are obeyed",
+    )
+    output.add_argument("--exit-zero", action="store_true", help="exit with 0 despite findings")
+    output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
+    output.add_argument("-v", "--verbose", action="store_true", help="say more about the run")
+    settings = parser.add_argument_group("Settings")
+    settings.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="FILE|KEY=VALUE",
+        help="a settings file in place of those found, or one setting in TOML",
+    )
+    settings.add_argument("--isolated", action="store_true", help="read no settings files")
+    settings.add_argument(
+        "--show-settings", action="store_true", help="print the settings that hold, and stop"
+    )
+    other = parser.add_argument_group("Other")
+    other.add_argument(
+        "-j", "--jobs", type=_jobs, default=_jobs("auto"), metavar="N", help="processes, or auto"
+    )
+    other.add_argument("--version", action="version", version=_version(), help="print the version")
+    other.add_argument("-h", "--help", action="help", help="print this")
+    return parser
+
+
+def _version() -> str:
+    from placement_lint import __version__
+
+    return f"placement-lint {__version__}"
+
+
+def _jobs(text: str) -> int:
+    import argparse
+
+    if text == "auto":
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    message = f"{text!r} is neither a number of processes nor auto"
+    raise argparse.ArgumentTypeError(message)
+
+
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, args: argparse.Namespace, parser: Parser) -> None:
+        self.args = args
+        self.loader = SettingsLoader(
+            isolated=args.isolated, configs=args.config, options=settings_in(args)
+        )
+        self.from_stdin = _STDIN in args.paths or args.stdin_filename is not None
+        if self.from_stdin and any(path != _STDIN for path in args.paths):
+            parser.error("standard input is linted alone, without other paths")
+        self.failed = False
+
+    def run(self) -> int:
+        return self._stdin() if self.from_stdin else self._paths()
+
+    def _paths(self) -> int:
+        from placement_lint.files.discovery import find_files
+
+        paths = self.args.paths or ["."]
+        found = find_files(paths, self.loader.for_folder)
+        for failed in found.failed:
+            self.failed = True
+            streams.complain(f"error: {escape(failed.path)}: {failed.reason}")
+        here = self.loader.for_folder(".")
+        self._check_selectors([here, *map(self.loader.for_file, found.files)])
+        if self.args.show_files:
+            streams.write("".join(f"{escape(path)}\n" for path in found.files))
+        if self.args.show_settings:
+            self._show_settings(found.files or ("",))
+        if self.args.show_files or self.args.show_settings:
+            return FAILED if self.failed else CLEAN
+        self._say_what_is_left_out(found, paths)
+
+        from placement_lint.lint.run import Skipped, lint_paths
+
+        mode = self._fix_mode(here)
+        outcome = lint_paths(found.files, self.loader.for_file, jobs=self.args.jobs, fix=mode)
+        self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
+        passed = [
+            *((skip.path, skip.reason) for skip in (*found.failed, *found.skipped)),
+            *((path, "excluded") for path in found.excluded),
+        ]
+        skipped = (*outcome.skipped, *(Skipped(path, reason) for path, reason in passed))
+        outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
+        self._report(outcome, here)
+        if self.args.diff:
+            self._diff(outcome)
+        self._summarise(outcome)
+        return self._exit_code(outcome)
+
+    def _stdin(self) -> int:
+        from placement_lint.files.discovery import display_path, is_excluded
+
+        path = display_path(self.args.stdin_filename or _STDIN_NAME)
+        settings = self.loader.for_file(path)
+        self._check_selectors([settings])
+        excluded = settings.force_exclude and is_excluded(path, settings)
+        if self.args.show_files and not excluded:
+            streams.write(f"{escape(path)}\n")
+        if self.args.show_settings:
+            self._show_settings([path])
+        if self.args.show_files or self.args.show_settings:
+            return CLEAN
+        data = b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+        from placement_lint.lint.run import FixMode, lint_text
+
+        mode = self._fix_mode(settings)
+        if excluded:
+            self._warn("standard input is not linted: its name is excluded")
+            if mode is FixMode.APPLY:
+                streams.write_bytes(data)
+            return CLEAN
+        outcome, fixed = lint_text(data, path, settings, fix=mode)
+        self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
+        if mode is FixMode.APPLY:
+            streams.write_bytes(data if fixed is None else fixed)
+        # Where the fixed text takes standard output, the findings go beside it.
+        self._report(outcome, settings, to_stderr=mode is FixMode.APPLY)
+        if self.args.diff:
+            self._diff(outcome)
+        self._summarise(outcome)
+        return self._exit_code(outcome)
+
+    def _check_selectors(self, settings: Iterable[Settings]) -> None:
+        named = {id(each): each for each in settings if _selectors(each)}
+        for each in sorted(named.values(), key=lambda each: str(each.source)):
+            self._check_selectors_of(each)
+
+    def _check_selectors_of(self, settings: Settings) -> None:
+        from placement_lint.rules.selection import (
+            UnknownSelectorError,
+            select_rules,
+        )
+
+        try:
+            select_rules(settings, "")
+        except UnknownSelectorError as error:
+            message = f"{self._origin(settings, error.selector)}: {error}"
+            raise SettingsError(message) from error
+
+    def _origin(self, settings: Settings, selector: str) -> str:
+        """Say where a selector was written."""
+        given = settings_in(self.args)
+        option = next((key for key in given if selector in _selectors_at(given, key)), None)
+        return f"--{option.replace('_', '-')}" if option else str(settings.source or "--config")
+
+    def _show_settings(self, files: Sequence[str]) -> None:
+        from placement_lint.config.show import show
+
+        shown: dict[int, str] = {}
+        for path in files:
+            settings = self.loader.for_file(path) if path else self.loader.for_folder(".")
+            head = f"# settings of: {escape(path)}\n" if path else ""
+            shown.setdefault(id(settings), head + show(settings))
+        streams.write("\n".join(shown.values()))
+
+    def _fix_mode(self, settings: Settings) -> FixMode:
+        from placement_lint.lint.run import FixMode
+
+        if self.args.diff:
+            return FixMode.DIFF
+        return FixMode.APPLY if settings.fix else FixMode.NONE
+
+    def _report(self, outcome: Outcome, settings: Settings, *, to_stderr: bool = False) -> None:
+        findings = outcome.findings
+        if self.args.diff:
+            # The diff is the output. What could not be read or parsed must still be said.
+            findings = tuple(_of_tool(findings))
+            to_stderr = True
+        text = self._rendered(replace(outcome, findings=findings), settings, to_stderr=to_stderr)
+        if self.args.output_file is not None and not self.args.diff:
+            streams.write_file(self.args.output_file, text)
+        elif to_stderr:
+            if text:
+                streams.complain(text.rstrip("\n"))
+        else:
+            streams.write(text)
+
+    def _rendered(self, outcome: Outcome, settings: Settings, *, to_stderr: bool) -> str:
+        stream = sys.stderr if to_stderr else sys.stdout
+        to_terminal = self.args.output_file is None and streams.is_terminal(stream)
+        chosen = settings.output_format or ("full" if to_terminal else "flake8")
+        if chosen == "json" and not self.args.diff:
+            from placement_lint.report import json
+
+            return json.render(outcome)
+        if chosen == "full":
+            from placement_lint.report import full
+            from placement_lint.report.colour import Colours
+
+            target = stream if self.args.output_file is None else None
+            painted = streams.use_colour(self.args.color, target, os.environ)
+            return full.render(outcome.findings, outcome.sources, Colours(painted))
+        from placement_lint.report import text
+
+        return text.render(outcome.findings)
+
+    def _diff(self, outcome: Outcome) -> None:
+        from placement_lint.report import diff
+
+        text = diff.render(outcome.fixed)
+        if streams.is_terminal(sys.stdout):
+            text = "\n".join(map(_shown, text.split("\n")))
+        if self.args.output_file is not None:
+            streams.write_file(self.args.output_file, text)
+        else:
+            streams.write(text)
+
+    def _summarise(self, outcome: Outcome) -> None:
+        from placement_lint.report import summary
+
+        if self.args.show_fixes and outcome.fixed:
+            from placement_lint.rules.registry import all_rules
+
+            names = {rule.code: rule.name for rule in all_rules()}
+            streams.complain(summary.fixes(outcome.fixed, names).rstrip("\n"))
+        if self.args.quiet:
+            return
+        if self.args.verbose:
+            streams.complain(
+                f"{outcome.parsed} of {outcome.files} files parsed, {outcome.cached} from the "
+                f"cache, in {outcome.seconds:.2f} s"
+            )
+        if self.args.diff:
+            streams.complain(summary.would_fix(outcome.fixed))
+        elif outcome.files or outcome.findings:
+            streams.complain(summary.summary(outcome))
+
+    def _say_what_is_left_out(self, found: Found, paths: Sequence[str]) -> None:
+        if self.args.verbose:
+            for path in found.excluded:
+                streams.complain(f"note: {escape(path)} is excluded")
+        self._say_skipped((skip.path, skip.reason) for skip in found.skipped)
+        if found.files or found.failed:
+            return
+        if found.excluded_only:
+            self._warn("nothing to lint: everything that was named is excluded")
+        else:
+            self._warn(f"no Python files found under {', '.join(map(escape, paths))}")
+
+    def _say_skipped(self, skipped: Iterable[tuple[str, str]]) -> None:
+        if self.args.quiet:
+            return
+        listed = sorted(skipped)
+        most = len(listed) if self.args.verbose else _SHOWN_SKIPS
+        for path, reason in listed[:most]:
+            what = reason if reason.startswith(_NOT_FIXED) else f"not linted: {reason}"
+            streams.complain(f"note: {escape(path)}: {escape(what)}")
+        if len(listed) > most:
+            streams.complain(f"note: {len(listed) - most} more like these; -v lists them")
+
+    def _warn(self, text: str) -> None:
+        if not self.args.quiet:
+            streams.complain(f"warning: {text}")
+
+    def _exit_code(self, outcome: Outcome) -> int:
+        findings: Iterable[Finding] = outcome.findings
+        if self.failed or any(finding.code == _INTERNAL_ERROR for finding in findings):
+            return FAILED
+        if self.args.diff:
+            found = bool(outcome.fixed) or any(_of_tool(findings))
+        else:
+            found = any(True for _ in findings)
+        return FINDINGS if found and not self.args.exit_zero else CLEAN
+
+
+def _selectors(settings: Settings) -> list[str]:
+    table = vars(settings)
+    return [selector for key in table for selector in _selectors_at(table, key)]
+
+
+def _selectors_at(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    if key == "per_file_ignores":
+        return tuple(selector for selectors in table[key].values() for selector in selectors)
+    return (table[key] or ()) if key in _SELECTOR_FIELDS else ()
+
+
+def _of_tool(findings: Iterable[Finding]) -> Iterable[Finding]:
+    return (finding for finding in findings if finding.code.startswith(_TOOL_CODES))
+
+
+def _shown(line: str) -> str:
+    """Give a line of a diff for a terminal: its carriage return goes, tabs stay."""
+    return "\t".join(escape(piece) for piece in line.removesuffix("\r").split("\t"))

@@ -1,0 +1,120 @@
+"""What the commands' option parsers share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from placement_lint.config.options import OPTIONS, Kind, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+USAGE_ERROR = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """An option parser that names what was probably meant, and exits with 2."""
+
+    def __init__(self, prog: str, **kwargs: Any) -> None:
+        """Take the name of the command, and what argparse takes."""
+        super().__init__(prog=prog, formatter_class=_Formatter, allow_abbrev=False, **kwargs)
+
+    def parse_mixed(self, arguments: Sequence[str], positional: str) -> argparse.Namespace:
+        """Parse options and positional arguments in any order; behind `--` all are positional."""
+        words = list(arguments)
+        end = words.index("--") if "--" in words else len(words)
+        args = self.parse_intermixed_args(words[:end])
+        getattr(args, positional).extend(words[end + 1 :])
+        return args
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments in one or two lines."""
+        self.exit(
+            USAGE_ERROR,
+            f"error: {message}{self._hint(message)}\nSee `{self.prog} --help` for the options.\n",
+        )
+
+    def _hint(self, message: str) -> str:
+        from placement_lint.config.values import nearest
+
+        _, found, words = message.partition("unrecognized arguments: ")
+        word = words.split()[0].split("=")[0] if found and words.split() else ""
+        known = [name for action in self._actions for name in action.option_strings]
+        near = nearest(word, known) if word.startswith("--") else None
+        return f"; did you mean `{near}`?" if near else ""
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Short and aligned help, the same on every terminal."""
+
+    def __init__(self, prog: str, **kwargs: Any) -> None:
+        super().__init__(prog, **{**kwargs, "max_help_position": 32, "width": 96})
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse.BooleanOptionalAction):
+            return action.option_strings[0].replace("--", "--[no-]", 1)
+        return super()._format_action_invocation(action)
+
+
+def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
+    """Declare the option of a setting from the settings' table."""
+    option = next(option for option in OPTIONS if option.name == name)
+    flag = f"--{option.name}"
+    if option.kind is Kind.BOOLEAN:
+        group.add_argument(
+            flag, action=argparse.BooleanOptionalAction, default=None, help=option.help
+        )
+    elif option.kind is Kind.CHOICE:
+        text = f"{option.help}: {', '.join(option.choices)}"
+        group.add_argument(flag, metavar=option.metavar, choices=option.choices, help=text)
+    else:
+        group.add_argument(
+            flag,
+            metavar=option.metavar,
+            action="append",
+            type=_pair if option.kind is Kind.MAP else _globs if option.is_path else _words,
+            help=option.help,
+        )
+
+
+def settings_in(args: argparse.Namespace) -> dict[str, Any]:
+    """Give the fields of `Settings` that the options set."""
+    given: dict[str, Any] = {}
+    for option in OPTIONS:
+        value = getattr(args, option.field, None) if option.on_command_line else None
+        if value is not None:
+            given[option.field] = _joined(option, value)
+    return given
+
+
+def _joined(option: Option, value: Any) -> Any:
+    if option.kind is Kind.STRINGS:
+        return tuple(word for words in value for word in words)
+    if option.kind is Kind.MAP:
+        table: Mapping[str, tuple[str, ...]] = {}
+        for pattern, codes in value:
+            table = {**table, pattern: (*table.get(pattern, ()), *codes)}
+        return table
+    return value
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in map(str.strip, text.split(",")) if word)
+
+
+def _pair(text: str) -> tuple[str, tuple[str, ...]]:
+    pattern, colon, codes = text.rpartition(":")
+    if not (colon and pattern.strip() and _words(codes)):
+        message = f"{text!r} is not PATTERN:CODES, such as tests/*:JDP401"
+        raise argparse.ArgumentTypeError(message)
+    return _glob(pattern.strip()), _words(codes)
+
+
+def _globs(text: str) -> tuple[str, ...]:
+    return tuple(map(_glob, _words(text)))
+
+
+def _glob(text: str) -> str:
+    """Take the `./` that shells complete for what it says: in this folder."""
+    return text[1:] if text.startswith("./") else text

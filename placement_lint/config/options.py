@@ -1,0 +1,122 @@
+"""The table of the settings: each described once.
+
+The reader of settings files, the option parser, `--show-settings` and the JSON schema all read it.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from placement_lint.config.settings import Settings
+
+
+class Kind(enum.Enum):
+    """What a setting may hold; the value is how a message names it."""
+
+    STRINGS = "a list of strings"
+    MAP = "a table of lists of strings"
+    BOOLEAN = "true or false"
+    CHOICE = "a string"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting: its name in a file (and, with two dashes, on the command line) and its kind."""
+
+    name: str
+    kind: Kind
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    on_command_line: bool = True
+    is_path: bool = False
+    """Its strings (or the keys of its table) are globs over paths."""
+
+    @property
+    def field(self) -> str:
+        """The name of its field in `Settings`."""
+        return self.name.replace("-", "_")
+
+    @property
+    def default(self) -> object:
+        """What holds where nobody sets it."""
+        return getattr(_DEFAULTS, self.field)
+
+
+_DEFAULTS = Settings()
+
+FORMATS = ("flake8", "full", "json")
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "select",
+        Kind.STRINGS,
+        "rules to run, in place of the default ones",
+        metavar="CODES",
+    ),
+    Option(
+        "extend-select",
+        Kind.STRINGS,
+        "rules to run besides those selected",
+        metavar="CODES",
+    ),
+    Option("ignore", Kind.STRINGS, "rules to leave out", metavar="CODES"),
+    Option(
+        "extend-ignore",
+        Kind.STRINGS,
+        "more rules to leave out",
+        metavar="CODES",
+    ),
+    Option(
+        "per-file-ignores",
+        Kind.MAP,
+        "rules to leave out in the files that a pattern matches",
+        metavar="PATTERN:CODES",
+        is_path=True,
+    ),
+    Option(
+        "exclude",
+        Kind.STRINGS,
+        "files and folders to pass over, in place of the default ones",
+        metavar="PATTERNS",
+        is_path=True,
+    ),
+    Option(
+        "extend-exclude",
+        Kind.STRINGS,
+        "more files and folders to pass over",
+        metavar="PATTERNS",
+        is_path=True,
+    ),
+    Option(
+        "force-exclude",
+        Kind.BOOLEAN,
+        "pass over excluded files even where they are named as arguments",
+    ),
+    Option("respect-gitignore", Kind.BOOLEAN, "pass over what git ignores (the default)"),
+    Option("fix", Kind.BOOLEAN, "apply the safe fixes"),
+    Option("unsafe-fixes", Kind.BOOLEAN, "count the unsafe fixes in, wherever fixes are applied"),
+    Option(
+        "accelerator",
+        Kind.BOOLEAN,
+        "whether the program may run on an accelerator; false: the CPU is the default device",
+        on_command_line=False,
+    ),
+    Option(
+        "min-confidence",
+        Kind.CHOICE,
+        "report nothing less sure than this",
+        metavar="LEVEL",
+        choices=("definite", "likely"),
+    ),
+    Option(
+        "output-format",
+        Kind.CHOICE,
+        "how findings are written; by default full on a terminal, flake8 elsewhere",
+        metavar="FORMAT",
+        choices=FORMATS,
+    ),
+)
+
+BY_NAME = {option.name: option for option in OPTIONS}

@@ -1,0 +1,47 @@
+"""The JSON schema of the settings, made from their table; `schema.json` beside it is its text.
+
+`python -m placement_lint.config.schema` prints it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from placement_lint.config.options import OPTIONS, Kind, Option
+
+
+def schema() -> dict[str, Any]:
+    """Give the schema of a `placement-lint.toml`, or of the section in a `pyproject.toml`."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "placement-lint",
+        "description": "Settings of placement-lint.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {option.name: _property(option) for option in OPTIONS},
+    }
+
+
+def schema_text() -> str:
+    """Give the schema as the text of its file."""
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _property(option: Option) -> dict[str, Any]:
+    strings = {"type": "array", "items": {"type": "string"}}
+    kinds: dict[Kind, dict[str, Any]] = {
+        Kind.STRINGS: strings,
+        Kind.MAP: {"type": "object", "additionalProperties": strings},
+        Kind.BOOLEAN: {"type": "boolean"},
+        Kind.CHOICE: {"type": "string", "enum": list(option.choices)},
+    }
+    sentence = option.help[0].upper() + option.help[1:] + "."
+    described = {"description": sentence, **kinds[option.kind]}
+    if option.default is not None:
+        described["default"] = option.default
+    return described
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

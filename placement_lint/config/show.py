@@ -1,0 +1,32 @@
+"""Settings as text: what `--show-settings` prints, in the words of a settings file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from placement_lint.config.options import OPTIONS
+
+if TYPE_CHECKING:
+    from placement_lint.config.settings import Settings
+
+
+def show(settings: Settings) -> str:
+    """Give settings as the TOML that would set them; what is unset is a comment."""
+    lines = [f"# read from: {settings.source or 'no settings file'}"]
+    for option in OPTIONS:
+        value = getattr(settings, option.field)
+        lines.append(
+            f"# {option.name} is not set" if value is None else f"{option.name} = {_toml(value)}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        entries = ", ".join(f"{_toml(key)} = {_toml(entry)}" for key, entry in value.items())
+        return f"{{ {entries} }}" if entries else "{}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    # JSON's strings and booleans are TOML's.
+    return json.dumps(value)

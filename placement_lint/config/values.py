@@ -1,0 +1,87 @@
+"""Settings as they are read: keys and values checked against the table, and said what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.config.options import BY_NAME, Kind, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; the message names the key, the file and the nearest name."""
+
+
+def check_table(table: Mapping[str, object], where: str) -> dict[str, object]:
+    """Give the fields of `Settings` that a table of settings sets.
+
+    `where` is the file or option that the table is from. Raises SettingsError for an unknown key
+    or a value of the wrong type.
+    """
+    options = {key: _known(key, where) for key in table}
+    return {option.field: _check(option, table[key], where) for key, option in options.items()}
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Give the one of the words that the given one was probably meant to be."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)), None)
+
+
+def _known(key: str, where: str) -> Option:
+    if key in BY_NAME:
+        return BY_NAME[key]
+    near = nearest(key.replace("_", "-"), BY_NAME)
+    hint = f"; did you mean `{near}`?" if near else f"; known settings: {', '.join(BY_NAME)}"
+    message = f"{where}: unknown setting `{key}`{hint}"
+    raise SettingsError(message)
+
+
+def _check(option: Option, value: object, where: str) -> object:
+    if option.kind is Kind.BOOLEAN:
+        if isinstance(value, bool):
+            return value
+    elif option.kind is Kind.STRINGS:
+        strings = _strings(value)
+        if strings is not None:
+            return strings
+    elif option.kind is Kind.MAP:
+        if isinstance(value, dict):
+            entries = {key: _strings(entry) for key, entry in value.items()}
+            table = {key: entry for key, entry in entries.items() if entry is not None}
+            if len(table) == len(entries):
+                return table
+    elif isinstance(value, str):
+        if value in option.choices:
+            return value
+        near = nearest(value, option.choices)
+        hint = f"; did you mean `{near}`?" if near else ""
+        choices = ", ".join(f"`{choice}`" for choice in option.choices)
+        message = f"{where}: `{option.name}` must be one of {choices}, not `{value}`{hint}"
+        raise SettingsError(message)
+    message = f"{where}: `{option.name}` must be {option.kind.value}, not {_describe(value)}"
+    raise SettingsError(message)
+
+
+def _strings(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    strings = tuple(item for item in value if isinstance(item, str))
+    return strings if len(strings) == len(value) else None
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names = {str: "a string", int: "a number", float: "a number", dict: "a table"}
+    if isinstance(value, list):
+        others = sorted({_describe(item) for item in value if not isinstance(item, str)})
+        return f"a list with {', '.join(others)}" if others else "a list"
+    if isinstance(value, dict):
+        wrong = next((key for key, entry in value.items() if _strings(entry) is None), None)
+        if wrong is not None:
+            return f"{_describe(value[wrong])} at `{wrong}`"
+    return names.get(type(value), f"a {type(value).__name__}")

@@ -1,0 +1,332 @@
+"""Paths to files: what a run reads, what it passes over, and what it was asked for in vain."""
+
+from __future__ import annotations
+
+import functools
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from placement_lint.files.globs import Globs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SUFFIXES = (".py", ".pyi", ".ipynb")
+
+
+class Filters(Protocol):
+    """The settings that say what is passed over; `Settings` is one."""
+
+    @property
+    def exclude(self) -> tuple[str, ...]:
+        """Globs, in the syntax of .gitignore."""
+
+    @property
+    def extend_exclude(self) -> tuple[str, ...]:
+        """More of them."""
+
+    @property
+    def force_exclude(self) -> bool:
+        """Whether they hold for files that are named as well."""
+
+    @property
+    def respect_gitignore(self) -> bool:
+        """Whether what git ignores is passed over."""
+
+    @property
+    def root(self) -> Path | None:
+        """The folder that the globs are relative to; None: the current one."""
+
+
+@dataclass(frozen=True, order=True)
+class Passed:
+    """A path that is not linted, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run reads. All paths are as the user gave them, in one order whatever theirs was."""
+
+    files: tuple[str, ...]
+    skipped: tuple[Passed, ...]
+    """What has the name of a source file and is none."""
+    excluded: tuple[str, ...]
+    """What was named and is excluded."""
+    failed: tuple[Passed, ...]
+    """What was asked for and is not there or cannot be looked into."""
+    walked: int = 0
+    """How many of the named paths are folders that were looked into."""
+
+    @property
+    def excluded_only(self) -> bool:
+        """Whether everything that was named is excluded."""
+        return bool(self.excluded) and not (self.files or self.failed or self.walked)
+
+
+def find_files(
+    paths: Sequence[str],
+    filters_for_folder: Callable[[str], Filters],
+    suffixes: tuple[str, ...] = SUFFIXES,
+) -> Found:
+    """Find the files to lint.
+
+    A file that is named is linted whatever its name and whatever excludes it, unless
+    `force_exclude`. A folder that is named is walked: files with one of the suffixes, without
+    what is excluded or git ignores. A glob that excludes the named folder itself is set aside in
+    it: naming it is asking for it. Links to folders are not followed, except a named one. A file
+    that is reached twice is linted once, under its shortest path.
+    """
+    walk = _Walk(filters_for_folder, suffixes)
+    for path in dict.fromkeys(map(display_path, paths)):
+        walk.start(path)
+    return walk.found()
+
+
+def display_path(path: str) -> str:
+    """Give a path as it is shown: without a leading `./`, with forward slashes."""
+    return Path(path).as_posix()
+
+
+def is_excluded(path: str, filters: Filters) -> bool:
+    """Tell whether the settings exclude a file, or a folder above it."""
+    return is_matched(path, (*filters.exclude, *filters.extend_exclude), filters.root)
+
+
+def is_matched(path: str, globs: tuple[str, ...], root: Path | None) -> bool:
+    """Tell whether globs match a path or a folder above it; the path need not exist.
+
+    `root` is the folder that the globs are relative to; None: the current one. Outside of it only
+    those globs hold that name no path.
+    """
+    parts = Path(os.path.abspath(path)).parts
+    usable, base = _usable_globs(globs, root, parts)
+    return usable.covers(parts[len(base) :], is_folder=Path(path).is_dir())
+
+
+@dataclass
+class _Ignores:
+    """The globs that hold in one folder, each with how many leading parts its paths lose."""
+
+    levels: tuple[tuple[Globs, tuple[str, ...]], ...]
+
+    def ignore(self, absolute: tuple[str, ...], *, is_folder: bool) -> bool:
+        for globs, base in reversed(self.levels):
+            verdict = globs.verdict(absolute[len(base) :], is_folder=is_folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+
+@dataclass
+class _Walk:
+    filters_for_folder: Callable[[str], Filters]
+    suffixes: tuple[str, ...]
+    files: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
+    """From where a file really is to what it is shown under: a link last, the shortest first."""
+    excludes: dict[object, _Ignores] = field(default_factory=dict)
+    skipped: set[Passed] = field(default_factory=set)
+    failed: set[Passed] = field(default_factory=set)
+    excluded: set[str] = field(default_factory=set)
+    walked: int = 0
+
+    def found(self) -> Found:
+        return Found(
+            files=tuple(sorted(path for _, _, path in self.files.values())),
+            skipped=tuple(sorted(self.skipped)),
+            failed=tuple(sorted(self.failed)),
+            excluded=tuple(sorted(self.excluded)),
+            walked=self.walked,
+        )
+
+    def start(self, path: str) -> None:
+        try:
+            mode = Path(path).stat().st_mode
+        except (OSError, ValueError) as error:
+            self.failed.add(Passed(path, _reason(error)))
+            return
+        if stat.S_ISDIR(mode):
+            self._folder(path)
+        elif not stat.S_ISREG(mode):
+            self.failed.add(Passed(path, "not a regular file"))
+        else:
+            filters = self.filters_for_folder(os.path.dirname(path) or ".")
+            if filters.force_exclude and is_excluded(path, filters):
+                self.excluded.add(path)
+            else:
+                self._add(path, os.path.realpath(path), is_link=Path(path).is_symlink())
+
+    def _folder(self, given: str) -> None:
+        filters = self.filters_for_folder(given)
+        if filters.force_exclude and is_excluded(given, filters):
+            self.excluded.add(given)
+            return
+        self.walked += 1
+        absolute = Path(os.path.abspath(given))
+        real = os.path.realpath(given)
+        above = self._ignores_above(absolute) if filters.respect_gitignore else _Ignores(())
+        pending = [("" if given == "." else given, real, absolute.parts, above)]
+        while pending:
+            shown, real, parts, ignores = pending.pop()
+            pending += self._entries(shown, real, parts, ignores, absolute.parts)
+
+    def _entries(
+        self,
+        shown: str,
+        real: str,
+        parts: tuple[str, ...],
+        above: _Ignores,
+        given: tuple[str, ...],
+    ) -> list[tuple[str, str, tuple[str, ...], _Ignores]]:
+        """Take the files of one folder, and give the folders in it that are to be walked."""
+        filters = self.filters_for_folder(shown or ".")
+        try:
+            with os.scandir(real) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            self.failed.add(Passed(shown or ".", _reason(error)))
+            return []
+        ignores = above
+        if filters.respect_gitignore:
+            ignores = _inside(above, real, parts, {entry.name for entry in entries}, given)
+        excludes = self._excludes(filters, given)
+        folders = []
+        for entry in entries:
+            is_folder = _is_folder(entry)
+            if not (is_folder or entry.name.endswith(self.suffixes) or _is_folder_link(entry)):
+                continue
+            entry_parts = (*parts, entry.name)
+            if excludes.ignore(entry_parts, is_folder=is_folder):
+                continue
+            if ignores.ignore(entry_parts, is_folder=is_folder):
+                continue
+            path = f"{shown.rstrip('/')}/{entry.name}" if shown else entry.name
+            if is_folder:
+                folders.append((path, entry.path, entry_parts, ignores))
+            else:
+                self._candidate(entry, path)
+        return folders
+
+    def _candidate(self, entry: os.DirEntry[str], path: str) -> None:
+        try:
+            mode = entry.stat().st_mode
+        except OSError as error:
+            reason = "a link to nothing" if entry.is_symlink() else _reason(error)
+            self.skipped.add(Passed(path, reason))
+            return
+        if stat.S_ISREG(mode):
+            is_link = entry.is_symlink()
+            real = os.path.realpath(entry.path) if is_link else entry.path
+            self._add(path, real, is_link=is_link)
+        elif stat.S_ISDIR(mode):
+            self.skipped.add(Passed(path, "a link to a folder is not followed"))
+        else:
+            self.skipped.add(Passed(path, "not a regular file"))
+
+    def _add(self, path: str, real: str, *, is_link: bool) -> None:
+        name = (is_link, len(path), path)
+        self.files[real] = min(name, self.files.get(real, name))
+
+    def _excludes(self, filters: Filters, given: tuple[str, ...]) -> _Ignores:
+        """Give the excludes that hold below a named folder."""
+        key = (filters.exclude, filters.extend_exclude, filters.root, given)
+        if key not in self.excludes:
+            lines = (*filters.exclude, *filters.extend_exclude)
+            globs, base = _usable_globs(lines, filters.root, given)
+            if len(given) > len(base):
+                globs = globs.without_those_that_match(given[len(base) :])
+            self.excludes[key] = _Ignores(((globs, base),))
+        return self.excludes[key]
+
+    def _ignores_above(self, folder: Path) -> _Ignores:
+        """Collect what a repository around a folder ignores, from its root down to above it."""
+        if _is_repository(folder):
+            return _Ignores(())
+        root = next((above for above in folder.parents if _is_repository(above)), None)
+        if root is None:
+            return _Ignores(())
+        ignores = _Ignores(())
+        for depth in range(len(root.parts), len(folder.parts)):
+            parts = folder.parts[:depth]
+            real = str(Path(*parts))
+            names = {name for name in (".git", ".gitignore") if (Path(real) / name).exists()}
+            ignores = _inside(ignores, real, parts, names, folder.parts)
+        return ignores
+
+
+def _inside(
+    above: _Ignores, real: str, parts: tuple[str, ...], names: set[str], given: tuple[str, ...]
+) -> _Ignores:
+    """Give what holds inside a folder: what holds above it, and its own .gitignore.
+
+    A repository inside another one starts anew.
+    """
+    levels = above.levels
+    sources = []
+    if ".git" in names:
+        levels = ()
+        sources.append(Path(real, ".git", "info", "exclude"))
+    if ".gitignore" in names:
+        sources.append(Path(real, ".gitignore"))
+    for source in sources:
+        globs = _read_globs(source)
+        if len(given) > len(parts):
+            globs = globs.without_those_that_match(given[len(parts) :])
+        if globs.globs:
+            levels = (*levels, (globs, parts))
+    return _Ignores(levels)
+
+
+def _read_globs(path: Path) -> Globs:
+    """Read a file of globs. One that cannot be read ignores nothing, as for git."""
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
+    except OSError:
+        return Globs(())
+    return Globs.parse(text.split("\n"))
+
+
+def _usable_globs(
+    lines: tuple[str, ...], root: Path | None, parts: tuple[str, ...]
+) -> tuple[Globs, tuple[str, ...]]:
+    """Give the globs that can speak of a path, and the folder that they are relative to."""
+    base = (root or Path.cwd()).parts
+    globs = _parse_globs(lines)
+    shared = min(len(base), len(parts))
+    if parts[:shared] != base[:shared]:
+        return globs.names_only(), parts[:1]
+    return globs, base
+
+
+@functools.lru_cache(maxsize=64)
+def _parse_globs(lines: tuple[str, ...]) -> Globs:
+    return Globs.parse(lines)
+
+
+def _is_repository(folder: Path) -> bool:
+    return (folder / ".git").exists()
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_folder_link(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
+    except OSError:
+        return False
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)

@@ -1,0 +1,35 @@
+"""Colour for terminals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Colours:
+    """Paints text, or leaves it as it is."""
+
+    enabled: bool = False
+
+    def bold(self, text: str) -> str:
+        """Paint what is to be read first."""
+        return self._paint("1", text)
+
+    def bad(self, text: str) -> str:
+        """Paint a code, an underline, and what is taken away."""
+        return self._paint("1;31", text)
+
+    def good(self, text: str) -> str:
+        """Paint what is put in."""
+        return self._paint("32", text)
+
+    def frame(self, text: str) -> str:
+        """Paint line numbers and rules."""
+        return self._paint("1;34", text)
+
+    def help(self, text: str) -> str:
+        """Paint what can be done."""
+        return self._paint("1;36", text)
+
+    def _paint(self, style: str, text: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if self.enabled and text else text

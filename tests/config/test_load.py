@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placement_lint.config.load import SettingsLoader
+from placement_lint.config.settings import DEFAULT_EXCLUDES, Settings
+from placement_lint.config.values import SettingsError
+
+
+@pytest.fixture(autouse=True)
+def _in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(path: str, text: str) -> Path:
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file.absolute()
+
+
+def load(path: str = "x.py", *configs: str, isolated: bool = False, **options: Any) -> Settings:
+    return SettingsLoader(isolated=isolated, configs=configs, options=options).for_file(path)
+
+
+def test_without_a_file_the_defaults_hold() -> None:
+    assert load() == Settings()
+
+
+def test_nearest_file_wins_and_files_are_not_merged() -> None:
+    outer = write("pyproject.toml", '[tool.placement-lint]\nselect = ["JDP1"]\nfix = true\n')
+    inner = write("a/b/placement-lint.toml", 'select = ["JDP2"]\n')
+    settings = load("a/b/c/x.py")
+    assert (settings.select, settings.fix) == (("JDP2",), False)
+    assert (settings.source, settings.root) == (inner, inner.parent)
+    assert load("a/x.py").source == outer
+    assert load("x.py").fix
+
+
+def test_own_file_wins_over_the_project_file_beside_it() -> None:
+    write("pyproject.toml", '[tool.placement-lint]\nselect = ["JDP1"]\n')
+    write("placement-lint.toml", 'select = ["JDP2"]\n')
+    assert load().select == ("JDP2",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.ruff]\nline-length = 3\n",
+        "{% template %} this is no TOML",
+        "[tool.other]\nuses = 'placement-lint'\n",
+        "",
+    ],
+)
+def test_a_project_file_without_the_section_is_passed_over(text: str) -> None:
+    outer = write("pyproject.toml", "[tool.placement-lint]\nfix = true\n")
+    write("a/pyproject.toml", text)
+    assert load("a/x.py").source == outer
+
+
+def test_an_empty_section_is_one() -> None:
+    write("pyproject.toml", "[tool.placement-lint]\nfix = true\n")
+    write("a/pyproject.toml", "[tool.placement-lint]\n")
+    assert not load("a/x.py").fix
+
+
+def test_all_settings() -> None:
+    write(
+        "placement-lint.toml",
+        """
+        select = ["ALL"]
+        extend-select = ["JDP410"]
+        ignore = ["JDP401"]
+        extend-ignore = ["JDP402"]
+        exclude = ["gen"]
+        extend-exclude = ["old/*.py"]
+        force-exclude = true
+        respect-gitignore = false
+        fix = true
+        unsafe-fixes = true
+        accelerator = false
+        min-confidence = "definite"
+        output-format = "json"
+        [per-file-ignores]
+        "tests/*" = ["JDP2"]
+        """,
+    )
+    settings = load()
+    assert settings == Settings(
+        select=("ALL",),
+        extend_select=("JDP410",),
+        ignore=("JDP401",),
+        extend_ignore=("JDP402",),
+        per_file_ignores={"tests/*": ("JDP2",)},
+        exclude=("gen",),
+        extend_exclude=("old/*.py",),
+        force_exclude=True,
+        respect_gitignore=False,
+        fix=True,
+        unsafe_fixes=True,
+        accelerator=False,
+        min_confidence="definite",
+        output_format="json",
+        root=Path.cwd(),
+        source=Path.cwd() / "placement-lint.toml",
+    )
+
+
+def test_isolated_reads_no_file() -> None:
+    write("pyproject.toml", "[tool.placement-lint]\nfix = 3\n")
+    assert load(isolated=True) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("placement-lint.toml", "fix = \n", "not valid TOML"),
+        ("placement-lint.toml", "a = " + "[" * 5000, "not valid TOML"),
+        ("placement-lint.toml", "nope = 1\n", "unknown setting `nope`"),
+        ("pyproject.toml", "[tool]\nplacement-lint = 3\n", "`tool.placement-lint` must be a table"),
+        ("pyproject.toml", "[tool.placement-lint]\nselect = 1\n", "not a number"),
+        ("pyproject.toml", "[tool.placement-lint\n", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_names_the_file(name: str, text: str, message: str) -> None:
+    path = write(name, text)
+    with pytest.raises(SettingsError) as caught:
+        load()
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_a_file_that_is_no_text() -> None:
+    Path("placement-lint.toml").write_bytes(b"select = ['\xff']")
+    with pytest.raises(SettingsError, match="not valid UTF-8 at byte 11"):
+        load()
+
+
+def test_a_file_too_large() -> None:
+    Path("placement-lint.toml").write_bytes(b"#" * (4 * 1024 * 1024 + 1))
+    with pytest.raises(SettingsError, match="too large"):
+        load()
+
+
+def test_a_byte_order_mark_is_no_mistake() -> None:
+    Path("placement-lint.toml").write_bytes(b"\xef\xbb\xbffix = true\n")
+    assert load().fix
+
+
+def test_an_unreadable_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    write("placement-lint.toml", "")
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(SettingsError, match=r"placement-lint\.toml: cannot be read: Permission"):
+        load()
+
+
+def test_a_folder_of_that_name_is_no_settings_file() -> None:
+    Path("pyproject.toml").mkdir()
+    assert load() == Settings()
+
+
+def test_each_file_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("pyproject.toml", "[tool.placement-lint]\n")
+    loader = SettingsLoader()
+    first = loader.for_file("a/b/x.py")
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
+    assert loader.for_file("a/b/y.py") is first
+    assert loader.for_file("a/z.py") is first
+    assert loader.for_folder("a/c") is first
+
+
+class TestConfigOption:
+    def test_a_file_holds_for_all_and_is_relative_to_here(self) -> None:
+        write("pyproject.toml", "[tool.placement-lint]\nfix = true\n")
+        write("ci/strict.toml", 'select = ["ALL"]\n')
+        settings = load("a/x.py", "ci/strict.toml")
+        assert (settings.select, settings.fix, settings.root) == (("ALL",), False, None)
+        assert settings.source == Path("ci/strict.toml")
+
+    def test_a_project_file_must_have_the_section(self) -> None:
+        write("other/pyproject.toml", "[tool.ruff]\n")
+        with pytest.raises(SettingsError, match=r"there is no \[tool.placement-lint\] section"):
+            load("x.py", "other/pyproject.toml")
+
+    def test_a_missing_file(self) -> None:
+        with pytest.raises(SettingsError, match=r"nosuch\.toml: cannot be read: No such file"):
+            load("x.py", "nosuch.toml")
+
+    def test_pairs_win_over_files_and_lose_to_options(self) -> None:
+        write("pyproject.toml", '[tool.placement-lint]\nselect = ["JDP1"]\nfix = true\n')
+        pairs = ("select = ['JDP2']", "min-confidence='definite'", "accelerator=false")
+        settings = load("x.py", *pairs, min_confidence="likely")
+        assert (settings.select, settings.fix) == (("JDP2",), True)
+        assert (settings.min_confidence, settings.accelerator) == ("likely", False)
+
+    @pytest.mark.parametrize(
+        ("pair", "message"),
+        [
+            ("fix=yes", "--config fix=yes: neither a settings file nor KEY=VALUE in TOML"),
+            ("fxi=true", "--config fxi=true: unknown setting `fxi`; did you mean `fix`?"),
+            ("fix=3", "--config fix=3: `fix` must be true or false, not a number"),
+        ],
+    )
+    def test_wrong_pairs(self, pair: str, message: str) -> None:
+        with pytest.raises(SettingsError) as caught:
+            load("x.py", pair)
+        assert message in str(caught.value)
+
+    def test_two_files_are_one_too_many(self) -> None:
+        with pytest.raises(SettingsError, match=r"not a\.toml and b\.toml"):
+            load("x.py", "a.toml", "b.toml")
+
+    def test_a_file_and_isolated(self) -> None:
+        write("a.toml", "")
+        with pytest.raises(SettingsError, match="--isolated"):
+            load("x.py", "a.toml", isolated=True)
+
+
+class TestOptions:
+    def test_select_sets_the_selection_of_files_aside(self) -> None:
+        write(
+            "placement-lint.toml",
+            'select = ["JDP1"]\nextend-select = ["JDP3"]\nignore = ["JDP204"]\n'
+            'extend-ignore = ["JDP2"]\nper-file-ignores = { "a" = ["JDP1"] }\n',
+        )
+        settings = load(select=("JDP204",))
+        assert settings.select == ("JDP204",)
+        assert (settings.extend_select, settings.ignore, settings.extend_ignore) == ((), (), ())
+        assert settings.per_file_ignores == {"a": ("JDP1",)}
+
+    def test_select_and_ignore_together(self) -> None:
+        write("placement-lint.toml", 'ignore = ["JDP204"]\n')
+        settings = load(select=("JDP2",), ignore=("JDP201",))
+        assert (settings.select, settings.ignore) == (("JDP2",), ("JDP201",))
+
+    @pytest.mark.parametrize("field", ["ignore", "extend_ignore", "extend_select"])
+    def test_these_add_to_what_a_file_says(self, field: str) -> None:
+        write("placement-lint.toml", f'{field.replace("_", "-")} = ["JDP204"]\n')
+        options: dict[str, Any] = {field: ("JDP201",)}
+        assert getattr(load(**options), field) == ("JDP204", "JDP201")
+
+    def test_exclude_replaces_and_extend_exclude_adds(self) -> None:
+        write("placement-lint.toml", 'exclude = ["a"]\nextend-exclude = ["b"]\n')
+        settings = load(exclude=("c",), extend_exclude=("d",))
+        assert (settings.exclude, settings.extend_exclude) == (("c",), ("b", "d"))
+
+    def test_they_hold_without_files_too(self) -> None:
+        settings = load(extend_exclude=("a/b",), fix=True)
+        assert settings == Settings(extend_exclude=("a/b",), fix=True)
+
+    def test_their_globs_are_relative_to_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        write("proj/placement-lint.toml", 'exclude = ["gen", "/a.py", "!b/*.py", "c/"]\n')
+        Path("proj/s[1]").mkdir()
+        top = Path.cwd()
+        settings = load("proj/x.py", extend_exclude=("proj/old", "name"))
+        assert settings.root == top
+        assert settings.exclude == ("gen", "/proj/a.py", "!/proj/b/*.py", "c/")
+        assert settings.extend_exclude == ("proj/old", "name")
+        monkeypatch.chdir("proj/s[1]")
+        settings = load("x.py", per_file_ignores={"t/x.py": ("JDP2",)})
+        assert settings.root == top / "proj"
+        assert settings.exclude == ("gen", "/a.py", "!b/*.py", "c/")
+        assert list(settings.per_file_ignores) == ["/s\\[1\\]/t/x.py"]
+
+    def test_names_leave_the_root_where_it_is(self) -> None:
+        write("proj/placement-lint.toml", 'exclude = ["/a.py"]\n')
+        settings = load("proj/x.py", extend_exclude=("name", "folder/"))
+        assert (settings.root, settings.exclude) == (Path("proj").absolute(), ("/a.py",))
+
+
+def test_default_excludes_are_names() -> None:
+    assert not any(set("*?[]!/\\") & set(name) for name in DEFAULT_EXCLUDES)
+    assert list(DEFAULT_EXCLUDES) == sorted(DEFAULT_EXCLUDES)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from placement_lint.config.options import OPTIONS, Kind
+from placement_lint.config.settings import Settings
+from placement_lint.config.values import SettingsError, check_table, nearest
+
+
+def test_every_setting_is_in_the_table_once() -> None:
+    fields = set(vars(Settings())) - {"root", "source"}
+    assert sorted(option.field for option in OPTIONS) == sorted(fields)
+
+
+def test_values_of_every_kind_are_taken() -> None:
+    values: dict[Kind, object] = {
+        Kind.STRINGS: ["JDP201", "JDP2"],
+        Kind.MAP: {"tests/*": ["JDP401"]},
+        Kind.BOOLEAN: True,
+    }
+    for option in OPTIONS:
+        value = values.get(option.kind, option.choices[0] if option.choices else None)
+        table = check_table({option.name: value}, "x.toml")
+        assert list(table) == [option.field]
+        Settings(**table)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("selct", [], "x.toml: unknown setting `selct`; did you mean `select`?"),
+        ("extend_select", [], "unknown setting `extend_select`; did you mean `extend-select`?"),
+        ("qqqqqq", 1, "unknown setting `qqqqqq`; known settings: select, "),
+        ("select", "JDP2", "`select` must be a list of strings, not a string"),
+        ("select", ["JDP2", 3], "`select` must be a list of strings, not a list with a number"),
+        ("ignore", {}, "`ignore` must be a list of strings, not a table"),
+        ("fix", "yes", "`fix` must be true or false, not a string"),
+        ("fix", 1, "`fix` must be true or false, not a number"),
+        ("accelerator", [], "`accelerator` must be true or false, not a list"),
+        ("per-file-ignores", ["x"], "must be a table of lists of strings, not a list"),
+        ("per-file-ignores", {"a": "x"}, "table of lists of strings, not a string at `a`"),
+        ("per-file-ignores", {"a": [True]}, "not a list with true at `a`"),
+        (
+            "output-format",
+            "jsn",
+            "must be one of `flake8`, `full`, `json`, not `jsn`; did you mean",
+        ),
+        ("min-confidence", False, "`min-confidence` must be a string, not false"),
+    ],
+)
+def test_what_is_wrong_is_said(key: str, value: object, message: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        check_table({key: value}, "x.toml")
+
+
+def test_nearest() -> None:
+    assert nearest("ignroe", ["select", "ignore"]) == "ignore"
+    assert nearest("zzz", ["select", "ignore"]) is None

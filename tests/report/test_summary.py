@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from placement_lint.findings import Applicability, Finding, Fix
+from placement_lint.lint.run import FixedFile, Outcome
+from placement_lint.report.summary import fixes, summary, would_fix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SAFE = Fix(Applicability.SAFE, "m", ())
+UNSAFE = Fix(Applicability.UNSAFE, "m", ())
+DISPLAY = Fix(Applicability.DISPLAY, "m", ())
+
+
+@pytest.mark.parametrize(
+    ("levels", "text"),
+    [
+        ([], "No findings in 3 files."),
+        ([None], "Found 1 finding in 1 of 3 files."),
+        ([SAFE], "Found 1 finding in 1 of 3 files. 1 fixable with --fix."),
+        (
+            [UNSAFE, DISPLAY],
+            "Found 2 findings in 1 of 3 files. 1 fixable with --fix --unsafe-fixes.",
+        ),
+        (
+            [SAFE, SAFE, UNSAFE],
+            "Found 3 findings in 1 of 3 files. 2 fixable with --fix (1 more with --unsafe-fixes).",
+        ),
+    ],
+)
+def test_summary(
+    levels: list[Fix | None],
+    text: str,
+    make_finding: Callable[..., Finding],
+    make_outcome: Callable[..., Outcome],
+) -> None:
+    findings = tuple(make_finding(fix=fix) for fix in levels)
+    assert summary(make_outcome(findings=findings, files=3)) == text
+
+
+def test_notebooks_are_not_fixable(
+    make_finding: Callable[..., Finding], make_outcome: Callable[..., Outcome]
+) -> None:
+    findings = (make_finding(fix=SAFE, cell=2),)
+    assert summary(make_outcome(findings=findings)) == "Found 1 finding in 1 of 1 file."
+
+
+def test_after_mending(
+    make_finding: Callable[..., Finding], make_outcome: Callable[..., Outcome]
+) -> None:
+    fixed = (FixedFile("a", "", "x", {"JDP204": 2, "JDP101": 1}), FixedFile("b", "", "x", {"A": 1}))
+    assert summary(make_outcome(fixed=fixed)) == "Mended 4 findings in 2 files, none left."
+    outcome = make_outcome(fixed=fixed[1:], findings=(make_finding(fix=UNSAFE),))
+    assert summary(outcome) == (
+        "Mended 1 finding in 1 file, 1 left. 1 fixable with --fix --unsafe-fixes."
+    )
+    assert would_fix(fixed) == "4 findings would be mended in 2 files."
+    assert would_fix(()) == "There is nothing to mend."
+    assert fixes(fixed, {"JDP204": "device-put-discarded"}) == (
+        "a:\n  1 x JDP101\n  2 x JDP204 (device-put-discarded)\nb:\n  1 x A\n"
+    )
