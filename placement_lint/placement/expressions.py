@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.calls import Calls, awaited
+from placement_lint.placement.calls import Calls
 from placement_lint.placement.environment import State, Variable, meet, variable
+from placement_lint.placement.objects import awaited
 from placement_lint.placement.operations import Operations
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
@@ -47,6 +48,12 @@ if TYPE_CHECKING:
     from placement_lint.placement.program import Program
     from placement_lint.syntax.names import Scope
 
+Operand: TypeAlias = "tuple[int, Value]"
+"""The place of an expression, and what it may be."""
+
+_LIBRARIES = ("builtins.", "jax.", "numpy.")
+"""What a name of these stands for, when it is not called, is a function, a type or a constant."""
+
 _PLAIN_NODES = (
     cst.Integer,
     cst.Float,
@@ -66,9 +73,7 @@ class Expressions:
         self.tree = module.tree
         self.names = module.names
         self.record = module.record
-        self.operations = Operations(
-            module.name, module.record, accelerator=program.accelerator
-        )
+        self.operations = Operations(module.name, module.record, accelerator=program.accelerator)
         self.calls = Calls(self)
         self.loop_depth = 0
         self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
@@ -130,14 +135,14 @@ class Expressions:
             self.record.saw_value(self.index(node), result)
         return result
 
-    def operand(self, node: cst.CSTNode, state: State) -> tuple[int, Value]:
+    def operand(self, node: cst.CSTNode, state: State) -> Operand:
         """Give an expression's place and value, as an operand of an operation."""
         return self.index(node), self.evaluate(node, state)
 
-    def operands(self, node: cst.CSTNode, state: State) -> list[tuple[int, Value]]:
+    def operands(self, node: cst.CSTNode, state: State) -> list[Operand]:
         """Give the operands in an argument: the elements of a literal list, tuple or dict."""
         if isinstance(node, cst.List | cst.Tuple):
-            found: list[tuple[int, Value]] = []
+            found: list[Operand] = []
             for element in node.elements:
                 found += self.operands(element.value, state)
             self.record.saw_value(self.index(node), UNKNOWN)
@@ -151,10 +156,44 @@ class Expressions:
             return found
         return [self.operand(node, state)]
 
+    def arguments(self, node: cst.Call, state: State) -> list[Operand]:
+        """Evaluate every argument of a call, literal containers element by element."""
+        found: list[Operand] = []
+        for argument in node.args:
+            if isinstance(argument.value, cst.GeneratorExp):
+                held = self.consumed_generator(argument.value, state)
+                found.append((self.index(argument.value), held))
+            else:
+                found += self.operands(argument.value, state)
+        return found
+
+    def argument(self, node: cst.BaseExpression | None, state: State) -> Value:
+        """Evaluate one argument; a generator expression is consumed by the call."""
+        if node is None:
+            return UNKNOWN
+        if isinstance(node, cst.GeneratorExp):
+            return self.consumed_generator(node, state)
+        return self.evaluate(node, state)
+
+    def computed(
+        self, node: cst.CSTNode, operands: list[Operand], state: State, *, certain: bool = True
+    ) -> Value:
+        """Apply an operation to operands: what a call of it gives, and what it copies."""
+        return self.operations.computed(
+            self.index(node),
+            operands,
+            state,
+            UseKind.COMPUTED,
+            in_loop=self.in_loop,
+            certain=certain,
+        )
+
     # -- names ------------------------------------------------------------------------------
 
     def name(self, node: cst.Name, state: State) -> Value:
         """Read a variable."""
+        if (self.names.qualified(node) or "").startswith(_LIBRARIES):
+            return PLAIN
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
             return PLAIN if node.value in {"None", "True", "False"} else UNKNOWN
@@ -306,7 +345,7 @@ class Expressions:
 
     # -- operators ----------------------------------------------------------------------------
 
-    def _compute(self, node: cst.CSTNode, operands: list[tuple[int, Value]], state: State) -> Value:
+    def _compute(self, node: cst.CSTNode, operands: list[Operand], state: State) -> Value:
         if not any(True for _, held in operands for _ in arrays(held)):
             held_atoms = {atom for _, held in operands for atom in held}
             if all(isinstance(atom, Plain) for atom in held_atoms):
@@ -459,7 +498,7 @@ class Expressions:
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         found = element_of(held - objects) if held - objects else NOTHING
         for instance in objects:
-            found |= self.calls.iterated_instance(instance, state)
+            found |= self.calls.objects.iterated_instance(instance, state)
         indexed = frozenset(atom for atom in held if isinstance(atom, Array))
         if indexed:
             row = self.operations.computed(
@@ -478,6 +517,8 @@ class Expressions:
         """Read an attribute: of an array, metadata moves nothing and `.T` computes."""
         qualified = self.names.qualified(node)
         if qualified is not None:
+            if qualified.startswith(_LIBRARIES):
+                return PLAIN
             return self.program.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)
         name = node.attr.value
@@ -500,7 +541,7 @@ class Expressions:
     def subscript(self, node: cst.Subscript, state: State) -> Value:
         """Index: of a container, what it holds; of an array, a copy of all of it."""
         held = self.evaluate(node.value, state)
-        indices: list[tuple[int, Value]] = []
+        indices: list[Operand] = []
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
                 indices += self.operands(element.slice.value, state)
@@ -520,7 +561,7 @@ class Expressions:
             objects = frozenset(atom for atom in held if isinstance(atom, Instance))
             for instance in objects:
                 argument = join(*(part for _, part in indices)) if indices else UNKNOWN
-                found |= self.calls.special(instance, "__getitem__", [argument], state)
+                found |= self.calls.objects.special(instance, "__getitem__", [argument], state)
             if held - objects:
                 found |= element_of(held - objects, key)
         if own and not isinstance(key, str):
@@ -530,7 +571,7 @@ class Expressions:
         return frozenset(found) or UNKNOWN
 
     def _indexed(
-        self, node: cst.Subscript, held: Value, indices: list[tuple[int, Value]], state: State
+        self, node: cst.Subscript, held: Value, indices: list[Operand], state: State
     ) -> Value:
         place = self.index(node.value)
         if any(True for _, index in indices for _ in arrays(index)):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.placement.environment import SYSTEM, Devices
 from placement_lint.placement.module import Module
 from placement_lint.placement.pinned import pins_cpu
@@ -14,6 +12,8 @@ from placement_lint.placement.values import UNKNOWN, Array, Device, Place, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import libcst as cst
 
     from placement_lint.placement.program import Sources
     from placement_lint.placement.record import Use

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
+
 @dataclass(eq=False)
 class Module:
     """A parsed module: its tree and names, what is traced in it, and what was seen of it."""

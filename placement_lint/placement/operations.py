@@ -149,6 +149,10 @@ def _is_only_open(operands: Sequence[tuple[int, Value]], position: int, judged: 
     """Tell whether no operand but this one may be anything."""
     for other, (_, held) in enumerate(operands):
         counts = judged is None or other < judged
-        if other != position and counts and any(isinstance(atom, Anything | External) for atom in held):
+        if (
+            other != position
+            and counts
+            and any(isinstance(atom, Anything | External) for atom in held)
+        ):
             return False
     return True

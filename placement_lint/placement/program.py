@@ -61,6 +61,7 @@ _MAX_CONTEXTS = 12
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 
+
 class Sources(Protocol):
     """Where a program gets modules from that it was not given."""
 
@@ -566,9 +567,7 @@ class Program:
             return self.call_function(function, {0: value(instance)}, state, bound=True)
         from placement_lint.placement.values import Method
 
-        computation = (
-            module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
-        )
+        computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         return value(Method(function, instance)) if computation is None else value(computation)
 
     def _class_variable(self, cls: Place, name: str, state: State) -> Value:
@@ -596,6 +595,8 @@ class Program:
 
 
 _CONSTANTS = frozenset({"None", "True", "False"})
+
+
 def _class_of(held: Value) -> Value:
     return value(*[Class(atom.cls) if isinstance(atom, Instance) else atom for atom in held])
 
@@ -682,9 +683,7 @@ def _context(yields: list[tuple[DefaultDevice, Value]]) -> Value:
         if default.inherited:
             atoms.append(Context(given))
         else:
-            atoms.append(
-                DefaultDeviceContext(default.devices, default.expression, True, given)
-            )
+            atoms.append(DefaultDeviceContext(default.devices, default.expression, True, given))
     return value(*atoms) if atoms else UNKNOWN
 
 
@@ -699,4 +698,3 @@ def _updates_in_function(module: Module) -> bool:
         and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
         for node in module.tree.nodes
     )
-

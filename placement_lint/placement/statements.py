@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.placement.calls import entered_default
-from placement_lint.placement.contexts import is_neutral_context
+from placement_lint.placement.contexts import entered_default, is_neutral_context
 from placement_lint.placement.environment import (
     State,
     meet,
@@ -228,7 +227,7 @@ class Statements:
                 self.expressions.evaluate(param.default, state)
         held = self.program.defined(self.module, node)
         if held == UNKNOWN:
-            held = self.expressions.calls.decorated(node, state)
+            held = self.expressions.calls.objects.decorated(node, state)
         owner = self.names.scope(node)
         if node.name.value in owner.global_names:
             owner = self.names.module_scope
@@ -364,7 +363,7 @@ class Statements:
     def _enter(self, item: cst.WithItem, state: State) -> None:
         held = self.expressions.evaluate(item.item, state)
         neutral = held == UNKNOWN and is_neutral_context(self.module, item.item)
-        given = self.expressions.calls.entered_value(held, state)
+        given = self.expressions.calls.objects.entered_value(held, state)
         entered = None if neutral else entered_default(held, state)
         if entered is not None:
             state.blocks = (*state.blocks, entered)
