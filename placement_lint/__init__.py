@@ -1,5 +1,60 @@
-"""placement-lint: find, explain, mend and prove device-placement mistakes in JAX code."""
+"""placement-lint: find, explain, mend and prove device-placement mistakes in JAX code.
+
+The command line is `placement-lint`. From Python, `lint_source` checks a text and `lint_paths`
+files and folders; both give `Finding`s. `Rule` is what every rule is a subclass of. Nothing is
+imported before it is asked for.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.findings import Finding
+    from placement_lint.rules.base import Rule
+
 __version__ = "0.1.0"
+__all__ = ["Finding", "Rule", "__version__", "lint_paths", "lint_source"]
+
+_HOMES = {"Finding": "placement_lint.findings", "Rule": "placement_lint.rules.base"}
+
+
+def lint_source(text: str, path: str = "source.py") -> tuple[Finding, ...]:
+    """Check a Python source with the default rules. `path` is what the findings say."""
+    from placement_lint.config.settings import Settings
+    from placement_lint.files.source import Source
+    from placement_lint.lint import file
+    from placement_lint.rules.selection import select_rules
+
+    options = file.FileOptions(select_rules(Settings(), path))
+    return file.lint_source(Source(path, text), options).findings
+
+
+def lint_paths(paths: Iterable[str]) -> tuple[Finding, ...]:
+    """Check files and folders, each file by the settings file that is nearest to it.
+
+    Raises FileNotFoundError for a path that is not there, and SettingsError or
+    UnknownSelectorError for settings that are wrong.
+    """
+    from placement_lint.config.load import SettingsLoader
+    from placement_lint.files.discovery import find_files
+    from placement_lint.lint import run
+
+    loader = SettingsLoader()
+    found = find_files([*paths], loader.for_folder)
+    for failed in found.failed:
+        message = f"{failed.path}: {failed.reason}"
+        raise FileNotFoundError(message)
+    return run.lint_paths(found.files, loader.for_file).findings
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    import importlib
+
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

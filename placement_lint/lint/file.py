@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import ExportResolver
+
+
+# LibCST says the place in its message too, counted in its own way.
+_LIBCST_PLACE = re.compile(r"^parser error: (?:error at \d+:\d+: )?")
 
 
 @dataclass(frozen=True)
@@ -234,4 +239,5 @@ def _syntax_finding(source: Source, reason: str, line: int, column: int) -> Find
 
 
 def _reason(error: cst.ParserSyntaxError) -> str:
-    return error.message.strip().splitlines()[0].rstrip(".")
+    reason = error.message.strip().splitlines()[0].rstrip(".")
+    return _LIBCST_PLACE.sub("", reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -51,7 +53,18 @@ class Editor:
 
     def has_comment(self, offsets: Offsets) -> bool:
         """Tell whether a comment begins inside a stretch of the text."""
-        return any(offsets[0] <= start < offsets[1] for start, _ in self.spans.comments)
+        comment = self.next_comment(offsets[0])
+        return comment is not None and comment < offsets[1]
+
+    def next_comment(self, offset: int) -> int | None:
+        """Give where the first comment at or behind an offset begins."""
+        starts = self._comment_starts
+        index = bisect.bisect_left(starts, offset)
+        return starts[index] if index < len(starts) else None
+
+    @cached_property
+    def _comment_starts(self) -> list[int]:
+        return sorted(start for start, _ in self.spans.comments)
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -86,19 +99,18 @@ class Editor:
         source = self.source
         start = min(source.offset(edit.span.line, edit.span.column) for edit in edits)
         end = max(source.offset(edit.span.end_line, edit.span.end_column) for edit in edits)
-        after = len(source.text) - end
-        changed = apply_edits(source, list(edits))
-        return self.replace_offsets(start, end, changed[start : len(changed) - after])
+        return self.replace_offsets(start, end, _apply(source, edits, start, end))
 
     def indent_lines(self, first: int, last: int, indent: str) -> list[Edit]:
         """Indent whole lines by one more step; blank lines and the insides of strings stay."""
-        inside = self._lines_inside_strings()
+        inside = self._lines_inside_strings
         return [
             self.insert(self.source.line_starts[line - 1], indent)
             for line in range(first, last + 1)
             if self.source.line_text(line).strip() and line not in inside
         ]
 
+    @cached_property
     def _lines_inside_strings(self) -> set[int]:
         """Give the lines that begin inside a string: more indentation would change its value."""
         inside: set[int] = set()
@@ -113,6 +125,11 @@ class Editor:
 
 def apply_edits(source: Source, edits: list[Edit]) -> str:
     """Give the text of a source after edits that do not overlap; insertions keep their order."""
+    return _apply(source, edits, 0, len(source.text))
+
+
+def _apply(source: Source, edits: Sequence[Edit], begin: int, finish: int) -> str:
+    """Give a stretch of the text of a source after the edits, which all lie in it."""
     placed = sorted(
         (
             source.offset(edit.span.line, edit.span.column),
@@ -123,12 +140,12 @@ def apply_edits(source: Source, edits: list[Edit]) -> str:
         for order, edit in enumerate(edits)
     )
     pieces: list[str] = []
-    position = 0
+    position = begin
     for start, end, _, text in placed:
         if start < position:
             message = f"overlapping edits in {source.path}"
             raise ValueError(message)
         pieces += (source.text[position:start], text)
         position = end
-    pieces.append(source.text[position:])
+    pieces.append(source.text[position:finish])
     return "".join(pieces)

@@ -243,6 +243,7 @@ class _ScopeBuilder:
         self.tree = names.tree
         self.moved: dict[int, Scope] = {}
         """Nodes, by id, that are evaluated in another scope than their parent."""
+        self.nonlocal_bindings: list[tuple[Scope, str, Binding]] = []
 
     def build(self) -> None:
         nodes, parents = self.tree.nodes, self.tree.parents
@@ -256,6 +257,10 @@ class _ScopeBuilder:
             binder = binders.get(type(node))
             if binder is not None:
                 binder(self, node, scope)
+        for scope, name, binding in self.nonlocal_bindings:
+            owner = self.names.owner(name, scope)
+            if owner is not None:
+                owner.bindings[name].append(binding)
 
     # -- helpers ----------------------------------------------------------------------------
 
@@ -263,12 +268,9 @@ class _ScopeBuilder:
         if name in scope.global_names:
             scope = self.names.module_scope
         elif name in scope.nonlocal_names:
-            outer = scope.parent
-            while outer is not None and outer.kind is not ScopeKind.MODULE:
-                if outer.kind is ScopeKind.FUNCTION and name in outer.bindings:
-                    scope = outer
-                    break
-                outer = outer.parent
+            # The function around may bind the name further down: its scope is not known yet.
+            self.nonlocal_bindings.append((scope, name, binding))
+            return
         scope.bindings.setdefault(name, []).append(binding)
 
     def bind_target(

@@ -98,7 +98,9 @@ class Spans:
     def _mapped(self, span: Offsets) -> Offsets:
         if self._shift is None:
             return span
-        return (self._shift[span[0]], self._shift[span[1]])
+        start, end = span
+        # By its last character: what follows it may be text that LibCST has dropped.
+        return (self._shift[start], self._shift[end - 1] + 1 if end > start else self._shift[end])
 
 
 def _alignment(generated: str, text: str) -> list[int]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # Fields that hold whitespace, punctuation, or names that no scope resolves.
 _SKIPPED_FIELDS = frozenset({
     "colon", "comma", "dot", "encoding", "end", "equal", "first_colon", "footer", "header",
-    "indent", "lbrace", "lbracket", "leading_lines", "lines_after_decorators", "lpar",
+    "indent", "lbrace", "lbracket", "leading_lines", "leading_whitespace",
+    "lines_after_decorators", "lpar",
     "newline", "operator", "posonly_ind", "rbrace", "rbracket", "rpar", "second_colon",
     "semicolon", "separator", "start", "trailing_comma", "trailing_whitespace",
     "asynchronous", "relative", "default_indent", "default_newline", "has_trailing_newline",

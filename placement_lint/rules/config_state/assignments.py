@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.names import Binding, Scope
 
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in CONFIG_CONTEXTS)
 _REPLACERS = ("unittest.mock.", "mock.", "pytest.", "functools.partial", "contextlib.")
@@ -59,12 +61,14 @@ class Assignments:
         self._facts = facts
         self._tree = facts.tree
         self._names = facts.names
+        self._imports: dict[tuple[int, str], list[Binding]] = {}
         self.saved_attributes: set[tuple[str, str]] = set()
         found = list(self._find())
         self._by_target = {id(assignment.target): assignment for assignment in found}
         self._by_context: dict[str, list[Assignment]] = {}
         for assignment in found:
             self._by_context.setdefault(assignment.context.name, []).append(assignment)
+        self._set_contexts = {each.context.name for each in found if each.role is Role.SET}
         for group in self._by_context.values():
             self._pair([each for each in group if not each.is_deliberate])
 
@@ -78,8 +82,7 @@ class Assignments:
             return False
         if assignment.role is Role.SET:
             return True
-        group = self._by_context[assignment.context.name]
-        return not any(other.role is Role.SET for other in group)
+        return assignment.context.name not in self._set_contexts
 
     # -- finding ----------------------------------------------------------------------------
 
@@ -113,13 +116,22 @@ class Assignments:
 
     def _imported(self, target: cst.Name) -> ConfigContext | None:
         """Look for an import of a context that surely ran before in the scope of a name."""
-        for binding in self._names.bindings(target):
-            # Only imports have a target.
-            if binding.target in CONFIG_CONTEXTS:
-                statement = self._facts.import_statement(binding.node)
-                if self._runs_before(statement, target):
-                    return CONFIG_CONTEXTS[binding.target]
+        if target.value not in self._facts.fact(imported_contexts):
+            return None
+        owner = self._names.owner(target.value, self._names.scope(target))
+        for binding in self._context_imports(owner, target.value):
+            statement = self._facts.import_statement(binding.node)
+            if self._runs_before(statement, target):
+                return CONFIG_CONTEXTS.get(binding.target or "")
         return None
+
+    def _context_imports(self, owner: Scope | None, name: str) -> list[Binding]:
+        """Give the bindings of a variable that import a context; each variable is searched once."""
+        key = (id(owner), name)
+        if key not in self._imports:
+            bindings = [] if owner is None else owner.bindings[name]
+            self._imports[key] = [each for each in bindings if each.target in CONFIG_CONTEXTS]
+        return self._imports[key]
 
     def _runs_before(self, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
         """Tell whether a statement stands above a node, in a block that holds them both.
@@ -238,6 +250,7 @@ class Assignments:
 
     def _pair(self, group: list[Assignment]) -> None:
         sets = [each for each in group if each.role is Role.SET and each.statement is not None]
+        places = [self._tree.index(each.target) for each in sets]
         before: Assignment | None = None
         is_overwritten = False
         for each in group:
@@ -255,9 +268,8 @@ class Assignments:
             ):
                 before.reset = each
             elif sets and each.statement is not None:
-                place = self._tree.index(each.target)
-                above = [other for other in sets if self._tree.index(other.target) < place]
-                (above[-1] if above else sets[0]).strays.append(each)
+                above = bisect.bisect_left(places, self._tree.index(each.target))
+                sets[max(above - 1, 0)].strays.append(each)
             before = each
 
     def _line(self, assignment: Assignment) -> cst.CSTNode | None:
@@ -300,6 +312,19 @@ class Assignments:
                 return True
             index += 1
         return False
+
+
+def imported_contexts(facts: ModuleFacts) -> frozenset[str]:
+    """Give the names under which a file imports configuration contexts, in any scope."""
+    return frozenset(
+        alias.asname.name.value
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name)
+        else alias.name.value
+        for node in facts.tree.nodes
+        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar)
+        for alias in node.names
+        if isinstance(alias.name, cst.Name) and alias.name.value in _LAST_NAMES
+    )
 
 
 def bound_targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

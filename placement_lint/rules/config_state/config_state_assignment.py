@@ -18,6 +18,7 @@ from placement_lint.rules.config_state.assignments import (
     Assignments,
     Role,
     bound_targets,
+    imported_contexts,
 )
 from placement_lint.rules.needs import AllOf, AnyOf, Jax
 
@@ -156,7 +157,7 @@ def _may_name_context(target: cst.Attribute | cst.Call) -> bool:
 
 
 def _is_imported_context(target: cst.Name, ctx: Context) -> bool:
-    return any(binding.target in CONFIG_CONTEXTS for binding in ctx.names.bindings(target))
+    return target.value in ctx.module.fact(imported_contexts)
 
 
 def _message(assignment: Assignment, node: cst.CSTNode) -> str:
@@ -213,35 +214,19 @@ def _without_statement(statement: cst.Assign, editor: Editor) -> Edit:
     """Delete the lines of a statement; a comment behind it stays, on a line of its own."""
     start, end = editor.spans.inner(statement)
     span = editor.place((start, end))
-    comment = next(
-        (
-            comment
-            for comment, _ in editor.spans.comments
-            if comment >= end and editor.source.position(comment)[0] == span.end_line
-        ),
-        None,
-    )
-    if comment is None:
+    comment = editor.next_comment(end)
+    if comment is None or editor.source.position(comment)[0] != span.end_line:
         return editor.delete_lines(span.line, span.end_line)
     return editor.replace_offsets(start, comment, "")
 
 
 def _update_plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
-    spelled = ctx.spell("jax.config.update", assignment.target)
-    if spelled is None or not _can_be_update(assignment, ctx):
-        return None
     changed = [assignment, *assignment.strays]
-    reads: list[tuple[cst.CSTNode, str]] = []
-    for stray in assignment.strays:
-        here = ctx.spell("jax.config.update", stray.target)
-        if here is None or not _can_be_update(stray, ctx):
-            return None
-        if stray.role is Role.RESTORE:
-            saved = _saved_values(stray, assignment.strays, ctx)
-            if saved is None:
-                return None
-            reads += [each for each in saved if each not in reads]
     updates = [(each, ctx.spell("jax.config.update", each.target)) for each in changed]
+    reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
+    is_possible = all(spelling and _can_be_update(each, ctx) for each, spelling in updates)
+    if reads is None or not is_possible:
+        return None
 
     def build(editor: Editor) -> Sequence[Edit]:
         edits: list[Edit] = []
@@ -277,12 +262,20 @@ def _can_be_update(assignment: Assignment, ctx: Context) -> bool:
 
 def _is_read_as_variable(target: cst.Name, ctx: Context) -> bool:
     """Tell whether a name is used for anything but calling it: the new value is needed then."""
-    for node in _same_name(target, ctx):
-        parent = ctx.parent(node)
-        is_called = isinstance(parent, cst.Call) and parent.func is node
-        if not is_called and not isinstance(parent, cst.AssignTarget):
-            return True
-    return False
+    known = ctx.module.fact(_read_variables)
+    key = (id(ctx.names.owner(target.value, ctx.names.scope(target))), target.value)
+    if key not in known:
+        known[key] = any(
+            not isinstance(parent := ctx.parent(node), cst.AssignTarget)
+            and not (isinstance(parent, cst.Call) and parent.func is node)
+            for node in _same_name(target, ctx)
+        )
+    return known[key]
+
+
+def _read_variables(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
+    """Make the store of one file."""
+    return {}
 
 
 def _names_by_text(facts: ModuleFacts) -> dict[str, list[cst.Name]]:
@@ -302,26 +295,32 @@ def _same_name(name: cst.Name, ctx: Context) -> Iterator[cst.Name]:
 
 
 def _saved_values(
-    restore: Assignment, restores: Sequence[Assignment], ctx: Context
+    restores: Sequence[Assignment], ctx: Context
 ) -> list[tuple[cst.CSTNode, str]] | None:
-    """Give what `old = jax.default_device` must read instead for the restore to be an update.
+    """Give what `old = jax.default_device` must read instead for each restore to be an update.
 
-    None where the name is used for anything else.
+    None where a name that holds such a value is used for anything else.
     """
-    name = restore.value
-    if not isinstance(name, cst.Name):
-        return None
     given_back = {id(each.value) for each in restores}
+    seen: set[tuple[int, str]] = set()
     reads: list[tuple[cst.CSTNode, str]] = []
-    for binding in ctx.names.bindings(name):
-        spelled = None
-        if isinstance(binding.node, cst.Assign) and binding.value is not None:
-            spelled = ctx.spell(f"jax.config.{restore.context.option}", binding.node)
-        if spelled is None or binding.value is None:
+    for restore in restores:
+        name = restore.value
+        if not isinstance(name, cst.Name):
             return None
-        reads.append((binding.value, spelled))
-    for node in _same_name(name, ctx):
-        is_target = isinstance(ctx.parent(node), cst.AssignTarget)
-        if id(node) not in given_back and not is_target:
-            return None
+        key = (id(ctx.names.owner(name.value, ctx.names.scope(name))), name.value)
+        if key in seen:
+            continue
+        seen.add(key)
+        for binding in ctx.names.bindings(name):
+            spelled = None
+            if isinstance(binding.node, cst.Assign):
+                spelled = ctx.spell(f"jax.config.{restore.context.option}", binding.node)
+            if spelled is None or binding.value is None:
+                return None
+            reads.append((binding.value, spelled))
+        for node in _same_name(name, ctx):
+            is_target = isinstance(ctx.parent(node), cst.AssignTarget)
+            if id(node) not in given_back and not is_target:
+                return None
     return reads

@@ -230,12 +230,20 @@ class _Guards:
         return platform is not None and backend_of(platform) == self.backend
 
     def asks_devices(self, node: cst.CSTNode) -> bool:
-        return any(
-            self.ctx.called(inner) in _ASKS for inner in (node, *self.ctx.tree.descendants(node))
-        )
+        known = self.ctx.module.fact(_asking)
+        if id(node) not in known:
+            inside = (node, *self.ctx.tree.descendants(node))
+            known[id(node)] = any(self.ctx.called(inner) in _ASKS for inner in inside)
+        return known[id(node)]
 
 
-def _exits(facts: ModuleFacts) -> _Exits:
+def _exits(_facts: ModuleFacts) -> _Exits:
+    """Make the store of one file."""
+    return {}
+
+
+def _asking(_facts: ModuleFacts) -> dict[int, bool]:
+    """Make the store of one file."""
     return {}
 
 

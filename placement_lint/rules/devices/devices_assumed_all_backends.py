@@ -113,16 +113,11 @@ class DevicesAssumedAllBackends(Rule):
         if not isinstance(node.target, cst.Name) or not lists_default_backend(node.iter, ctx):
             return
         name = node.target.value
-        if any(
-            binding.node is not node and ctx.tree.is_inside(binding.node, node)
-            for binding in ctx.names.bindings(node.target)
-            if ctx.tree.contains(binding.node)
-        ):
-            return
         for statement in node.body.body:
             if isinstance(statement, cst.If) and statement.orelse is None:
                 literal = _cpu_test(statement.test, name)
-                if literal is not None and _keeps(statement.body, name, ctx):
+                is_kept = literal is not None and _keeps(statement.body, name, ctx)
+                if literal is not None and is_kept and not _is_rebound(node.body, name, ctx):
                     is_filter = len(node.body.body) == 1
                     level = Applicability.SAFE if is_filter else Applicability.UNSAFE
                     plan = _ask_plan(node.iter, literal, level, ctx)
@@ -270,6 +265,17 @@ def _keeps(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
         ):
             kept = node.args[-1].value
         if isinstance(kept, cst.Name) and kept.value == name:
+            return True
+    return False
+
+
+def _is_rebound(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
+    """Tell whether a loop's body gives the loop's variable another value."""
+    for node in ctx.tree.descendants(body):
+        target: cst.CSTNode | None = None
+        if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.For | cst.NamedExpr):
+            target = node.target
+        if isinstance(target, cst.Name) and target.value == name:
             return True
     return False
 

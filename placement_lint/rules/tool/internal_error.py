@@ -32,7 +32,7 @@ class InternalError(Rule):
     never holds your code. Until it is mended, `--ignore` the rule that it names.
 
     ## Fix safety
-    No fix.
+    No fix: the mistake is not in your code.
 
     ## What it does not flag
     Code that cannot be parsed (JDP901) or files that cannot be read (JDP900).

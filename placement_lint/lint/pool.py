@@ -1,0 +1,161 @@
+"""Work on many things at once, in processes, so that one that kills its process loses only itself.
+
+`multiprocessing.Pool` waits for ever for a worker that died; `ProcessPoolExecutor` says that one
+did, though not over what. So only a few things are under way at any time, and when a worker dies,
+each of those is tried again where nothing else runs.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_JOBS = 61
+"""More processes than Windows can wait for at once make the run hang."""
+
+_SECONDS_TO_DIE = 5.0
+
+_WAITING_PER_JOB = 2
+"""Things under way for each process: one in work, one at hand."""
+
+
+class NoProcessesError(Exception):
+    """The system gives us no processes, or nothing to speak to them by."""
+
+
+class Died:
+    """What came of a thing that killed the process that worked on it, twice."""
+
+
+def map_isolated(work: Callable[[T], R], things: Sequence[T], jobs: int) -> list[R | Died]:
+    """Give what `work` makes of each thing, in their order, from up to `jobs` processes.
+
+    `work` is pickled once for each process. With one job everything happens in this process, and
+    a crash is a crash; so it does where the system allows no processes. Raises what `work` raises.
+    An interrupt ends the processes at once.
+    """
+    jobs = min(jobs, MAX_JOBS, len(things))
+    if jobs > 1:
+        try:
+            return _Pooled(work, things, jobs).run()
+        except NoProcessesError:
+            pass
+    return [work(thing) for thing in things]
+
+
+class _Pooled(Generic[T, R]):
+    """One run over many things."""
+
+    def __init__(self, work: Callable[[T], R], things: Sequence[T], jobs: int) -> None:
+        self.work = work
+        self.things = things
+        self.jobs = jobs
+        self.results: dict[int, R | Died] = {}
+
+    def run(self) -> list[R | Died]:
+        pending = deque(range(len(self.things)))
+        while pending:
+            suspects = self._together(pending)
+            for suspect in suspects:
+                self.results[suspect] = self._alone(suspect)
+        return [self.results[index] for index in range(len(self.things))]
+
+    def _together(self, pending: deque[int]) -> list[int]:
+        """Work through what is pending, and give what was under way when a worker died."""
+        running: dict[Future[R], int] = {}
+        with _Workers(self.work, self.jobs) as workers:
+            try:
+                while pending or running:
+                    while pending and len(running) < self.jobs * _WAITING_PER_JOB:
+                        running[workers.submit(self.things[pending[0]])] = pending[0]
+                        pending.popleft()
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        self.results[running[future]] = future.result()
+                        del running[future]
+            except BrokenProcessPool:
+                return sorted(self._unfinished(running))
+        return []
+
+    def _unfinished(self, running: dict[Future[R], int]) -> list[int]:
+        """Take the results of what was done before the worker died; give the others."""
+        unfinished = []
+        for future, index in running.items():
+            if isinstance(future.exception(), BrokenProcessPool):
+                unfinished.append(index)
+            else:
+                self.results[index] = future.result()
+        return unfinished
+
+    def _alone(self, index: int) -> R | Died:
+        with _Workers(self.work, 1) as workers:
+            try:
+                workers.ready.result()
+            except BrokenProcessPool:
+                # No worker lives here, whatever it works on.
+                return self.work(self.things[index])
+            try:
+                return workers.submit(self.things[index]).result()
+            except BrokenProcessPool:
+                return Died()
+
+
+class _Workers(Generic[T, R]):
+    """Some processes, which are gone when the block is left, however it is left."""
+
+    def __init__(self, work: Callable[[T], R], jobs: int) -> None:
+        # A forked process would inherit the locks of our other threads, held for ever.
+        context = multiprocessing.get_context("spawn")
+        self._before = set(multiprocessing.active_children())
+        try:
+            self._executor = ProcessPoolExecutor(
+                jobs, mp_context=context, initializer=_start, initargs=(work,)
+            )
+            # The processes are started by the first thing to do.
+            self.ready = self._executor.submit(_nothing)
+        except (ImportError, NotImplementedError, OSError) as error:
+            raise NoProcessesError(str(error)) from error
+
+    def __enter__(self) -> _Workers[T, R]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        ours = set(multiprocessing.active_children()) - self._before if kind else set()
+        for process in ours:
+            process.kill()
+        self._executor.shutdown(wait=kind is None, cancel_futures=True)
+        for process in ours:
+            process.join(_SECONDS_TO_DIE)
+
+    def submit(self, thing: T) -> Future[R]:
+        return self._executor.submit(_work_on, thing)
+
+
+class _Worker:
+    """What a worker process works with."""
+
+    work: Callable[[Any], Any]
+
+
+def _start(work: Callable[[Any], Any]) -> None:
+    # An interrupt reaches all processes of a terminal: ours ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _Worker.work = staticmethod(work)
+
+
+def _work_on(thing: Any) -> Any:
+    return _Worker.work(thing)
+
+
+def _nothing() -> None:
+    """Show that a process lives."""

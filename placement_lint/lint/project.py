@@ -1,0 +1,487 @@
+"""The files of a run as modules of one program: what a name imported from another file stands for.
+
+`compat.py` says `import jax.numpy as jnp`, `train.py` says `from .compat import jnp` and never
+mentions jax: the second file must be read, and `jnp` in it must be known. Nothing here is worked
+out before a file asks. Every question is first put to the text of the import statements, read by
+regular expressions; only where that finds a way to a name of JAX are the modules on the way
+parsed, and what they really bind decides.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from placement_lint.files.source import Source, UnreadableError, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from placement_lint.syntax.names import ExportResolver
+
+ROOTS = frozenset({"jax", "safetensors"})
+"""Packages whose names the rules know. They are never looked into, even where they are part of
+the run: `jax.numpy.load` is itself, and not the private function that it comes from."""
+
+MAX_STEPS = 64
+"""From one name to all that it may stand for. Honest re-exports take two or three."""
+
+_LONGEST = 1_000
+"""Characters from the `from` of a statement to its `import`."""
+
+_MENTIONS = tuple(root.encode() for root in sorted(ROOTS))
+_FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
+_NAMES = re.compile(r"[ \t\f]*(?:\\\n[ \t\f]*)*(?:\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\;#]|\\\n)*)")
+_NOISE = re.compile(r"#[^\n]*|[()\\]")
+_ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
+_ASSIGNED = re.compile(r"=[ \t]*(?P<value>[^\W\d]\w*(?:\.\w+)*)[ \t]*(?:#.*)?$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+_TARGET = re.compile(r"[ \t\f]*(?P<name>[^\W\d]\w*)[ \t]*(?::[^=]*)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way in which a module binds a name: an import of this, or an assignment of it."""
+
+    target: str
+    is_import: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A dotted name and the file whose words it is in."""
+
+    path: str
+    name: str
+    is_bound_here: bool = False
+    """Whether it begins with a name that the file binds, and not with a module."""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is a name of the roots, so that there is nothing more to ask."""
+        return not self.is_bound_here and self.name.partition(".")[0] in ROOTS
+
+
+def mentions_roots(data: bytes) -> bool:
+    """Tell whether the bytes of a file hold the name of a package that the rules know."""
+    return any(root in data for root in _MENTIONS)
+
+
+class Project:
+    """The files of one run, by the places at which an import finds them."""
+
+    def __init__(self, paths: Iterable[str] = (), mentioning: Iterable[str] = ()) -> None:
+        """Take the paths of the run, and those of them whose bytes mention the roots."""
+        self._paths = tuple(paths)
+        self._mentioning = frozenset(mentioning)
+        self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
+        self._ways: dict[str, dict[str, list[_Way]]] = {}
+        self._bound: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._packages: dict[str, bool] = {}
+
+    def __reduce__(self) -> tuple[type[Project], tuple[tuple[str, ...], frozenset[str]]]:
+        """Travel light: another process finds out for itself what it needs."""
+        return Project, (self._paths, self._mentioning)
+
+    # -- for a file of the run ------------------------------------------------------------------
+
+    def resolver(self, path: str) -> ExportResolver:
+        """Give what tells of qualified names in a file which name of the roots they stand for."""
+
+        @functools.cache
+        def resolve(name: str) -> str | None:
+            candidates = self._candidates(path, name)
+            if not candidates:
+                return None
+            known = self._known(path, name, [MAX_STEPS])
+            # The filter relies on the candidates.
+            return known if known in candidates else None
+
+        return resolve
+
+    @functools.cached_property
+    def words(self) -> str:
+        """Everything that names imported from files of the run can stand for, in any file.
+
+        A file that the filter would not let through with all of this cannot be reached by any
+        re-export: a first answer that costs next to nothing.
+        """
+        found = {
+            way.target
+            for place in self._places.values()
+            if place in self._mentioning
+            for ways in self._ways_of(place).values()
+            for way in ways
+            if not way.is_import or way.target.partition(".")[0] in ROOTS
+        }
+        return "\n".join(sorted(found))
+
+    def reexported(self, path: str, text: str) -> str:
+        """Give the names of the roots that what a file imports from the run may stand for.
+
+        For the file filter, they are part of what the file says.
+        """
+        if not self._places:
+            return ""
+        pending = [
+            _Asked(path, way.target)
+            for ways in self._ways_in(path, text).values()
+            for way in ways
+            if way.is_import and self._may_be_of_run(way.target)
+        ]
+        found: set[str] = set()
+        seen: set[str] = set()
+        words: set[str] = set()
+        while pending:
+            names, places = self._ends(pending.pop())
+            found |= names
+            # Where a whole module was imported: all that the file can name in it and below it.
+            for place in places & self._exporting_below.keys() - seen:
+                words = words or set(_WORD.findall(text))
+                by_name = self._exporting_below[place]
+                reached = [module for name in by_name.keys() & words for module in by_name[name]]
+                seen.add(place)
+                for module in {*reached, *by_name.get("", ())} - seen:
+                    seen.add(module)
+                    heads = self._exporting[module] & words
+                    pending += [_Asked(module, head, is_bound_here=True) for head in heads]
+        return "\n".join(sorted(found))
+
+    @functools.cached_property
+    def _exporting(self) -> dict[str, set[str]]:
+        """From the modules that may pass on a name of the roots to the names that lead there.
+
+        A name leads there also by standing for another such module.
+        """
+        exporting: dict[str, set[str]] = {}
+        to_modules: list[tuple[str, str, set[str]]] = []
+        for module in self._places.values():
+            for head in self._ways_of(module):
+                names, places = self._ends(_Asked(module, head, is_bound_here=True))
+                if names:
+                    exporting.setdefault(module, set()).add(head)
+                elif places:
+                    to_modules.append((module, head, places))
+        leading = {place for module in exporting for place in self._above(module)}
+        while True:
+            more = [entry for entry in to_modules if not leading.isdisjoint(entry[2])]
+            if not more:
+                return exporting
+            to_modules = [entry for entry in to_modules if leading.isdisjoint(entry[2])]
+            for module, head, _ in more:
+                exporting.setdefault(module, set()).add(head)
+                leading.update(self._above(module))
+
+    @functools.cached_property
+    def _exporting_below(self) -> dict[str, dict[str, list[str]]]:
+        """From a place to those of these modules that are below it, by their names.
+
+        The module at the place itself has none.
+        """
+        below: dict[str, dict[str, list[str]]] = {}
+        for module in self._exporting:
+            places = [*self._above(module)]
+            for place in places:
+                name = "" if place == places[0] else os.path.basename(places[0])
+                below.setdefault(place, {}).setdefault(name, []).append(module)
+        return below
+
+    def _above(self, module: str) -> Iterator[str]:
+        """Give the place of a module, its folder, and so on, as far as imports lead."""
+        place = os.path.splitext(os.path.abspath(module))[0]
+        folder = os.path.dirname(place)
+        if not _is_init(module):
+            yield place
+        while folder in self._children:
+            yield folder
+            folder, name = os.path.split(folder)
+            if not name:
+                return
+
+    # -- modules --------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _places(self) -> dict[str, str]:
+        """From a place, an absolute path without `.py` or `/__init__.py`, to the file there.
+
+        Empty where no file mentions a root, so that there is nothing to re-export. Without the
+        files of the roots themselves.
+        """
+        if not self._mentioning:
+            return {}
+        best: dict[str, tuple[bool, bool, str]] = {}
+        for path in self._paths:
+            stem, suffix = os.path.splitext(os.path.abspath(path))
+            if suffix in {".py", ".pyi"}:
+                is_package = _is_init(path)
+                folder = os.path.dirname(stem)
+                if self._in_root(folder):
+                    continue
+                place = folder if is_package else stem
+                entry = (not is_package, suffix == ".pyi", path)
+                best[place] = min(entry, best.get(place, entry))
+        return {place: path for place, (_, _, path) in best.items()}
+
+    @functools.cached_property
+    def _children(self) -> dict[str, set[str]]:
+        """From a folder to the names of the modules and folders of the run that lie in it."""
+        children: dict[str, set[str]] = {}
+        for place in self._places:
+            folder, name = os.path.split(place)
+            while name and name not in children.setdefault(folder, set()):
+                children[folder].add(name)
+                folder, name = os.path.split(folder)
+        return children
+
+    @functools.cached_property
+    def _bases(self) -> dict[str, list[str]]:
+        """From the first part of an absolute import to the folders that may be on the path."""
+        bases: dict[str, list[str]] = {}
+        for folder, names in sorted(self._children.items()):
+            if not self._is_package(folder):
+                for name in names:
+                    bases.setdefault(name, []).append(folder)
+        return bases
+
+    def _is_package(self, folder: str) -> bool:
+        if folder not in self._packages:
+            marker = os.path.join(folder, "__init__.py")
+            self._packages[folder] = os.path.exists(marker)
+        return self._packages[folder]
+
+    def _in_root(self, folder: str) -> bool:
+        """Tell whether a folder is a package of the roots, or inside of one."""
+        while self._is_package(folder):
+            folder, name = os.path.split(folder)
+            if name in ROOTS and not self._is_package(folder):
+                return True
+        return False
+
+    def _may_be_of_run(self, name: str) -> bool:
+        if not self._places:
+            return False
+        first = name.partition(".")[0]
+        return not first or (first not in ROOTS and first in self._bases)
+
+    def _locate(self, path: str, name: str) -> tuple[str, list[str]] | None:
+        """Find the module of the run that a qualified name in a file leads into.
+
+        Gives the place and what is left of the name. A name that a package binds goes before a
+        module of that name in it, except in the package's own imports.
+        """
+        bare = name.lstrip(".")
+        parts = bare.split(".") if bare else []
+        folder = os.path.dirname(os.path.abspath(path))
+        level = len(name) - len(bare)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        place = folder if level else self._base(folder, parts[0])
+        if place is None:
+            return None
+        while parts:
+            module = self._places.get(place)
+            if module is not None and (module != path or not _is_init(path)):
+                below = self._children.get(place, ())
+                if parts[0] not in below or parts[0] in self._ways_of(module):
+                    return place, parts
+            elif parts[0] not in self._children.get(place, ()):
+                return None
+            place = os.path.join(place, parts.pop(0))
+        return place, parts
+
+    def _base(self, folder: str, top: str) -> str | None:
+        """Choose the folder that an absolute import in a folder starts from.
+
+        That is the nearest one at or above it, or else the only one that has such a package.
+        """
+        bases = self._bases.get(top, [])
+        above = folder
+        while above not in bases:
+            next_above = os.path.dirname(above)
+            if next_above == above:
+                packages = [base for base in bases if self._is_package(os.path.join(base, top))]
+                return packages[0] if len(packages) == 1 else None
+            above = next_above
+        return above
+
+    # -- what the import statements say ---------------------------------------------------------
+
+    def _candidates(self, path: str, name: str) -> frozenset[str]:
+        """Give all names of the roots that a qualified name in a file may stand for."""
+        if not self._may_be_of_run(name):
+            return frozenset()
+        return frozenset(self._ends(_Asked(path, name))[0])
+
+    def _ends(self, asked: _Asked) -> tuple[set[str], set[str]]:
+        """Follow a name on all ways: to names of the roots, and to places of modules."""
+        key = asked
+        # What an import means depends on the folder alone, but for a package's own.
+        if not asked.is_bound_here and not _is_init(asked.path):
+            key = _Asked(os.path.dirname(asked.path), asked.name)
+        if key not in self._ended:
+            self._ended[key] = self._follow(asked)
+        return self._ended[key]
+
+    def _follow(self, asked: _Asked) -> tuple[set[str], set[str]]:
+        names: set[str] = set()
+        places: set[str] = set()
+        pending = [asked]
+        seen = set(pending)
+        while pending:
+            current = pending.pop(0)
+            if current.is_root:
+                names.add(current.name)
+                continue
+            module, parts = current.path, current.name.split(".")
+            if not current.is_bound_here:
+                located = self._locate(current.path, current.name)
+                if located is None:
+                    continue
+                place, parts = located
+                if not parts:
+                    places.add(place)
+                    continue
+                module = self._places[place]
+            for step in self._steps(module, parts):
+                if step not in seen and len(seen) < MAX_STEPS:
+                    seen.add(step)
+                    pending.append(step)
+        return names, places
+
+    def _steps(self, module: str, parts: list[str]) -> Iterator[_Asked]:
+        """Give where a module may have a dotted name from that begins with a name it binds."""
+        for way in self._ways_of(module).get(parts[0], ()):
+            name = ".".join([way.target, *parts[1:]])
+            yield _Asked(module, name, is_bound_here=not way.is_import)
+
+    def _ways_of(self, path: str) -> dict[str, list[_Way]]:
+        known = self._ways.get(path)
+        return self._ways_in(path, _text_of(path)) if known is None else known
+
+    def _ways_in(self, path: str, text: str) -> dict[str, list[_Way]]:
+        if path not in self._ways:
+            if "\r" in text:
+                text = text.replace("\r\n", "\n").replace("\r", "\n")
+            ways = _read_imports(text)
+            if path in self._mentioning:
+                # Only what is imported is followed, and only where roots are named: whatever
+                # else can be assigned stands for nothing that a rule knows.
+                heads = {head for head in ways if any(map(self._leads_on, ways[head]))}
+                _add_assignments(ways, text, heads)
+            self._ways[path] = ways
+        return self._ways[path]
+
+    def _leads_on(self, way: _Way) -> bool:
+        return way.target.partition(".")[0] in ROOTS or self._may_be_of_run(way.target)
+
+    # -- what the modules really bind -----------------------------------------------------------
+
+    def _known(self, path: str, name: str, budget: list[int]) -> str | None:
+        """Give the one name of the roots that a qualified name in a file provably stands for."""
+        if _Asked(path, name).is_root:
+            return name
+        budget[0] -= 1
+        located = self._locate(path, name)
+        if located is None or not located[1] or budget[0] < 0:
+            return None
+        module, (head, *rest) = self._places[located[0]], located[1]
+        origins = self._bound_in(module).get(head, ())
+        known: set[str | None] = set()
+        for origin in origins:
+            known.add(self._known(module, ".".join([origin, *rest]), budget))
+            if len(known) > 1 or None in known:
+                return None
+        return known.pop() if known else None
+
+    def _bound_in(self, path: str) -> dict[str, tuple[str, ...]]:
+        """Give what each name that a module binds stands for: several where that is open."""
+        if path not in self._bound:
+            from placement_lint.syntax.deep_stack import run_deep
+
+            self._bound[path] = run_deep(_read_bindings, path)
+        return self._bound[path]
+
+
+def _is_init(path: str) -> bool:
+    return os.path.basename(path).startswith("__init__.")
+
+
+def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
+    import libcst as cst
+
+    from placement_lint.files.nesting import too_deep
+    from placement_lint.syntax.names import Ambiguous, Known, Names
+    from placement_lint.syntax.tree import Tree
+
+    text = _text_of(path)
+    if too_deep(text) is not None:
+        return {}
+    try:
+        module = cst.parse_module(text)
+    except Exception:  # the file's own findings say so; here it is only unknown
+        return {}
+    names = Names(Tree(module))
+    bound: dict[str, tuple[str, ...]] = {}
+    for name in names.module_scope.bindings:
+        resolution = names.lookup(name, names.module_scope)
+        if isinstance(resolution, Known):
+            bound[name] = (resolution.name,)
+        elif isinstance(resolution, Ambiguous):
+            bound[name] = tuple(sorted(resolution.names))
+    return bound
+
+
+def _read_imports(text: str) -> dict[str, list[_Way]]:
+    """Read, from the text alone, every way in which import statements may bind a name."""
+    ways: dict[str, list[_Way]] = {}
+    at = text.find("import")
+    while at >= 0:
+        names = _NAMES.match(text, at + len("import"))
+        start = text.rfind("\n", 0, at) + 1
+        while text[max(start - 2, 0) : start] == "\\\n":
+            start = text.rfind("\n", 0, start - 1) + 1
+        origin = _FROM.search(text[max(start, at - _LONGEST) : at])
+        module = "".join(origin["module"].replace("\\", " ").split()) if origin else None
+        for name, alias in _aliases(names.group() if names else ""):
+            if module is not None:
+                target = f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
+                _add(ways, alias or name, _Way(target))
+            else:
+                target = name if alias else name.partition(".")[0]
+                _add(ways, alias or target, _Way(target))
+        at = text.find("import", names.end() if names else at + 1)
+    return ways
+
+
+def _add_assignments(ways: dict[str, list[_Way]], text: str, heads: set[str]) -> None:
+    """Add every way in which an assignment may bind a name to what one of these leads to."""
+    for assigned in _ASSIGNED.finditer(text):
+        if assigned["value"].partition(".")[0] in heads:
+            end = assigned.start()
+            target = _TARGET.match(text, text.rfind("\n", 0, end) + 1, end)
+            if target:
+                _add(ways, target["name"], _Way(assigned["value"], is_import=False))
+
+
+def _add(ways: dict[str, list[_Way]], name: str, way: _Way) -> None:
+    known = ways.setdefault(name, [])
+    if way not in known:
+        known.append(way)
+
+
+def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
+    for item in _NOISE.sub(" ", text).split(","):
+        match = _ALIAS.fullmatch(item)
+        if match:
+            yield match["name"], match["alias"]
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Source.decode(path, read_bytes(path)).text
+    except UnreadableError:
+        # Its own finding says so; nothing is known of what it exports.
+        return ""

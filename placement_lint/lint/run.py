@@ -1,0 +1,410 @@
+"""Many files: which of them can hold a finding, and what is found in those."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from placement_lint.files.notebook import NotPythonError, is_notebook, read_notebook
+from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.findings import Confidence
+from placement_lint.lint.file import (
+    FileOptions,
+    FileResult,
+    guard,
+    lint_source,
+    passes_filter,
+    tool_finding,
+)
+from placement_lint.lint.project import Project, mentions_roots
+from placement_lint.rules.selection import select_rules
+from placement_lint.rules.tool.internal_error import InternalError
+from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
+from placement_lint.rules.tool.io_error import IoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from placement_lint.config.settings import Settings
+    from placement_lint.findings import Finding
+
+PARALLEL_BYTES = 400_000
+"""What is worth starting processes for."""
+
+_JAX = b"jax"
+
+LONG_LINE = 500
+"""Mean length of the lines of a file that looks like an attack on the parser."""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file, or a part of the work on it, that was passed over, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FixedFile:
+    """A file that fixes have changed, or would change."""
+
+    path: str
+    before: str
+    after: str
+    counts: Mapping[str, int]
+    """How many findings were fixed, by code."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
+
+    findings: tuple[Finding, ...]
+    """What is left after fixing, in the order of every report."""
+    skipped: tuple[Skipped, ...]
+    files: int
+    parsed: int
+    cached: int
+    seconds: float
+    fixed: tuple[FixedFile, ...]
+    sources: Callable[[str], Source | None]
+    """Gives the text that the findings of a file are about; None where it cannot be had."""
+
+
+class FixMode(enum.Enum):
+    """What happens to fixes: nothing; they are written; they are worked out and not written."""
+
+    NONE = enum.auto()
+    APPLY = enum.auto()
+    DIFF = enum.auto()
+
+
+@dataclass(frozen=True)
+class Request:
+    """How one file is to be checked."""
+
+    options: FileOptions
+    unsafe_fixes: bool = False
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One file that may hold a finding."""
+
+    path: str
+    request: Request
+    size: int
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What fixes make of a file's bytes."""
+
+    file: FixedFile
+    before: bytes
+    after: bytes
+    unchanged: FileResult
+    """What is to be reported where the file cannot be written."""
+
+
+@dataclass(frozen=True)
+class _Examined:
+    """What came of one file."""
+
+    path: str
+    result: FileResult
+    change: _Change | None = None
+    skipped: Skipped | None = None
+
+
+def lint_paths(
+    files: Sequence[str],
+    settings_for: Callable[[str], Settings],
+    *,
+    jobs: int = 1,
+    fix: FixMode = FixMode.NONE,
+) -> Outcome:
+    """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting."""
+
+    def request_for(path: str) -> Request:
+        return _request(settings_for(path), path)
+
+    return check_files(files, request_for, jobs=jobs, fix=fix)
+
+
+def lint_text(
+    data: bytes, path: str, settings: Settings, *, fix: FixMode = FixMode.NONE
+) -> tuple[Outcome, bytes | None]:
+    """Check the bytes of one file under a name.
+
+    Gives with what was found the bytes as they are after fixing; None where no fixes were asked.
+    """
+    started = time.perf_counter()
+    request = _request(settings, path)
+    sifted = _Sifted()
+    sifted.add(path, data, request)
+    examined = [_examine(task.path, data, task.request, fix) for task in sifted.tasks]
+    after = data
+    for each in examined:
+        if each.change is not None:
+            after = each.change.after
+
+    def source_of(name: str) -> Source | None:
+        return _opened(path, after) if name == path else None
+
+    outcome = _outcome(sifted, examined, started, source_of)
+    return outcome, None if fix is FixMode.NONE else after
+
+
+def check_files(
+    files: Iterable[str],
+    request_for: Callable[[str], Request],
+    *,
+    jobs: int = 1,
+    fix: FixMode = FixMode.NONE,
+    parallel_bytes: int = PARALLEL_BYTES,
+) -> Outcome:
+    """Check files, each as asked; with several jobs in processes, where the text is worth it."""
+    from placement_lint.lint.pool import Died, map_isolated
+
+    started = time.perf_counter()
+    sifted = _Sifted()
+    for path in sorted(dict.fromkeys(files)):
+        request = request_for(path)
+        try:
+            data = read_bytes(path)
+        except UnreadableError as error:
+            sifted.fail(path, error)
+        else:
+            sifted.add(path, data, request)
+    project = sifted.with_reexports()
+    # The largest first, so that none of them is what all the others' processes wait for.
+    tasks = sorted(sifted.tasks, key=lambda task: (-task.size, task.path))
+    if sum(task.size for task in tasks) < parallel_bytes:
+        jobs = 1
+    examiner = _Examiner(project, fix)
+    examined: list[_Examined] = []
+    for task, one in zip(tasks, map_isolated(examiner, tasks, jobs), strict=True):
+        if isinstance(one, Died):
+            reason = InvalidSyntax.describe("the process that parsed it died of it")
+            finding = tool_finding(InvalidSyntax, task.path, reason)
+            examined.append(_Examined(task.path, FileResult((finding,))))
+        else:
+            examined.append(_written(one) if fix is FixMode.APPLY else one)
+    fixed_texts = {one.path: one.change.file.after for one in examined if one.change is not None}
+    return _outcome(sifted, examined, started, _Sources(fixed_texts))
+
+
+class _Sifted:
+    """The files of a run, sorted into those that may hold a finding and those that cannot."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.tasks: list[_Task] = []
+        self.findings: list[Finding] = []
+        self.skipped: list[Skipped] = []
+        self._mentioning: list[str] = []
+        self._undecided: list[_Task] = []
+
+    def fail(self, path: str, error: UnreadableError) -> None:
+        """Note a file that cannot be read."""
+        self.files.append(path)
+        self.findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
+
+    def add(self, path: str, data: bytes, request: Request) -> None:
+        """Sort a file by its bytes."""
+        try:
+            words = _words(path, data)
+        except UnreadableError as error:
+            self.fail(path, error)
+            return
+        except NotPythonError as error:
+            self.files.append(path)
+            self.skipped.append(Skipped(path, str(error)))
+            return
+        self.files.append(path)
+        task = _Task(path, request, len(words))
+        if mentions_roots(words):
+            self._mentioning.append(path)
+        if passes_filter(words, request.options.rules, jax=_JAX in words):
+            self.tasks.append(task)
+            return
+        self._undecided.append(task)
+        if len(words) > LONG_LINE * (words.count(b"\n") + words.count(b"\r") + 1):
+            self.findings += _guarded(path, data)
+
+    def with_reexports(self) -> Project:
+        """Add the files that could hold a finding by what they import from other files."""
+        project = Project(self.files, self._mentioning)
+        for task in self._undecided if project.words else ():
+            source = _opened(task.path)
+            if source is not None and _passes(source.text, project.words, task.request):
+                names = project.reexported(task.path, source.text)
+                if names and _passes(source.text, names, task.request):
+                    self.tasks.append(task)
+        return project
+
+
+def _passes(text: str, imported: str, request: Request) -> bool:
+    """Ask the file filter about a text and what names in it stand for."""
+    words = f"{text}\n{imported}".encode("utf-8", "surrogatepass")
+    return passes_filter(words, request.options.rules, jax=_JAX in words)
+
+
+@dataclass(frozen=True)
+class _Examiner:
+    """What a process does with each file that it is given."""
+
+    project: Project
+    fix: FixMode
+
+    def __call__(self, task: _Task) -> _Examined:
+        try:
+            data = read_bytes(task.path)
+        except UnreadableError as error:
+            finding = tool_finding(IoError, task.path, IoError.describe(str(error)))
+            return _Examined(task.path, FileResult((finding,)))
+        return _examine(task.path, data, task.request, self.fix, self.project)
+
+
+def _examine(
+    path: str, data: bytes, request: Request, fix: FixMode, project: Project | None = None
+) -> _Examined:
+    try:
+        source = _open(path, data)
+        exports = None if project is None else project.resolver(path)
+        if fix is FixMode.NONE:
+            return _Examined(path, lint_source(source, request.options, exports))
+        from placement_lint.lint.fixing import fix_source
+
+        fixed = fix_source(source, request.options, exports, unsafe=request.unsafe_fixes)
+        if fixed.text == source.text:
+            return _Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
+        file = FixedFile(path, source.text, fixed.text, fixed.counts)
+        change = _Change(file, data, source.encode(fixed.text), fixed.original)
+        return _Examined(path, fixed.result, change)
+    except (UnreadableError, NotPythonError) as error:
+        # It was readable a moment ago.
+        finding = tool_finding(IoError, path, IoError.describe(str(error)))
+    except Exception as error:  # our fault, and no reason to lose the other files
+        finding = tool_finding(InternalError, path, InternalError.describe(None, error))
+    return _Examined(path, FileResult((finding,)))
+
+
+def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:
+    """Say that a file is not mended where findings in it have fixes in principle."""
+    mendable = {rule.code for rule in request.options.rules if rule.fix is not None}
+    if not any(finding.code in mendable for finding in result.findings):
+        return None
+    if source.cells:
+        return Skipped(source.path, "not fixed: notebooks are only linted")
+    if not result.exact:
+        reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
+        return Skipped(source.path, reason)
+    return None
+
+
+def _written(examined: _Examined) -> _Examined:
+    """Write what fixes made of a file; where that fails, report the file as it is."""
+    change = examined.change
+    if change is None:
+        return examined
+    from placement_lint.files.write import WriteError, replace_file
+
+    try:
+        replace_file(examined.path, change.before, change.after)
+    except WriteError as error:
+        finding = tool_finding(IoError, examined.path, f"cannot be fixed: {error}")
+        unchanged = change.unchanged
+        result = replace(unchanged, findings=(finding, *unchanged.findings))
+        return _Examined(examined.path, result)
+    return examined
+
+
+def _guarded(path: str, data: bytes) -> list[Finding]:
+    """Give what the guard before the parser says of a file that nobody will parse."""
+    try:
+        finding = guard(_open(path, data))
+    except Exception as error:  # our fault, and no reason to lose the other files
+        finding = tool_finding(InternalError, path, InternalError.describe(None, error))
+    return [] if finding is None else [finding]
+
+
+def _outcome(
+    sifted: _Sifted,
+    examined: Iterable[_Examined],
+    started: float,
+    sources: Callable[[str], Source | None],
+) -> Outcome:
+    done = sorted(examined, key=lambda one: one.path)
+    findings = [*sifted.findings, *(finding for one in done for finding in one.result.findings)]
+    skipped = [*sifted.skipped, *(one.skipped for one in done if one.skipped is not None)]
+    return Outcome(
+        findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
+        skipped=tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason))),
+        files=len(sifted.files),
+        parsed=sum(one.result.parsed for one in done),
+        cached=0,
+        seconds=time.perf_counter() - started,
+        fixed=tuple(one.change.file for one in done if one.change is not None),
+        sources=sources,
+    )
+
+
+class _Sources:
+    """The texts that findings are about, read again when they are asked for."""
+
+    def __init__(self, fixed: Mapping[str, str]) -> None:
+        """Take the texts of the files that fixes change, whether or not they were written."""
+        self._fixed = fixed
+        self._read = functools.lru_cache(maxsize=32)(_opened)
+
+    def __call__(self, path: str) -> Source | None:
+        """Give the text of a file of the run."""
+        source = self._read(path)
+        if source is None or path not in self._fixed:
+            return source
+        return replace(source, text=self._fixed[path])
+
+
+def _request(settings: Settings, path: str) -> Request:
+    options = FileOptions(
+        rules=select_rules(settings, path),
+        accelerator=settings.accelerator,
+        min_confidence=Confidence(settings.min_confidence),
+    )
+    return Request(options, settings.unsafe_fixes)
+
+
+def _words(path: str, data: bytes) -> bytes:
+    """Give what the file filter searches: the code as UTF-8.
+
+    Raises UnreadableError, or NotPythonError for a notebook in another language.
+    """
+    # Without an encoding declared in the first two lines, bytes that are UTF-8 are the text.
+    second_line = data.find(b"\n") + 1
+    head = data[: data.find(b"\n", second_line)] if second_line else data
+    if not is_notebook(path) and b"coding" not in head:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+        else:
+            return data
+    return _open(path, data).text.encode("utf-8", "surrogatepass")
+
+
+def _open(path: str, data: bytes) -> Source:
+    return read_notebook(path, data) if is_notebook(path) else Source.decode(path, data)
+
+
+def _opened(path: str, data: bytes | None = None) -> Source | None:
+    """Read a file once more, if it is still what it was."""
+    try:
+        return _open(path, read_bytes(path) if data is None else data)
+    except (UnreadableError, NotPythonError):
+        return None

@@ -1,0 +1,1 @@
+"""The tests of placement-lint; folders mirror the package."""

@@ -1,0 +1,315 @@
+"""What names mean: every import style, every way of shadowing, and CPython's own opinion."""
+
+import symtable
+import textwrap
+import warnings
+
+import libcst as cst
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from placement_lint.syntax.names import Ambiguous, Known, Names, Scope, ScopeKind
+from placement_lint.syntax.tree import Tree
+
+
+def parse(text: str) -> tuple[Tree, Names]:
+    tree = Tree(cst.parse_module(textwrap.dedent(text)))
+    return tree, Names(tree)
+
+
+def marked(text: str) -> str | None:
+    """Give the qualified name of the argument of the one call of `look` in a text."""
+    tree, names = parse(text)
+    (call,) = [
+        node
+        for node in tree.nodes
+        if isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value == "look"
+    ]
+    return names.qualified(call.args[0].value)
+
+
+# -- import styles ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import jax\nlook(jax.devices)", "jax.devices"),
+        ("import jax as j\nlook(j.devices)", "jax.devices"),
+        ("import os, jax\nlook(jax.devices)", "jax.devices"),
+        ("import jax.numpy as jnp\nlook(jnp.zeros)", "jax.numpy.zeros"),
+        ("import jax.numpy\nlook(jax.numpy.zeros)", "jax.numpy.zeros"),
+        ("import jax.numpy\nlook(jax.devices)", "jax.devices"),
+        ("import jax\nimport jax.numpy\nlook(jax.numpy.zeros)", "jax.numpy.zeros"),
+        ("from jax import numpy as jnp\nlook(jnp.zeros)", "jax.numpy.zeros"),
+        ("from jax import devices\nlook(devices)", "jax.devices"),
+        ("from jax import devices as d\nlook(d)", "jax.devices"),
+        ("from jax import (\n    devices,\n    jit,\n)\nlook(devices)", "jax.devices"),
+        ("from jax.numpy import zeros\nlook(zeros)", "jax.numpy.zeros"),
+        ("from . import compat\nlook(compat.jax)", ".compat.jax"),
+        ("from ..a.b import c\nlook(c.d)", "..a.b.c.d"),
+        ("def f():\n    import jax\n    look(jax.devices)", "jax.devices"),
+        ("import jax\ndef f():\n    look(jax.devices)", "jax.devices"),
+        ("class A:\n    import jax\n    look(jax.devices)", "jax.devices"),
+        ("if True:\n    import jax\nlook(jax.devices)", "jax.devices"),
+        ("try:\n    import jax\nexcept ImportError:\n    jax = None\nlook(jax.jit)", "jax.jit"),
+        (
+            "try:\n    import jax\nexcept (A, ModuleNotFoundError):\n    jax = None\nlook(jax.jit)",
+            "jax.jit",
+        ),
+        ("try:\n    import jax\nexcept:\n    jax = None\nlook(jax.jit)", "jax.jit"),
+        ("import jax\nj = jax\nlook(j.devices)", "jax.devices"),
+        ("import jax\nd = jax.devices\nlook(d)", "jax.devices"),
+        ("import jax\nd: object = jax.devices\nlook(d)", "jax.devices"),
+        ("import importlib\njax = importlib.import_module('jax')\nlook(jax.jit)", "jax.jit"),
+        ("import pytest\njax = pytest.importorskip('jax')\nlook(jax.jit)", "jax.jit"),
+        ("def f():\n    global jax\n    import jax\nlook(jax.jit)", "jax.jit"),
+        ("look(len)", "builtins.len"),
+        ("import jax\nf'{look(jax.devices)}'", "jax.devices"),
+        ("import jax\n@jax.jit\ndef f():\n    pass\nlook(jax.jit)", "jax.jit"),
+    ],
+)  # fmt: skip
+def test_known(text: str, expected: str) -> None:
+    assert marked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Bound again, in every way that there is.
+        "import jax\njax = f()\nlook(jax.devices)",
+        "import jax\nlook(jax.devices)\njax = f()",
+        "import jax\nfor jax in f():\n    pass\nlook(jax.devices)",
+        "import jax\nfor a, (b, *jax) in f():\n    pass\nlook(jax.devices)",
+        "import jax\nwith f() as jax:\n    look(jax.devices)",
+        "import jax\nwith f() as (a, jax):\n    look(jax.devices)",
+        "import jax\ntry:\n    pass\nexcept E as jax:\n    look(jax.devices)",
+        "import jax\nif (jax := f()):\n    look(jax.devices)",
+        "import jax\n[jax := 1 for a in b]\nlook(jax.devices)",
+        "import jax\njax += 1\nlook(jax.devices)",
+        "import jax\na, jax = f()\nlook(jax.devices)",
+        "import jax\n[a, *jax] = f()\nlook(jax.devices)",
+        "import jax\ndel jax\nlook(jax.devices)",
+        "import jax\ndef jax(): ...\nlook(jax.devices)",
+        "import jax\nclass jax: ...\nlook(jax.devices)",
+        "import jax\nmatch f():\n    case jax:\n        look(jax.devices)",
+        "import jax\nmatch f():\n    case [*jax]:\n        look(jax.devices)",
+        "import jax\nmatch f():\n    case {'a': 1, **jax}:\n        look(jax.devices)",
+        "import jax\nmatch f():\n    case A() as jax:\n        look(jax.devices)",
+        "import jax\ntype jax = int\nlook(jax.devices)",
+        # Hidden by a nearer scope.
+        "import jax\ndef f(jax):\n    look(jax.devices)",
+        "import jax\ndef f(*jax):\n    look(jax.devices)",
+        "import jax\ndef f(**jax):\n    look(jax.devices)",
+        "import jax\ndef f(jax, /):\n    look(jax.devices)",
+        "import jax\ndef f(*, jax):\n    look(jax.devices)",
+        "import jax\nlambda jax: look(jax.devices)",
+        "import jax\n[look(jax.devices) for jax in f()]",
+        "import jax\n{look(jax.devices): 1 for jax in f()}",
+        "import jax\n{1: look(jax.devices) for jax in f()}",
+        "import jax\n[a for jax in f() for a in look(jax.devices)]",
+        "import jax\n[a for jax in f() if look(jax.devices)]",
+        "import jax\ndef f():\n    look(jax.devices)\n    jax = 1",
+        "import jax\ndef f():\n    jax: int\n    look(jax.devices)",
+        "import jax\ndef f[jax]():\n    look(jax.devices)",
+        # Bound from elsewhere.
+        "import jax\ndef f():\n    global jax\n    jax = 1\nlook(jax.devices)",
+        "def f():\n  import jax\n  def g():\n    nonlocal jax\n    jax = 1\n  look(jax.devices)",
+        "def f():\n  def g():\n    nonlocal jax\n    jax = 1\n  import jax\n  look(jax.devices)",
+        # Not visible.
+        "class A:\n    import jax\n    def f(self):\n        look(jax.devices)",
+        "class A:\n    import jax\n    a = [look(jax.devices) for b in c]",
+        "def f():\n    import jax\nlook(jax.devices)",
+        # Not known at all.
+        "look(jax.devices)",
+        "import jax\nlook(jax().devices)",
+        "import jax\nlook(jax['a'].devices)",
+        "from settings import *\nlook(len)",
+        "import jax\njax.devices = 1\nlook(a.jax)",
+        "a = b\nb = a\nlook(a)",
+        "try:\n    import jax\nexcept ImportError:\n    jax = fallback()\nlook(jax.devices)",
+        "try:\n    import jax\nexcept ValueError:\n    jax = None\nlook(jax.devices)",
+    ],
+)
+def test_unknown(text: str) -> None:
+    assert marked(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import jax\nx = [look(jax.devices) for a in jax.devices()]",
+        "import jax\n[jax for jax in look(jax.devices)]",
+        "import jax\ndef f(a=look(jax.devices), jax=1): ...",
+        "import jax\n@look(jax.devices)\ndef f(jax): ...",
+        "import jax\nlambda jax=look(jax.devices): 1",
+        "import jax\nclass A(look(jax.devices)):\n    jax = 1",
+        "import jax\nclass A:\n    jax = 1\n    def f(self):\n        look(jax.devices)",
+        "import jax\nf(jax=1)\nlook(jax.devices)",
+        "import jax\na.jax = 1\nlook(jax.devices)",
+        "import jax\na[jax] = 1\nlook(jax.devices)",
+        "import jax\nmatch f():\n    case A(jax=1):\n        look(jax.devices)",
+        "import jax\ndef g():\n    jax = 1\nlook(jax.devices)",
+        "import jax\njax: object\nlook(jax.devices)",
+        "import jax\nfrom settings import *\nlook(jax.devices)",
+    ],
+)
+def test_what_does_not_hide_it(text: str) -> None:
+    assert marked(text) == "jax.devices"
+
+
+def test_one_of_two() -> None:
+    tree, names = parse("if a:\n    import jax as j\nelse:\n    import fakejax as j\nj.jit")
+    attribute = next(node for node in tree.nodes if isinstance(node, cst.Attribute))
+    assert names.resolve(attribute) == Ambiguous(frozenset({"jax.jit", "fakejax.jit"}))
+    assert names.qualified(attribute) is None
+
+
+def test_reexports_are_followed() -> None:
+    tree = Tree(cst.parse_module("from .compat import jnp\njnp.zeros"))
+    names = Names(tree, {".compat.jnp": "jax.numpy"}.get)
+    attribute = next(node for node in tree.nodes if isinstance(node, cst.Attribute))
+    assert names.resolve(attribute) == Known("jax.numpy.zeros")
+
+
+# -- CPython's opinion --------------------------------------------------------------------------
+
+NAMES = st.sampled_from(["a", "b", "c"])
+_SIMPLE = (
+    "{0} = {1}",
+    "{0} += {1}",
+    "{0}: int = {1}",
+    "{0}, (d, *{1}) = d",
+    "import {0}",
+    "from m import {0} as {1}",
+    "del {0}",
+    "({0} := {1})",
+    "d = [{0} for {0} in {1}]",
+    "d = [{0} for d in {1} if (b := {0})]",
+    "d = {{{0}: {1} for {1} in {0}}}",
+    "d = lambda {0}, *d: {1}",
+    "d = lambda d={0}: {1}",
+    "{0}.d = {1}[{0}]",
+    "print(d={0}, *{1})",
+)
+_COMPOUND = (
+    "for {0} in {1}:",
+    "while {0} < {1}:",
+    "with {1} as {0}:",
+    "if {0}:",
+    "def {0}({1}, d={0}, *e, **f):",
+    "async def {0}(*, {1}=d):",
+    "class {0}({1}):",
+    "@{1}\ndef d({0}):",
+)
+
+
+@st.composite
+def suites(draw: st.DrawFn, depth: int = 3) -> list[str]:
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 4))):
+        one, other = draw(NAMES), draw(NAMES)
+        if depth and draw(st.integers(0, 2)):
+            header = draw(st.sampled_from(_COMPOUND)).format(one, other)
+            lines += header.split("\n")
+            is_function = "def " in header
+            if is_function and draw(st.integers(0, 3)) == 0:
+                kind = draw(st.sampled_from(["global", "nonlocal"]))
+                lines.append(f"    {kind} {draw(NAMES)}")
+            lines += ["    " + line for line in draw(suites(depth - 1))]
+        elif draw(st.integers(0, 8)) == 0:
+            lines += ["try:", f"    {one}", f"except {other} as {one}:", f"    {other}"]
+        elif draw(st.integers(0, 8)) == 0:
+            lines += [f"match {one}:", f"    case [{other}, *{one}] if {other}:", f"        {one}"]
+        else:
+            lines.append(draw(st.sampled_from(_SIMPLE)).format(one, other))
+    return lines
+
+
+class _Tables:
+    """CPython's symbol tables, by the line on which their scope begins."""
+
+    def __init__(self, text: str) -> None:
+        self.by_line: dict[int, symtable.SymbolTable] = {}
+        self.parents: dict[int, symtable.SymbolTable] = {}
+        self.top = symtable.symtable(text, "case.py", "exec")
+        pending = [self.top]
+        while pending:
+            table = pending.pop()
+            for child in table.get_children():
+                assert child.get_lineno() not in self.by_line
+                self.by_line[child.get_lineno()] = child
+                self.parents[child.get_id()] = table
+                pending.append(child)
+
+    def owner(self, table: symtable.SymbolTable, name: str) -> symtable.SymbolTable | None:
+        """Give the table whose variable code in a table sees; None: global or built in."""
+        symbol = table.lookup(name)
+        if table is self.top or symbol.is_global():
+            return None
+        if symbol.is_local():
+            return table
+        while True:
+            table = self.parents[table.get_id()]
+            if str(table.get_type()) == "class":
+                continue
+            if name in table.get_identifiers() and table.lookup(name).is_local():
+                return table
+
+
+@settings(max_examples=200, deadline=None)
+@given(suites())
+def test_scopes_agree_with_cpython(lines: list[str]) -> None:
+    text = "\n".join(lines) + "\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "case.py", "exec", dont_inherit=True)
+        except SyntaxError:
+            assume(False)
+    tables = _Tables(text)
+    tree = Tree(cst.parse_module(text))
+    names = Names(tree)
+    line_of = _lines(tree, text)
+    for node in tree.nodes:
+        if not isinstance(node, cst.Name):
+            continue
+        scope = names.scope(node)
+        table = tables.top
+        if scope.kind is not ScopeKind.MODULE:
+            table = tables.by_line[line_of[id(scope.node)]]
+        theirs = tables.owner(table, node.value)
+        ours = names.owner(node.value, scope)
+        where = f"{node.value} in line {line_of.get(id(scope.node), 0)} of\n{text}"
+        if theirs is None:
+            assert ours is None or ours.kind is ScopeKind.MODULE, where
+        else:
+            assert ours is not None, where
+            assert tables.by_line[line_of[id(ours.node)]] is theirs, where
+
+
+def _lines(tree: Tree, text: str) -> dict[int, int]:
+    """Give the line of each node that makes a scope."""
+    from placement_lint.files.source import Source
+    from placement_lint.syntax.spans import Spans
+
+    source = Source("case.py", text)
+    spans = Spans(tree.module, source)
+    makers = (
+        cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp,
+        cst.GeneratorExp,
+    )  # fmt: skip
+    return {
+        id(node): source.position(spans.inner(node)[0])[0]
+        for node in tree.nodes
+        if isinstance(node, makers)
+    }
+
+
+def test_the_scope_of_the_module() -> None:
+    tree, names = parse("a = 1")
+    assert isinstance(names.module_scope, Scope)
+    assert names.scope(tree.nodes[-1]) is names.module_scope

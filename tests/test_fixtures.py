@@ -1,0 +1,324 @@
+"""Every case of the fixtures: as it stands, written in other ways, suppressed, and fixed."""
+
+import ast
+import functools
+import io
+import sys
+import tokenize
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from placement_lint.files.source import Source
+from placement_lint.findings import Applicability, Finding
+from placement_lint.lint.file import FileOptions, lint_source, passes_filter
+from placement_lint.lint.fixing import FixResult, fix_source
+from placement_lint.lint.project import mentions_roots
+from placement_lint.rules.base import Rule
+from placement_lint.rules.registry import all_rules, rule_by_code
+from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
+from tests.import_styles import STYLES
+from tests.variants import Layout, Variant, with_comment, with_crlf, wrapped
+
+CASES = all_cases()
+HAZARDS = [case for case in CASES if case.kind == "hazards"]
+FIXABLE = [case for case in HAZARDS if case.becomes or case.becomes_unsafe]
+PROOFS = sorted(path.parent.name for path in FIXTURES.glob("JDP*/proof.py"))
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+every_hazard = pytest.mark.parametrize("case", HAZARDS, ids=lambda case: case.id)
+
+
+@functools.cache
+def default_rules() -> tuple[type[Rule], ...]:
+    return tuple(rule for rule in all_rules() if not rule.pedantic)
+
+
+def options(rules: tuple[type[Rule], ...] | None = None) -> FileOptions:
+    return FileOptions(rules if rules is not None else default_rules())
+
+
+def lint(text: str) -> list[Finding]:
+    return list(lint_source(Source("case.py", text), options()).findings)
+
+
+def fix(text: str, *, unsafe: bool, rules: tuple[type[Rule], ...] | None = None) -> FixResult:
+    return fix_source(Source("case.py", text), options(rules), unsafe=unsafe)
+
+
+def check(findings: list[Finding], expected: Annotated, variant: Variant | None = None) -> None:
+    """Compare what was found with what is expected, leaving out what is known to be wrong."""
+    move = variant.move if variant else lambda line, column: (line, column)
+    undecided = {(move(line, None)[0], code) for line, code in expected.undecided}
+    wanted = [(each, *move(each.line, each.column)) for each in expected.findings]
+    got = Counter((each.span.line, each.code) for each in findings)
+    due = Counter((line, each.code) for each, line, _ in wanted)
+    places = sorted((got | due).keys() - undecided)
+    assert {place: got[place] for place in places} == {place: due[place] for place in places}, (
+        describe(findings, variant.text if variant else expected.text)
+    )
+    for each, line, column in wanted:
+        here = [f for f in findings if (f.span.line, f.code) == (line, each.code)]
+        if column is not None:
+            assert column in {f.span.column for f in here}, (line, column, here)
+        if each.text is not None:
+            assert any(each.text in f.message for f in here), (line, each.text, here)
+
+
+def describe(findings: Iterable[Finding], text: str) -> str:
+    found = [f"{f.span.line}:{f.span.column} {f.code} {f.message}" for f in findings]
+    lines = [f"{number:3} {line}" for number, line in enumerate(text.split("\n"), 1)]
+    return "\n".join(["found:", *found, "in:", *lines])
+
+
+# -- as it stands -------------------------------------------------------------------------------
+
+
+def test_there_are_cases() -> None:
+    assert len(HAZARDS) > 200
+    assert len(CASES) - len(HAZARDS) > 200
+
+
+@every_case
+def test_plain(case: Case) -> None:
+    findings = lint(case.before.text)
+    check(findings, case.before)
+    got = {(f.span.line, f.code) for f in findings}
+    for each in case.before.missed:
+        assert (each.line, each.code) not in got, f"no longer missed: {each}"
+    for each in case.before.false_alarms:
+        assert (each.line, each.code) in got, f"no longer a false alarm: {each}"
+
+
+@every_case
+def test_the_case_is_a_program(case: Case) -> None:
+    if sys.version_info < case.needs_python:
+        pytest.skip(f"needs Python {case.needs_python}")
+    for section in (case.before, case.becomes, case.becomes_unsafe):
+        if section is not None:
+            assert compiles(section.text)
+
+
+# -- written another way ------------------------------------------------------------------------
+
+
+@every_case
+def test_crlf(case: Case) -> None:
+    variant = with_crlf(case.before.text)
+    check(lint(variant.text), case.before, variant)
+
+
+@every_case
+@pytest.mark.parametrize(
+    ("option", "header"),
+    [
+        ("not in function", "def wrapped():"),
+        ("not in class", "class Wrapped:"),
+        (None, "if True:"),
+    ],
+    ids=["function", "class", "if"],
+)
+def test_wrapped(case: Case, option: str | None, header: str) -> None:
+    reason = case.options.get(option or "")
+    if reason is not None:
+        pytest.skip(reason)
+    if "import *" in case.before.text and header != "if True:":
+        pytest.skip("a star import is allowed at module level only")
+    variant = wrapped(case.before.text, header)
+    check(lint(variant.text), case.before, variant)
+
+
+@every_case
+@pytest.mark.parametrize("style", STYLES)
+def test_import_style(case: Case, style: str) -> None:
+    if "not restyled" in case.options:
+        pytest.skip(case.options["not restyled"])
+    variant = STYLES[style](case.before.text)
+    if variant is not None:
+        assert variant.text != case.before.text
+        check(lint(variant.text), case.before, variant)
+
+
+@every_hazard
+def test_the_file_filter_lets_it_through(case: Case) -> None:
+    texts = [case.before.text, with_crlf(case.before.text).text]
+    texts += [wrapped(case.before.text, "if True:").text]
+    if "not restyled" not in case.options:
+        texts += [v.text for style in STYLES.values() if (v := style(case.before.text))]
+    for expected in case.before.findings:
+        rules = (rule_by_code(expected.code),)
+        for text in texts:
+            data = text.encode()
+            assert passes_filter(data, rules, jax=mentions_roots(data)), (expected.code, text)
+
+
+# -- suppressed ---------------------------------------------------------------------------------
+
+
+@every_hazard
+@pytest.mark.parametrize("form", ["# noqa: {code}", "# placement-lint: ignore[{code}] known"])
+def test_each_finding_suppressed(case: Case, form: str) -> None:
+    layout = Layout(case.before.text)
+    for target in sorted({(each.line, each.code) for each in case.before.findings}):
+        line, code = target
+        text = with_comment(case.before.text, line, form.format(code=code))
+        got = Counter((f.span.line, f.code) for f in lint(text))
+        assert got[target] == 0, text
+        same_statement = layout.logical_line(line)
+        for other in case.before.findings:
+            is_beside = other.code == code and other.line in same_statement
+            if not is_beside:
+                assert got[other.line, other.code] > 0, (target, other, text)
+
+
+# -- fixed --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", FIXABLE, ids=lambda case: case.id)
+def test_fix_gives_the_text_that_is_expected(case: Case) -> None:
+    for section, unsafe in ((case.becomes, False), (case.becomes_unsafe, True)):
+        if section is not None:
+            fixed = fix(case.before.text, unsafe=unsafe)
+            assert fixed.text == section.text
+            check(list(fixed.result.findings), section)
+
+
+@every_case
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+def test_fix_ends_keeps_comments_and_compiles(case: Case, unsafe: bool) -> None:
+    text = case.before.text
+    first = fix(text, unsafe=unsafe)
+    codes = {finding.code for finding in first.result.findings}
+    assert "JDP903" not in codes, first.result.findings
+    applied = {Applicability.SAFE} | ({Applicability.UNSAFE} if unsafe else set())
+    left = [f for f in first.result.findings if f.fix and f.fix.applicability in applied]
+    assert left == []
+    assert fix(first.text, unsafe=unsafe).text == first.text
+    assert Layout(first.text).comments == Layout(text).comments
+    assert compiles(first.text) or not compiles(text)
+    if case.kind == "clean" and not case.before.false_alarms:
+        assert first.text == text
+
+
+@every_hazard
+def test_fixed_with_crlf_is_the_fixed_text_with_crlf(case: Case) -> None:
+    fixed = fix(case.before.text, unsafe=True).text
+    assert fix(with_crlf(case.before.text).text, unsafe=True).text == with_crlf(fixed).text
+
+
+@every_hazard
+def test_fixed_in_a_block_is_the_fixed_text_in_a_block(case: Case) -> None:
+    fixed = fix(case.before.text, unsafe=True).text
+    inner = fix(wrapped(case.before.text, "if True:").text, unsafe=True).text
+    assert inner == wrapped(fixed, "if True:").text
+
+
+def compiles(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "case.py", "exec", dont_inherit=True)
+        except SyntaxError:
+            return False
+    return True
+
+
+# -- the proofs ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def proof_text(code: str) -> str:
+    return (FIXTURES / code / "proof.py").read_text(encoding="utf-8")
+
+
+def function_lines(text: str, name: str) -> range:
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    pytest.fail(f"no function {name}")
+
+
+def function_tokens(text: str, name: str) -> list[str]:
+    """Give the tokens of a function without its name, comments and line breaks."""
+    lines = function_lines(text, name)
+    source = "\n".join(text.split("\n")[lines[0] - 1 : lines[-1]]) + "\n"
+    blank = {tokenize.COMMENT, tokenize.NL}
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    kept = [
+        tokenize.tok_name[token.type] if not token.string.strip() else token.string
+        for token in tokens
+        if token.type not in blank
+    ]
+    assert kept[1] == name
+    return [kept[0], *kept[2:]]
+
+
+def linted_proofs() -> list[str]:
+    """Give the proofs of the rules that read code; those of JDP9 lint programs of their own."""
+    return [code for code in PROOFS if not code.startswith("JDP9")]
+
+
+@pytest.mark.parametrize("code", linted_proofs())
+def test_the_hazard_of_the_proof_is_flagged_and_its_fix_is_not(code: str) -> None:
+    text = proof_text(code)
+    lines = {finding.span.line for finding in lint(text) if finding.code == code}
+    assert lines & set(function_lines(text, "hazard"))
+    assert not lines & set(function_lines(text, "fixed"))
+
+
+@pytest.mark.parametrize("code", linted_proofs())
+def test_fixing_the_hazard_of_the_proof_gives_its_fixed_text(code: str) -> None:
+    rule = rule_by_code(code)
+    if rule.fix not in {Applicability.SAFE, Applicability.UNSAFE}:
+        pytest.skip(f"{code} has no fix that could be applied")
+    result = fix(proof_text(code), unsafe=rule.fix is Applicability.UNSAFE, rules=(rule,))
+    assert function_tokens(result.text, "hazard") == function_tokens(result.text, "fixed")
+    assert function_tokens(result.text, "fixed") == function_tokens(proof_text(code), "fixed")
+
+
+# -- the reader of the format -------------------------------------------------------------------
+
+
+def write(folder: Path, text: str, name: str = "hazards.py") -> Path:
+    path = folder / "JDP204" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return folder
+
+
+def test_the_format_is_read(tmp_path: Path) -> None:
+    text = (
+        "# For the reader.\n\n# case: one [not in class: because] [python 3.12: newer]\n"
+        'f(x)  # error: JDP204:1 "moves", JDP201\n'
+        "g()  # type: ignore  # todo-missed: JDP202\n\n"
+        "# becomes (unsafe):\nx = f(x)\n# left\n\n# case: two\nf(x)  # error: JDP204, JDP204\n"
+    )
+    one, two = all_cases(write(tmp_path, text))
+    assert one.before.text == "f(x)\ng()  # type: ignore\n"
+    assert one.before.findings == (Expected(1, "JDP201"), Expected(1, "JDP204"))
+    assert (one.before.findings[1].column, one.before.findings[1].text) == (1, "moves")
+    assert one.before.missed == (Expected(2, "JDP202"),)
+    assert one.options == {"not in class": "because", "python 3.12": "newer"}
+    assert one.needs_python == (3, 12)
+    assert one.becomes is None
+    assert one.becomes_unsafe == Annotated("x = f(x)\n# left\n", ())
+    assert two.before.findings == (Expected(1, "JDP204"), Expected(1, "JDP204"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hazards.py", "# case: Bad Name\nf()  # error: JDP204\n"),
+        ("hazards.py", "# case: one\nf()\n"),
+        ("hazards.py", "# case: one [never: no]\nf()  # error: JDP204\n"),
+        ("hazards.py", "# case: one\nf()  # error: JDP204\n# case: one\nf()  # error: JDP204\n"),
+        ("clean.py", "# case: one\nf()  # error: JDP204\n"),
+    ],
+    ids=["name", "nothing-expected", "option", "twice", "clean-with-finding"],
+)
+def test_what_the_format_does_not_allow_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(ValueError, match="case"):
+        all_cases(write(tmp_path, text, name))
