@@ -1,0 +1,132 @@
+"""Evaluation of calls that name devices, change the default one, or open what reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.placement.environment import (
+    ANY_DEVICE,
+    SYSTEM,
+    DefaultDevice,
+    Devices,
+    State,
+)
+from placement_lint.placement.values import (
+    ANYTHING,
+    PLAIN,
+    UNKNOWN,
+    Context,
+    DefaultDeviceContext,
+    Device,
+    DeviceList,
+    ExitStack,
+    Host,
+    Plain,
+    TensorFile,
+    TheDevice,
+    Value,
+    value,
+)
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.expressions import Expressions
+
+_TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
+
+
+class DeviceCalls:
+    """Evaluates `jax.devices`, `jax.default_device`, `jax.config.update` and their like."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        """Bind to the evaluator of the body."""
+        self.on = expressions
+        self.names = expressions.names
+
+    def devices_of(self, node: cst.BaseExpression | None, state: State) -> Devices:
+        """Give the devices that an expression names; `None` is the system default."""
+        if node is None:
+            return ANY_DEVICE
+        held = self.on.evaluate(node, state)
+        if is_none(node):
+            return SYSTEM
+        found: set[Device | None] = set()
+        for atom in held:
+            if isinstance(atom, TheDevice):
+                found.add(atom.device)
+            elif isinstance(atom, Plain) and atom.text in _TEXT_PLATFORMS:
+                found.add(Device(atom.text, 0))
+            else:
+                found.add(None)
+        return frozenset(found)
+
+    def default_device(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.default_device(d)`: a context, not entered yet."""
+        expression = arguments.get(0, "new_val")
+        devices = self.devices_of(expression, state)
+        place = None if expression is None else self.on.module.place(expression)
+        return value(DefaultDeviceContext(devices, place))
+
+    def devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.devices(platform)`."""
+        return self._device_list(arguments.get(0, "backend"), arguments, state)
+
+    def local_devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.local_devices(backend=platform)`, whose first parameter is a process index."""
+        if arguments.get(0, "process_index") is not None or arguments.get(2, "host_id") is not None:
+            self.on.arguments(node, state)
+            return UNKNOWN
+        return self._device_list(arguments.get(1, "backend"), arguments, state)
+
+    def _device_list(
+        self, platform: cst.BaseExpression | None, arguments: Arguments, state: State
+    ) -> Value:
+        if arguments.is_open:
+            return UNKNOWN
+        if platform is None or is_none(platform):
+            return value(DeviceList(None))
+        found: set[Any] = set()
+        for atom in self.on.evaluate(platform, state):
+            known = isinstance(atom, Plain) and atom.text is not None
+            found.add(DeviceList(atom.text) if known else ANYTHING)  # type: ignore[union-attr]
+        return frozenset(found)
+
+    def single_device_sharding(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
+        devices = self.devices_of(arguments.get(0, "device"), state)
+        return value(*[TheDevice(device) for device in devices])
+
+    def null_context(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`contextlib.nullcontext()`."""
+        self.on.arguments(node, state)
+        return value(Context())
+
+    def exit_stack(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`contextlib.ExitStack()`."""
+        return value(ExitStack())
+
+    def host_file(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`h5py.File(path)`, whose items are read as NumPy arrays."""
+        self.on.arguments(node, state)
+        return value(Host(from_file=True))
+
+    def safe_open(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
+        self.on.arguments(node, state)
+        framework = string_value(arguments.get(1, "framework"))
+        return value(TensorFile()) if framework in {"flax", "jax"} else UNKNOWN
+
+    def config_update(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.config.update("jax_default_device", d)`: the default outside of every block."""
+        name = string_value(arguments.get(0, "name"))
+        new = arguments.get(1, "val")
+        if name == "jax_default_device":
+            devices = self.devices_of(new, state)
+            named = new is not None and not is_none(new)
+            place = self.on.module.place(new) if named and new is not None else None
+            state.base = DefaultDevice(devices, place)
+        elif new is not None:
+            self.on.evaluate(new, state)
+        return PLAIN

@@ -1,0 +1,227 @@
+"""Evaluation of calls by the transfer table: one method for each effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.placement.methods import is_own
+from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.traced import unused_parameters
+from placement_lint.placement.values import (
+    HOST,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    Array,
+    Computation,
+    Mapping,
+    Sequence,
+    Value,
+    arrays,
+    committed_to,
+    join,
+    value,
+)
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.placement.environment import (
+        State,
+    )
+    from placement_lint.placement.expressions import Expressions
+
+_PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
+
+
+class Effects:
+    """Applies the rows of the transfer table."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        """Bind to the evaluator of the body."""
+        self.on = expressions
+        self.names = expressions.names
+
+    def _result_on_device(
+        self, made: Value, device: cst.BaseExpression | None, state: State
+    ) -> Value:
+        """Commit what was made to the `device=` argument, where there is one."""
+        if device is None or is_none(device):
+            return made
+        return committed_to(made, self.on.calls.devices.devices_of(device, state))
+
+    def create(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Apply a creator: its arguments are shapes and values."""
+        device = arguments.get(None, "device")
+        first = arguments.get(0, "a", "x", "array")
+        held = self.on.argument(first, state) if first is not None else UNKNOWN
+        for argument in node.args:
+            if argument.value is not first and argument.value is not device:
+                self.on.evaluate(argument.value, state)
+        made = self.on.operations.created(self.on.index(node), state)
+        if name in transfer.LIKE_CREATORS:
+            committed = {a.device for a in held if isinstance(a, Array) and a.committed}
+            if committed and all(isinstance(a, Array) and a.committed for a in held):
+                return committed_to(made, committed)
+            if committed or any(isinstance(a, Anything) for a in held):
+                made = join(made, UNKNOWN)
+        return self._result_on_device(made, device, state)
+
+    def compute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Apply an operation to every array among the arguments."""
+        if name in {"jax.numpy.concatenate", "jax.numpy.concat"} and _has_one_element(arguments):
+            self.on.arguments(node, state)
+            return UNKNOWN
+        operands = self.on.arguments(node, state)
+        equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
+        if equal and arguments.positional and is_own(arguments.positional[0], node):
+            return operands[0][1]
+        return self.on.computed(node, operands, state, certain=not equal)
+
+    def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Hand back the first argument."""
+        operands = [self.on.argument(argument.value, state) for argument in node.args]
+        return operands[0] if operands else UNKNOWN
+
+    def convert(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jnp.asarray(x)`: the same array, or a new one on the default device."""
+        first = arguments.get(0, "a")
+        held = self.on.argument(first, state)
+        dtype = arguments.get(1, "dtype")
+        device = arguments.get(None, "device")
+        if dtype is not None:
+            self.on.evaluate(dtype, state)
+        if any(isinstance(atom, Array) for atom in held):
+            if dtype is not None and first is not None:
+                self.on.computed(node, [(self.on.index(first), held)], state, certain=False)
+                return join(held, self.on.operations.created(self.on.index(node), state))
+            return held if device is None else UNKNOWN
+        certain = not any(isinstance(atom, Anything) for atom in held)
+        made = self.on.operations.created(
+            self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
+        )
+        return self._result_on_device(made, device, state)
+
+    def array(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jnp.array(x)`, which copies unless it is told not to."""
+        copying = arguments.get(2, "copy")
+        if isinstance(copying, cst.Name) and copying.value == "False":
+            return self.convert(node, arguments, state, "jax.numpy.asarray")
+        return self.copy(node, arguments, state, "jax.numpy.array")
+
+    def copy(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jnp.array(x)`, `jnp.float32(x)`: a new array, on the default device."""
+        first = arguments.get(0, "object", "x")
+        device = arguments.get(None, "device")
+        operands = [] if first is None else self.on.operands(first, state)
+        for argument in node.args:
+            if argument.value is not first and argument.value is not device:
+                self.on.evaluate(argument.value, state)
+        if device is not None and not is_none(device):
+            made = self.on.operations.created(self.on.index(node), state)
+            return self._result_on_device(made, device, state)
+        if any(True for _, held in operands for _ in arrays(held)):
+            return self.on.computed(node, operands, state)
+        certain = not any(isinstance(atom, Anything) for _, held in operands for atom in held)
+        return self.on.operations.created(
+            self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
+        )
+
+    def host(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Read arrays into NumPy."""
+        self.on.arguments(node, state)
+        return HOST
+
+    def plain(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Look at shapes and types."""
+        self.on.arguments(node, state)
+        return PLAIN
+
+    def commit(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.device_put(x, d)`; without a device, an array comes back as it is."""
+        held = self.on.argument(arguments.get(0, "x"), state)
+        target = arguments.get(1, "device") if name == "jax.device_put" else None
+        for argument in node.args[1:]:
+            if argument.value is not target:
+                self.on.evaluate(argument.value, state)
+        if name != "jax.device_put":
+            return value(Array(None, committed=True))
+        if target is None or is_none(target):
+            if arguments.is_open:
+                return UNKNOWN
+            made = self.on.operations.created(self.on.index(node), state)
+            kept = frozenset(
+                atom for atom in held if isinstance(atom, Array | Mapping | Sequence | Anything)
+            )
+            if len(kept) == len(held):
+                return held
+            return join(kept, made) if kept else made
+        return committed_to(held, self.on.calls.devices.devices_of(target, state))
+
+    def key(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Make or derive a PRNG key."""
+        operands = self.on.arguments(node, state)
+        committed = [a for _, held in operands for a in arrays(held) if a.committed]
+        if committed:
+            made = value(*[Array(a.device, committed=True, is_small=True) for a in committed])
+        else:
+            made = self.on.operations.created(self.on.index(node), state, is_small=True)
+        return value(Sequence(None, made)) | made if name.endswith(".split") else made
+
+    def sample(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Draw random numbers: where a committed key is, else on the default device."""
+        operands = self.on.arguments(node, state)
+        return self.on.computed(node, operands, state)
+
+    def load(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """Read a file of arrays onto the default device."""
+        self.on.arguments(node, state)
+        made = self.on.operations.created(self.on.index(node), state)
+        if name == "jax.numpy.load":
+            path = string_value(arguments.get(0, "file"))
+            if path is not None and path.endswith(".npz"):
+                return value(Mapping((), HOST))
+            return made if path is not None else join(made, UNKNOWN)
+        return value(Mapping((), made))
+
+    def transform(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.jit(f)` and its like: a function that computes."""
+        self.on.arguments(node, state)
+        places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
+        function = self.on.module.traced.function_of(arguments.get(0, "fun", "f"))
+        return value(
+            Computation(
+                places_arguments=places or arguments.has_double_star,
+                is_known=function is not None,
+                unused=frozenset() if function is None else unused_parameters(function),
+            )
+        )
+
+    def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
+        self.on.arguments(node, state)
+        return value(Computation(places_arguments=True))
+
+    def tree_map(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
+        """`jax.tree.map(f, tree)`: apply a lambda to the leaves; of another function, nothing."""
+        function = self.on.argument(arguments.get(0, "f"), state)
+        trees = [self.on.argument(tree, state) for tree in arguments.positional[1:]]
+        leaves = [frozenset(arrays(tree)) or UNKNOWN for tree in trees]
+        result = self.on.calls.objects.called_with(node, function, CallArguments(leaves), state)
+        return value(Mapping((), result), *result)
+
+
+def _is_scalar(node: cst.BaseExpression | None) -> bool:
+    """Tell whether an expression is a literal number: an array of it is not worth a word."""
+    if isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    return isinstance(node, cst.Integer | cst.Float | cst.Imaginary) or (
+        isinstance(node, cst.Name) and node.value in {"True", "False"}
+    )
+
+
+def _has_one_element(arguments: Arguments) -> bool:
+    first = arguments.get(0, "arrays")
+    return isinstance(first, cst.List | cst.Tuple) and len(first.elements) == 1

@@ -1,0 +1,321 @@
+"""Evaluation of calls of what the program defines: functions, classes, methods, and jitted ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.placement.decorators import keeps_signature
+from placement_lint.placement.environment import (
+    State,
+    meet,
+    variable,
+)
+from placement_lint.placement.values import (
+    ANYTHING,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    Array,
+    Class,
+    Computation,
+    Context,
+    Coroutine,
+    DefaultDeviceContext,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    Partial,
+    Place,
+    Sequence,
+    Value,
+    element_of,
+    join,
+    limited,
+    value,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.placement.expressions import Expressions
+    from placement_lint.placement.program import Program
+
+
+@dataclass
+class CallArguments:
+    """The arguments of a call, evaluated."""
+
+    positional: list[Value]
+    keywords: dict[str, Value] = field(default_factory=dict)
+    rest: Value | None = None
+    """What further positional ones are; None: there are no more."""
+    is_open: bool = False
+    """There may be more keyword ones."""
+
+    def carry_placement(self, program: Program, state: State) -> bool:
+        """Tell whether an array is among them that was made under a default device."""
+        every = [*self.positional, *self.keywords.values(), self.rest or UNKNOWN]
+        return any(program.carries_placement(held, state) for held in every)
+
+    def numbered(self, first: int = 0) -> dict[int | str, Value]:
+        """Give them by position, counted from `first`, and by keyword."""
+        found: dict[int | str, Value] = dict(enumerate(self.positional, first))
+        found.update(self.keywords)
+        return found
+
+
+class ObjectCalls:
+    """Calls functions, classes and objects of the program."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        """Bind to the evaluator of the body."""
+        self.on = expressions
+        self.names = expressions.names
+
+    def passed(self, node: cst.Call, state: State) -> CallArguments:
+        """Evaluate the arguments of a call, for a function of the program."""
+        found = CallArguments([])
+        for argument in node.args:
+            held = self.on.argument(argument.value, state)
+            if argument.star == "*":
+                known = [a.items for a in held if isinstance(a, Sequence)] if len(held) == 1 else []
+                if found.rest is None and known and known[0] is not None:
+                    found.positional += known[0]
+                else:
+                    found.rest = join(*filter(None, (found.rest, element_of(held) or UNKNOWN)))
+            elif argument.star == "**":
+                items = [a for a in held if isinstance(a, Mapping)] if len(held) == 1 else []
+                if items and not items[0].element:
+                    found.keywords.update(items[0].items)
+                else:
+                    found.is_open = True
+            elif argument.keyword is not None:
+                found.keywords[argument.keyword.value] = held
+            elif found.rest is not None:
+                found.rest = join(found.rest, held)
+            else:
+                found.positional.append(held)
+        return found
+
+    def called(self, node: cst.Call, held: Value, state: State) -> Value:
+        """Call a value: a computation computes; a function of the program is executed."""
+        computations = frozenset(atom for atom in held if isinstance(atom, Computation))
+        found: set[Any] = set()
+        if computations:
+            operands = self.on.arguments(node, state)
+            for atom in sorted(computations, key=repr):
+                if atom.places_arguments:
+                    found.add(ANYTHING)
+                    continue
+                used = [o for i, o in enumerate(operands) if i not in atom.unused]
+                found |= self.on.computed(node, used, state, certain=atom.is_known)
+                found.add(ANYTHING)
+        others = held - computations
+        if others:
+            found |= self.called_with(node, others, self.passed(node, state), state)
+        return limited(frozenset(found)) or UNKNOWN
+
+    def called_with(
+        self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
+    ) -> Value:
+        """Call each thing that a value may be, with arguments that are evaluated already."""
+        found: set[Any] = set()
+        several = len(held) > 1
+        ends: list[State | None] = []
+        for atom in sorted(held, key=repr) if several else held:
+            branch = state.copy() if several else state
+            found |= self._atom_called(node, atom, passed, branch)
+            ends.append(branch)
+        if several:
+            met = meet(ends, state.blocks)
+            if met is not None:
+                state.variables, state.base = met.variables, met.base
+        return limited(frozenset(found)) or UNKNOWN
+
+    def _atom_called(
+        self, node: cst.CSTNode, atom: Any, passed: CallArguments, state: State
+    ) -> Value:
+        program = self.on.program
+        if isinstance(atom, Function):
+            return program.call_function(
+                atom.place,
+                passed.numbered(),
+                state,
+                rest=passed.rest,
+                open_to_more=passed.is_open,
+            )
+        if isinstance(atom, Method):
+            return self._method_called(atom.function, atom.receiver, passed, state)
+        if isinstance(atom, Class):
+            return self._instantiated(node, atom.place, passed, state)
+        if isinstance(atom, Partial):
+            inner = CallArguments(
+                [*atom.positional, *passed.positional],
+                dict(atom.keywords) | passed.keywords,
+                passed.rest,
+                is_open=passed.is_open,
+            )
+            return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, Instance):
+            function = program.method(atom.cls, "__call__")
+            if function is not None:
+                return self._method_called(function, atom, passed, state)
+        if isinstance(atom, External) and passed.carry_placement(program, state):
+            found = program.loaded(atom, state)
+            if not any(isinstance(inner, External) for inner in found):
+                return self.called_with(node, found, passed, state)
+        return UNKNOWN
+
+    def _method_called(
+        self, function: Place, receiver: Any, passed: CallArguments, state: State
+    ) -> Value:
+        numbered = passed.numbered(1)
+        numbered[0] = value(receiver)
+        return self.on.program.call_function(
+            function,
+            numbered,
+            state,
+            bound=True,
+            rest=passed.rest,
+            open_to_more=passed.is_open,
+        )
+
+    def super_method(self, node: cst.Call, name: str, state: State) -> Value:
+        """`super().method(…)`: the same object, the method of the next class."""
+        passed = self.passed(node, state)
+        function: cst.FunctionDef | None = None
+        for ancestor in self.on.tree.ancestors(node):
+            if isinstance(ancestor, cst.FunctionDef):
+                function = ancestor
+            elif isinstance(ancestor, cst.ClassDef):
+                break
+        else:
+            return UNKNOWN
+        if function is None or not function.params.params:
+            return UNKNOWN
+        scope = self.names.scope(function.body)
+        first = function.params.params[0].name.value
+        receivers = state.variables.get(variable(scope, first)) or UNKNOWN
+        found: set[Any] = set()
+        for receiver in receivers:
+            after = [*self.on.program.bases(self.on.module.place(ancestor))[1:]]
+            method = None
+            for base in after:
+                method = self.on.program.method(base, name)
+                if method is not None:
+                    break
+            if method is None or not isinstance(receiver, Instance | Class):
+                found.add(ANYTHING)
+            else:
+                found |= self._method_called(method, receiver, passed, state)
+        return frozenset(found) or UNKNOWN
+
+    def _instantiated(
+        self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
+    ) -> Value:
+        """Make an object: run its initializer, or set the fields of a dataclass."""
+        program = self.on.program
+        instance = Instance(cls, self.on.module.place(node))
+        program.made(instance)
+        before = {
+            name: held
+            for name in program.attribute_names(instance)
+            if (held := state.variables.get((instance, name))) is not None
+        }
+        initializer = program.method(cls, "__init__")
+        fields = program.fields(cls) if initializer is None else None
+        if initializer is not None:
+            self._method_called(initializer, instance, passed, state)
+        elif fields is not None:
+            self._set_fields(instance, fields, passed, state)
+        for name, held in before.items():
+            # Another object that was made here before may still be in use.
+            now = state.variables.get((instance, name))
+            if now is not None and now != held:
+                state.variables[instance, name] = join(held, now)
+        return value(instance)
+
+    def _set_fields(
+        self,
+        instance: Instance,
+        fields: list[tuple[str, cst.BaseExpression | None]],
+        passed: CallArguments,
+        state: State,
+    ) -> None:
+        for position, (name, default) in enumerate(fields):
+            if name in passed.keywords:
+                held = passed.keywords[name]
+            elif position < len(passed.positional):
+                held = passed.positional[position]
+            elif passed.rest is not None or passed.is_open:
+                held = UNKNOWN
+            else:
+                held = PLAIN if default is None or _is_constant(default) else UNKNOWN
+            state.variables[instance, name] = held
+            self.on.program.named_attribute(instance, name)
+        after = self.on.program.method(instance.cls, "__post_init__")
+        if after is not None:
+            self._method_called(after, instance, CallArguments([]), state)
+
+    def special(
+        self, instance: Instance, name: str, positional: list[Value], state: State
+    ) -> Value:
+        """Call a special method of an object, as an operator does."""
+        function = self.on.program.method(instance.cls, name)
+        if function is None:
+            return UNKNOWN
+        return self._method_called(function, instance, CallArguments(positional), state)
+
+    def iterated_instance(self, instance: Instance, state: State) -> Value:
+        """Give what iterating over an object of the program gives."""
+        program = self.on.program
+        if program.method(instance.cls, "__iter__") is not None:
+            held = self.special(instance, "__iter__", [], state)
+            found: set[Any] = set()
+            for atom in held:
+                if isinstance(atom, Instance):
+                    found |= self.special(atom, "__next__", [], state)
+                elif isinstance(atom, Array):
+                    found.add(ANYTHING)
+                else:
+                    found |= element_of(value(atom)) or UNKNOWN
+            return frozenset(found) or UNKNOWN
+        return self.special(instance, "__getitem__", [PLAIN], state)
+
+    def entered_value(self, held: Value, state: State) -> Value:
+        """Give what `with … as` binds."""
+        found: set[Any] = set()
+        for atom in held:
+            if isinstance(atom, DefaultDeviceContext | Context):
+                found |= atom.gives or PLAIN
+            elif isinstance(atom, Instance):
+                found |= self.special(atom, "__enter__", [], state)
+            elif not isinstance(atom, Anything):
+                found.add(atom)
+        return frozenset(found) or UNKNOWN
+
+    def decorated(self, node: cst.FunctionDef, state: State) -> Value:
+        """Give what a function is after decorators of the program."""
+        held = value(Function(self.on.module.place(node)))
+        for decorator in reversed(node.decorators):
+            if keeps_signature(self.on.module, decorator):
+                continue
+            made = self.on.evaluate(decorator.decorator, state)
+            if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
+                return UNKNOWN
+            held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
+        return held
+
+
+def awaited(held: Value) -> Value:
+    """Give what awaiting a value gives."""
+    return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])
+
+
+def _is_constant(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Integer | cst.Float | cst.SimpleString) or (
+        isinstance(node, cst.Name) and node.value in {"None", "True", "False"}
+    )
