@@ -126,10 +126,11 @@ class Program:
         for name in given:
             self.import_module(name)
         for name in given:
+            self._run_functions(self.modules[name], only_roots=True)
+        for name in given:
             self._run_classes(self.modules[name])
-        for only_roots in (True, False):
-            for name in given:
-                self._run_functions(self.modules[name], only_roots=only_roots)
+        for name in given:
+            self._run_functions(self.modules[name], only_roots=False)
 
     _base_of_functions: DefaultDevice | None = None
 

@@ -1,0 +1,69 @@
+"""What the project says of itself agrees with what it is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from placement_lint.rules.registry import all_rules
+from tests.readme import README, with_table
+
+TOP = README.parent
+PYPROJECT = (TOP / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_the_table_of_rules_is_what_the_rules_say() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert text == with_table(text), "run: python -m tests.readme"
+
+
+def test_the_changelog_names_every_rule() -> None:
+    text = (TOP / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert [rule.code for rule in all_rules() if rule.code not in text] == []
+
+
+def test_the_wheel_carries_every_proof() -> None:
+    proofs = sorted(path.parent.name for path in (TOP / "fixtures").glob("JDP*/proof.py"))
+    included = re.findall(
+        r'"fixtures/(JDP\d+)/proof.py" = "placement_lint/proofs/\1/proof.py"', PYPROJECT
+    )
+    assert sorted(included) == proofs == [rule.code for rule in all_rules()]
+
+
+def test_every_command_of_the_readme_is_one() -> None:
+    text = README.read_text(encoding="utf-8")
+    options = set(re.findall(r"placement-lint (?:\S+ )*?(--[a-z-]+)", text))
+    assert options >= {"--fix", "--diff"}
+    usage = _help() + _help("check") + _help("rule") + _help("verify")
+    assert [option for option in sorted(options) if option not in usage] == []
+
+
+def _help(*command: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-m", "placement_lint", *command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return run.stdout
+
+
+@pytest.mark.parametrize("marker", ["example", "tests"])
+def test_each_line_to_paste_is_there_once(marker: str) -> None:
+    text = README.read_text(encoding="utf-8")
+    found = re.findall(rf"<!-- run: {marker} -->\n```bash\n(.+)\n```", text)
+    assert len(found) == 1
+    assert found[0].startswith("python3 -m venv ")
+
+
+def test_the_versions_agree() -> None:
+    version = re.search(r'^version = "(.+)"$', PYPROJECT, re.MULTILINE)
+    init = (Path(TOP) / "placement_lint" / "__init__.py").read_text(encoding="utf-8")
+    written = re.search(r'^__version__ = "(.+)"$', init, re.MULTILINE)
+    assert version is not None
+    assert written is not None
+    assert version[1] == written[1]
