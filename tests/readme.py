@@ -1,4 +1,4 @@
-"""The README's table of rules, made from the rules themselves: `python -m tests.readme` writes it."""
+"""The README's table of rules, made from the rules: `python -m tests.readme` writes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def table() -> str:
     rows = ["| code | name | what | fix |", "|---|---|---|---|"]
     for rule in all_rules():
         summary = " ".join((rule.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
-        fix = "–" if rule.fix is None else rule.fix.value
+        fix = "none" if rule.fix is None else rule.fix.value
         rows.append(f"| {rule.code} | {rule.name} | {summary} | {fix} |")
     return "\n".join(rows) + "\n"
 

@@ -33,6 +33,7 @@ CLASS_DECORATORS = _DATACLASSES | {
 
 
 def decorator_name(module: Module, decorator: cst.Decorator) -> str | None:
+    """Give the qualified name of a decorator, or of what it calls."""
     node = decorator.decorator
     while isinstance(node, cst.Call):
         node = node.func
@@ -40,10 +41,12 @@ def decorator_name(module: Module, decorator: cst.Decorator) -> str | None:
 
 
 def keeps_signature(module: Module, decorator: cst.Decorator) -> bool:
+    """Tell whether a function is called after a decorator as it was before."""
     return decorator_name(module, decorator) in _TRANSPARENT_DECORATORS
 
 
 def makes_context(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a generator function makes context managers."""
     return any(
         (decorator_name(module, decorator) or "").endswith("contextmanager")
         for decorator in node.decorators
@@ -51,6 +54,7 @@ def makes_context(module: Module, node: cst.FunctionDef) -> bool:
 
 
 def is_property(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether reading a method calls it."""
     return any(
         decorator_name(module, decorator) in {"builtins.property", "functools.cached_property"}
         for decorator in node.decorators
@@ -58,6 +62,7 @@ def is_property(module: Module, node: cst.FunctionDef) -> bool:
 
 
 def method_kind(module: Module, node: cst.FunctionDef) -> str:
+    """Give "staticmethod", "classmethod" or "method"."""
     for decorator in node.decorators:
         name = decorator_name(module, decorator)
         if name in {"builtins.staticmethod", "builtins.classmethod"}:
@@ -66,6 +71,7 @@ def method_kind(module: Module, node: cst.FunctionDef) -> str:
 
 
 def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
+    """Tell whether a class gets its `__init__` from its annotated fields."""
     return any(
         decorator_name(module, decorator) in _DATACLASSES for decorator in node.decorators
     ) or any(module.names.qualified(base.value) in _DATACLASS_BASES for base in node.bases)

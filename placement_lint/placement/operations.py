@@ -135,8 +135,10 @@ class Operations:
         )
 
     def _moves(self, array: Array, to: object) -> bool | None:
-        """Tell whether an array is copied to a device; what was made on the default is no hazard
-        elsewhere: carrying it into a host block is what such a block is for.
+        """Tell whether an array is copied to a device.
+
+        What was made on the default device is no hazard elsewhere: carrying it into a host block is
+        what such a block is for.
         """
         if array.committed or array.is_small:
             return False

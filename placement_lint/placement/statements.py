@@ -108,7 +108,7 @@ class Statements:
     # -- small statements ---------------------------------------------------------------------
 
     def expression(self, node: cst.Expr, state: State) -> State:
-        """An expression on its own."""
+        """Execute an expression on its own."""
         self.expressions.evaluate(node.value, state)
         return state
 
@@ -147,7 +147,7 @@ class Statements:
     def _assign_pairs(
         self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Any, state: State
     ) -> None:
-        """`a, b = x, y`: each is bound to its own expression."""
+        """Bind each name of `a, b = x, y` to its own expression."""
         items = next(iter(held)).items if len(held) == 1 else None
         for position, element in enumerate(target.elements):
             part = items[position] if items else UNKNOWN

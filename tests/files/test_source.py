@@ -21,7 +21,12 @@ if TYPE_CHECKING:
         ("é = 'λ'".encode(), "é = 'λ'", "utf-8", False),
         (codecs.BOM_UTF8 + "é\n".encode(), "é\n", "utf-8", True),
         (b"# coding: latin-1\n\xe9\n", "# coding: latin-1\né\n", "iso-8859-1", False),
-        (b"#!x\n# -*- coding: cp1252 -*-\n\x80", "#!x\n# -*- coding: cp1252 -*-\n€", "cp1252", False),
+        (
+            b"#!x\n# -*- coding: cp1252 -*-\n\x80",
+            "#!x\n# -*- coding: cp1252 -*-\n€",
+            "cp1252",
+            False,
+        ),
         (b"a\r\nb\rc\n\x0cd", "a\r\nb\rc\n\x0cd", "utf-8", False),
     ],
 )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from placement_lint.files import write
 from placement_lint.files.write import FileChangedError, WriteError, replace_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
@@ -98,7 +97,7 @@ def test_failure_on_the_way_leaves_the_original(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    owner = write.os if step == "fsync" else Path
+    owner = os if step == "fsync" else Path
     monkeypatch.setattr(owner, step, fail)
     with pytest.raises(WriteError, match="No space left"):
         replace_file(str(file), b"before", b"after")
@@ -112,7 +111,7 @@ def test_interrupt_on_the_way_leaves_the_original(
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(write.os, "fsync", interrupt)
+    monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         replace_file(str(file), b"before", b"after")
     monkeypatch.undo()
@@ -137,7 +136,7 @@ def test_owner_is_kept_as_far_as_the_system_lets_us(
             return status
         return os.stat_result((*status[:4], 4711, 4712, *status[6:]))
 
-    monkeypatch.setattr(write.os, "chown", refuse)
+    monkeypatch.setattr(os, "chown", refuse)
     monkeypatch.setattr(Path, "stat", of_another)
     replace_file(str(file), b"before", b"after")
     monkeypatch.undo()
