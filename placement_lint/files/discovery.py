@@ -303,7 +303,7 @@ def _usable_globs(
     return globs, base
 
 
-@functools.lru_cache(maxsize=64)
+@functools.cache
 def _parse_globs(lines: tuple[str, ...]) -> Globs:
     return Globs.parse(lines)
 

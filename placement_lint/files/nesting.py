@@ -42,7 +42,7 @@ class Limits:
     pattern: int = 16
     """Brackets in a `case` pattern, a mapping counting twice: each doubles the parser's time."""
 
-    weight: int = 2_000_000
+    weight: int = 4_000_000
     """Sum over the tokens of how deep each stands: 10 for a bracket beyond the third, 1 for a
     `lambda`, `not`, `if` … before it.
 

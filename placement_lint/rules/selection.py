@@ -7,6 +7,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
+from placement_lint.files.discovery import is_matched
 from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def select_rules(settings: Settings, path: str) -> tuple[type[Rule], ...]:
     ignored_here = [
         selector
         for pattern, selectors in settings.per_file_ignores.items()
-        if _applies(pattern, path, settings)
+        if is_matched(path, (pattern,), settings.root)
         for selector in selectors
     ]
     for selectors in settings.per_file_ignores.values():
@@ -106,16 +107,3 @@ def _weights(selectors: Iterable[str]) -> dict[str, int]:
 def _check(selectors: Iterable[str]) -> None:
     for selector in selectors:
         matching_codes(selector)
-
-
-def _applies(pattern: str, path: str, settings: Settings) -> bool:
-    from pathlib import Path
-
-    from pathspec import GitIgnoreSpec
-
-    root = (settings.root or Path.cwd()).resolve()
-    try:
-        relative = Path(path).resolve().relative_to(root).as_posix()
-    except ValueError:
-        relative = Path(path).as_posix().lstrip("/")
-    return GitIgnoreSpec.from_lines([pattern]).match_file(relative)
