@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -60,9 +61,6 @@ def lint_source(
     from placement_lint.syntax.deep_stack import run_deep
 
     try:
-        excess = guard(source)
-        if excess is not None:
-            return FileResult((excess,))
         return run_deep(_lint, source, options, exports)
     except Exception as error:  # our fault, and no reason to lose the other files
         return FileResult((internal_error(source, None, error),), parsed=True)
@@ -80,20 +78,30 @@ def guard(source: Source) -> Finding | None:
 
 
 def _lint(source: Source, options: FileOptions, exports: ExportResolver | None) -> FileResult:
+    parsed = parse(source)
+    if isinstance(parsed, FileResult):
+        return parsed
+    return Analysis(source, parsed, options, exports).run()
+
+
+def parse(source: Source) -> cst.Module | FileResult:
+    """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`."""
     import libcst as cst
 
+    excess = guard(source)
+    if excess is not None:
+        return FileResult((excess,))
     try:
-        module = cst.parse_module(source.text)
+        return cst.parse_module(source.text)
     except cst.ParserSyntaxError as error:
         finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
-        return FileResult((finding,))
     except Exception as error:  # LibCST also fails with KeyError and others
         reason = f"LibCST cannot read it ({type(error).__name__})"
-        return FileResult((_syntax_finding(source, reason, 1, 1),))
-    return _Analysis(source, module, options, exports).run()
+        finding = _syntax_finding(source, reason, 1, 1)
+    return FileResult((finding,))
 
 
-class _Analysis:
+class Analysis:
     """The rules over one parsed module."""
 
     def __init__(
@@ -103,6 +111,7 @@ class _Analysis:
         options: FileOptions,
         exports: ExportResolver | None,
     ) -> None:
+        """Work out what all rules need of the module; no rule has seen it yet."""
         from placement_lint.rules.module import ModuleFacts
 
         self.source = source
@@ -111,16 +120,29 @@ class _Analysis:
         self.facts: ModuleFacts = ModuleFacts(
             module, source.path, accelerator=options.accelerator, exports=exports
         )
+        self.siblings: dict[str, Analysis] = {source.path: self}
+        """The files that are interpreted together with this one, by path."""
         self.failures: list[Finding] = []
 
-    def run(self) -> FileResult:
-        drafts = self._visit()
-        if not drafts:
-            return FileResult(tuple(self.failures), parsed=True)
+    @functools.cached_property
+    def editor(self) -> Editor:
+        """Where the nodes of the module stand: worked out for the first finding."""
         from placement_lint.syntax.edits import Editor
         from placement_lint.syntax.spans import Spans
 
         editor = Editor(self.source, self.facts.tree, Spans(self.module, self.source))
+        editor.others = self._editor_of
+        return editor
+
+    def _editor_of(self, path: str) -> Editor:
+        return self.siblings[path].editor
+
+    def run(self) -> FileResult:
+        """Let each rule look at each node, and give what is to be reported."""
+        drafts = self._visit()
+        if not drafts:
+            return FileResult(tuple(self.failures), parsed=True)
+        editor = self.editor
         findings = [self._finding(draft, editor) for draft in drafts]
         findings = [
             finding
@@ -160,10 +182,10 @@ class _Analysis:
         return drafts
 
     def _finding(self, draft: Draft, editor: Editor) -> Finding:
-        span, cell = self._place(editor.span(draft.node))
+        span, cell = self.place(editor.span(draft.node))
         related = tuple(
-            Related(message, self.source.path, self._place(editor.span(node))[0])
-            for node, message in draft.related
+            Related(message, path, self.siblings[path].place(editor.of(path).span(node))[0])
+            for node, path, message in draft.related
         )
         finding = Finding(
             code=draft.rule.code,
@@ -184,7 +206,7 @@ class _Analysis:
             self.failures.append(internal_error(self.source, draft.rule, error))
             return finding
 
-    def _place(self, span: Span) -> tuple[Span, int | None]:
+    def place(self, span: Span) -> tuple[Span, int | None]:
         """Turn a place in the text into one in its cell, in a notebook."""
         cell = self.source.cell_at(span.line)
         if cell is None:

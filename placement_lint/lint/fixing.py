@@ -16,10 +16,10 @@ from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from placement_lint.files.source import Source
-    from placement_lint.findings import Edit, Finding, Fix
+    from placement_lint.findings import Edit, Finding
     from placement_lint.syntax.names import ExportResolver
 
 MAX_ROUNDS = 100
@@ -42,100 +42,176 @@ class FixResult:
 def fix_source(
     source: Source, options: FileOptions, exports: ExportResolver | None = None, *, unsafe: bool
 ) -> FixResult:
+    """Apply every fix that may be applied to one file; see `fix_sources`."""
+
+    def lint(sources: Mapping[str, Source]) -> dict[str, FileResult]:
+        return {path: lint_source(each, options, exports) for path, each in sources.items()}
+
+    return fix_sources({source.path: source}, lint, unsafe={source.path: unsafe})[source.path]
+
+
+def fix_sources(
+    sources: Mapping[str, Source],
+    lint: Callable[[Mapping[str, Source]], Mapping[str, FileResult]],
+    *,
+    unsafe: Mapping[str, bool],
+) -> dict[str, FixResult]:
     """Apply every fix that may be applied, and every one that this makes possible, and so on.
 
-    A text that cannot be edited exactly, and a notebook, is only linted. If fixes end in a text
-    that does not parse, that does not compile where the original did, that cannot be encoded, or
-    if they never end, then all of them are taken back, and a JDP903 finding says which rules'
-    fixes those were.
+    `lint` checks the files as they are after each round, together: a fix may edit several of them,
+    and is applied in all or in none. `unsafe` says, by path, whose findings may have unsafe fixes
+    applied. A text that cannot be edited exactly, and a notebook, is only linted. If fixes end in a
+    text that does not parse, that does not compile where the original did, that cannot be encoded,
+    or if they never end, then all of them are taken back, in every file, and a JDP903 finding says
+    which rules' fixes those were.
     """
-    original = lint_source(source, options, exports)
-    return _Fixing(source, options, exports, original, unsafe=unsafe).run()
+    return _Fixing(sources, lint, unsafe).run()
+
+
+class _TakenBackError(Exception):
+    """Fixes went wrong: in which file, and how."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
+        self.reason = reason
 
 
 class _Fixing:
-    """The fixes of one file, round by round."""
+    """The fixes of some files, round by round."""
 
     def __init__(
         self,
-        source: Source,
-        options: FileOptions,
-        exports: ExportResolver | None,
-        original: FileResult,
-        *,
-        unsafe: bool,
+        sources: Mapping[str, Source],
+        lint: Callable[[Mapping[str, Source]], Mapping[str, FileResult]],
+        unsafe: Mapping[str, bool],
     ) -> None:
-        self.source = source
-        self.options = options
-        self.exports = exports
-        self.original = original
-        self.allowed = {Applicability.SAFE, *([Applicability.UNSAFE] if unsafe else ())}
-        self.counts: Counter[str] = Counter()
+        self.sources = sources
+        self.lint = lint
+        self.unsafe = unsafe
+        self.original = lint(sources)
+        self.fixable = {
+            path
+            for path, source in sources.items()
+            if not source.cells
+            and path in self.original
+            and self.original[path].exact
+            and _broken(self.original[path]) is None
+        }
+        self.counts: dict[str, Counter[str]] = {path: Counter() for path in sources}
 
-    def run(self) -> FixResult:
+    def run(self) -> dict[str, FixResult]:
+        codes: Counter[str] = Counter()
+        try:
+            current, results = self._rounds(codes)
+            for path, source in current.items():
+                if source.text != self.sources[path].text:
+                    reason = self._objection(path, source)
+                    if reason is not None:
+                        raise _TakenBackError(path, reason)
+        except _TakenBackError as error:
+            return self._taken_back(error, codes)
+        return {
+            path: FixResult(
+                current[path].text,
+                dict(sorted(self.counts[path].items())),
+                result,
+                self.original.get(path, result),
+            )
+            for path, result in results.items()
+        }
+
+    def _rounds(self, codes: Counter[str]) -> tuple[dict[str, Source], Mapping[str, FileResult]]:
         from placement_lint.syntax.edits import apply_edits
 
-        current, result = self.source, self.original
-        if current.cells or not result.exact or _broken(result) is not None:
-            return self._unchanged()
-        seen = {current.text}
+        current, results = dict(self.sources), self.original
+        seen = {path: {source.text} for path, source in current.items()}
         for _ in range(MAX_ROUNDS):
-            accepted = _Accepted(current)
-            codes = [
-                finding.code
-                for finding in result.findings
-                if finding.fix is not None and self._applies(finding.fix) and accepted.add(finding)
-            ]
-            if not codes:
-                break
-            self.counts.update(codes)
-            try:
-                current = replace(current, text=apply_edits(current, accepted.edits))
-            except ValueError:
-                return self._taken_back("the edits of one of them overlap", codes)
-            if current.text in seen:
-                return self._taken_back("they lead back to a text that was there before", codes)
-            seen.add(current.text)
-            result = lint_source(current, self.options, self.exports)
-            problem = _broken(result)
-            if problem is not None:
-                return self._taken_back(f"the result has {problem.message}", codes)
-            if not result.exact:
-                return self._taken_back("the result cannot be edited exactly", codes)
-        else:
-            return self._taken_back(f"they did not end after {MAX_ROUNDS} rounds", codes)
-        if current.text == self.source.text:
-            return self._unchanged()
-        reason = self._objection(current)
-        if reason is not None:
-            return self._taken_back(reason, self.counts)
-        return FixResult(current.text, dict(sorted(self.counts.items())), result, self.original)
+            accepted = {path: _Accepted(current[path]) for path in sorted(self.fixable)}
+            codes.clear()
+            for finding in _in_order(results):
+                if self._is_applicable(finding) and _accept(finding, accepted):
+                    codes[finding.code] += 1
+                    self.counts[_edited_first(finding)][finding.code] += 1
+            edited = {path: each.edits for path, each in accepted.items() if each.edits}
+            if not edited:
+                return current, results
+            for path, edits in edited.items():
+                try:
+                    text = apply_edits(current[path], edits)
+                except ValueError:
+                    reason = "the edits of one of them overlap"
+                    raise _TakenBackError(path, reason) from None
+                if text in seen[path]:
+                    raise _TakenBackError(path, "they lead back to a text that was there before")
+                seen[path].add(text)
+                current[path] = replace(current[path], text=text)
+            results = self.lint(current)
+            for path in edited:
+                problem = _broken(results[path])
+                if problem is not None:
+                    raise _TakenBackError(path, f"the result has {problem.message}")
+                if not results[path].exact:
+                    raise _TakenBackError(path, "the result cannot be edited exactly")
+        raise _TakenBackError(min(edited), f"they did not end after {MAX_ROUNDS} rounds")
 
-    def _applies(self, fix: Fix) -> bool:
-        ours = all(edit.path == self.source.path for edit in fix.edits)
-        return ours and fix.applicability in self.allowed
+    def _is_applicable(self, finding: Finding) -> bool:
+        fix = finding.fix
+        if fix is None or any(edit.path not in self.fixable for edit in fix.edits):
+            return False
+        if fix.applicability is Applicability.UNSAFE:
+            return self.unsafe.get(finding.path, False)
+        return fix.applicability is Applicability.SAFE
 
-    def _objection(self, current: Source) -> str | None:
+    def _objection(self, path: str, current: Source) -> str | None:
         """Say why a text must not be written, if it must not."""
         try:
             current.encode(current.text)
         except UnicodeEncodeError:
             return f"the file's encoding ({current.encoding}) cannot hold the result"
-        if _compiles(self.source) and not _compiles(current, when_too_deep=True):
+        if _compiles(self.sources[path]) and not _compiles(current, when_too_deep=True):
             return "the result does not compile"
         return None
 
-    def _unchanged(self) -> FixResult:
-        return FixResult(self.source.text, {}, self.original, self.original)
-
-    def _taken_back(self, reason: str, codes: Iterable[str]) -> FixResult:
+    def _taken_back(self, error: _TakenBackError, codes: Iterable[str]) -> dict[str, FixResult]:
+        every = set(codes).union(*self.counts.values())
         message = (
-            f"the fixes of {', '.join(sorted(set(codes)))} were taken back: {reason} "
+            f"the fixes of {', '.join(sorted(every))} were taken back: {error.reason} "
             f"(placement-lint {__version__}); please report it"
         )
-        finding = tool_finding(InternalError, self.source.path, message)
-        result = replace(self.original, findings=(finding, *self.original.findings))
-        return FixResult(self.source.text, {}, result, self.original)
+        kept: dict[str, FixResult] = {}
+        for path, result in self.original.items():
+            if path == error.path:
+                finding = tool_finding(InternalError, path, message)
+                result = replace(result, findings=(finding, *result.findings))  # noqa: PLW2901
+            kept[path] = FixResult(self.sources[path].text, {}, result, self.original[path])
+        return kept
+
+
+def _edited_first(finding: Finding) -> str:
+    """Give the file that a finding's fix edits, which may be another than it is about."""
+    edits = () if finding.fix is None else finding.fix.edits
+    return edits[0].path if edits else finding.path
+
+
+def _in_order(results: Mapping[str, FileResult]) -> list[Finding]:
+    """Give the findings of all files in the order of every report."""
+    every = [finding for result in results.values() for finding in result.findings]
+    return sorted(every, key=lambda finding: finding.sort_key)
+
+
+def _accept(finding: Finding, accepted: Mapping[str, _Accepted]) -> bool:
+    """Take all edits of a finding's fix, or none where one of them touches another's place."""
+    if finding.fix is None:
+        return False
+    by_path: dict[str, list[Edit]] = {}
+    for edit in dict.fromkeys(finding.fix.edits):
+        by_path.setdefault(edit.path, []).append(edit)
+    if not all(accepted[path].fits(edits) for path, edits in by_path.items()):
+        return False
+    for path, edits in by_path.items():
+        accepted[path].add(edits)
+    return True
 
 
 class _Accepted:
@@ -147,19 +223,20 @@ class _Accepted:
         self._known: set[Edit] = set()
         self._places: list[_Place] = []
 
-    def add(self, finding: Finding) -> bool:
-        """Take all edits of a finding's fix, or none where one of them touches another's place."""
-        if finding.fix is None:
-            return False
-        new = [edit for edit in dict.fromkeys(finding.fix.edits) if edit not in self._known]
-        places = [self._place(edit) for edit in new]
-        if any(self._touches(place) for place in places):
-            return False
+    def fits(self, edits: list[Edit]) -> bool:
+        """Tell whether none of these edits touches a place that is edited otherwise."""
+        return not any(self._touches(self._place(edit)) for edit in self._new(edits))
+
+    def add(self, edits: list[Edit]) -> None:
+        """Take edits that fit."""
+        new = self._new(edits)
         self.edits += new
         self._known.update(new)
-        for place in places:
-            bisect.insort(self._places, place)
-        return True
+        for edit in new:
+            bisect.insort(self._places, self._place(edit))
+
+    def _new(self, edits: list[Edit]) -> list[Edit]:
+        return [edit for edit in edits if edit not in self._known]
 
     def _place(self, edit: Edit) -> _Place:
         span = edit.span

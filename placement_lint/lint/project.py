@@ -307,6 +307,25 @@ class Project:
             above = next_above
         return above
 
+    def module_of(self, path: str, name: str) -> tuple[str, str] | None:
+        """Give the file of the run that a qualified name in a file leads into, and the rest.
+
+        The rest is empty where the name is that of the module itself.
+        """
+        located = self._locate(path, name) if self._may_be_of_run(name) else None
+        if located is None or located[0] not in self._places:
+            return None
+        return self._places[located[0]], ".".join(located[1])
+
+    def imports(self) -> Iterator[tuple[str, str, str]]:
+        """Give, for each import of one file of the run from another: who, from where, what."""
+        for path in self._places.values():
+            for ways in self._ways_of(path).values():
+                for way in ways:
+                    found = self.module_of(path, way.target) if way.is_import else None
+                    if found is not None and found[0] != path:
+                        yield path, *found
+
     # -- what the import statements say ---------------------------------------------------------
 
     def _candidates(self, path: str, name: str) -> frozenset[str]:

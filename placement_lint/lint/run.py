@@ -20,6 +20,7 @@ from placement_lint.lint.file import (
     tool_finding,
 )
 from placement_lint.lint.project import Project, mentions_roots
+from placement_lint.lint.together import CARRIES
 from placement_lint.rules.selection import select_rules
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
@@ -181,11 +182,17 @@ def check_files(
         else:
             sifted.add(path, data, request)
     project = sifted.with_reexports()
+    together = sifted.together(project)
+    examined: list[_Examined] = []
+    if together:
+        program = _examine_together(together, sifted.requests, project, fix)
+        sifted.tasks = [task for task in sifted.tasks if task.path not in program]
+        examined += program.values()
     # The largest first, so that none of them is what all the others' processes wait for.
     tasks = sorted(sifted.tasks, key=lambda task: (-task.size, task.path))
     if sum(task.size for task in tasks) < parallel_bytes:
         jobs = 1
-    examined = _examine_all(tasks, _Examiner(project, fix), jobs)
+    examined += _examine_all(tasks, _Examiner(project, fix), jobs)
     if fix is FixMode.APPLY:
         examined = [*map(_written, examined)]
     fixed_texts = {one.path: one.change.file.after for one in examined if one.change is not None}
@@ -216,8 +223,10 @@ class _Sifted:
         self.tasks: list[_Task] = []
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
+        self.requests: dict[str, Request] = {}
         self._mentioning: list[str] = []
         self._undecided: list[_Task] = []
+        self._carrying: list[str] = []
 
     def fail(self, path: str, error: UnreadableError) -> None:
         """Note a file that cannot be read."""
@@ -240,7 +249,10 @@ class _Sifted:
 
     def _sort(self, path: str, data: bytes, request: Request) -> None:
         words = _words(path, data)
+        self.requests[path] = request
         task = _Task(path, request, len(words))
+        if CARRIES in words and not is_notebook(path):
+            self._carrying.append(path)
         if mentions_roots(words):
             self._mentioning.append(path)
         if passes_filter(words, request.options.rules, jax=_JAX in words):
@@ -262,6 +274,15 @@ class _Sifted:
             except Exception as error:  # noqa: PERF203 - our fault, and this file's alone
                 self.findings.append(_failure(task.path, error))
         return project
+
+    def together(self, project: Project) -> list[str]:
+        """Give the files that have to be interpreted together; none, where each can be alone."""
+        if len(self.files) < 2 or not self._carrying:
+            return []
+        from placement_lint.lint.together import group
+
+        accelerator = all(self.requests[path].options.accelerator for path in self._carrying)
+        return group(self._carrying, project, accelerator)
 
 
 def _imports_enough(task: _Task, project: Project) -> bool:
@@ -317,6 +338,51 @@ def _examine(
     except Exception as error:  # our fault, and no reason to lose the other files
         finding = _failure(path, error)
     return _Examined(path, FileResult((finding,)))
+
+
+def _examine_together(
+    paths: Iterable[str], requests: Mapping[str, Request], project: Project, fix: FixMode
+) -> dict[str, _Examined]:
+    """Check files as one program; give what came of each, and of others that it led into."""
+    from placement_lint.lint.together import lint_together
+
+    data: dict[str, bytes] = {}
+    sources: dict[str, Source] = {}
+    for path in paths:
+        try:
+            data[path] = read_bytes(path)
+            sources[path] = _open(path, data[path])
+        except (UnreadableError, NotPythonError):
+            # Read a moment ago; the file is checked alone, which says what is wrong with it.
+            continue
+    accelerator = all(requests[path].options.accelerator for path in sources)
+
+    def options_for(path: str) -> FileOptions:
+        return requests[path].options
+
+    def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
+        return lint_together(current, options_for, project, accelerator=accelerator)
+
+    if fix is FixMode.NONE:
+        return {path: _Examined(path, result) for path, result in lint(sources).items()}
+    from placement_lint.lint.fixing import fix_sources
+
+    for path in lint(sources).keys() - sources.keys():
+        # A file that something carried a placement into: it may be edited as well.
+        data[path] = read_bytes(path)
+        sources[path] = _open(path, data[path])
+    unsafe = {path: requests[path].unsafe_fixes for path in sources}
+    examined: dict[str, _Examined] = {}
+    for path, fixed in fix_sources(sources, lint, unsafe=unsafe).items():
+        request, source = requests[path], sources[path]
+        if fixed.text == source.text:
+            skipped = _unfixable(source, fixed.result, request)
+            examined[path] = _Examined(path, fixed.result, skipped=skipped)
+        else:
+            file = FixedFile(path, source.text, fixed.text, fixed.counts)
+            change = _Change(file, data[path], source.encode(fixed.text), fixed.original)
+            examined[path] = _Examined(path, fixed.result, change)
+    return examined
 
 
 def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:

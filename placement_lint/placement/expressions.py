@@ -75,7 +75,6 @@ class Expressions:
         self.record = module.record
         self.operations = Operations(module.name, module.record, accelerator=program.accelerator)
         self.calls = Calls(self)
-        self.loop_depth = 0
         self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
             cst.Attribute: self.attribute,
             cst.Await: self.await_,
@@ -110,16 +109,16 @@ class Expressions:
     @property
     def in_loop(self) -> bool:
         """Whether what is evaluated now is evaluated again and again."""
-        return self.loop_depth > 0
+        return self.program.loop_depth > 0
 
     @contextlib.contextmanager
     def loop(self) -> Iterator[None]:
         """Evaluate what is inside as the body of a loop."""
-        self.loop_depth += 1
+        self.program.loop_depth += 1
         try:
             yield
         finally:
-            self.loop_depth -= 1
+            self.program.loop_depth -= 1
 
     def index(self, node: cst.CSTNode) -> int:
         """Give the place of a node in the tree."""

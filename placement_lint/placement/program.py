@@ -103,7 +103,10 @@ class Program:
         self.modules = {module.name: module for module in modules}
         self.accelerator = accelerator
         self._sources = sources
+        self.loop_depth = 0
+        """How many loops are around what is executed now, those of callers included."""
         self._executed: set[Place] = set()
+        self._results: dict[Place, Value] = {}
         self._memo: dict[Place, dict[object, list[_Execution]]] = {}
         self._running: set[Place] = set()
         self._frames: list[Frame] = []
@@ -236,6 +239,51 @@ class Program:
             if (attribute := state.variables.get((atom, name))) is not None
         )
 
+    def carried_by(self, module: Module) -> frozenset[str]:
+        """Give the names of a module through which a placement, or a default device, gets out."""
+        found = set()
+        state = State(self._base, (), Variables())
+        for name in module.names.module_scope.bindings:
+            held = self.variable_of(module, module.names.module_scope, name, state)
+            if any(self._lets_out(atom) for atom in held):
+                found.add(name)
+        return frozenset(found)
+
+    def _lets_out(self, atom: Atom) -> bool:
+        """Tell whether a thing is, makes or holds an array that was made under a default device."""
+        state = State(self._base, (), Variables())
+        if isinstance(atom, Function):
+            result = self._results.get(atom.place, NOTHING)
+            return self.carries_placement(result, state) or any(
+                isinstance(inner, DefaultDeviceContext)
+                or (isinstance(inner, Coroutine) and self.carries_placement(inner.result, state))
+                or (isinstance(inner, Instance) and self._holds_placement(inner.cls))
+                for inner in result
+            )
+        if isinstance(atom, Class):
+            return self._holds_placement(atom.place)
+        if isinstance(atom, Instance):
+            return self._holds_placement(atom.cls)
+        return isinstance(atom, DefaultDeviceContext) or self.carries_placement(value(atom), state)
+
+    def _holds_placement(self, cls: Place) -> bool:
+        """Tell whether an object of a class has such an array in an attribute, or returns one."""
+        state = State(self._base, (), Variables())
+        held = [
+            value_held
+            for (owner, _), value_held in self._final.items()
+            if isinstance(owner, Instance) and owner.cls == cls
+        ]
+        node = self.node(cls)
+        module = self.module_of(cls)
+        if isinstance(node, cst.ClassDef):
+            held += [
+                self._results.get(module.place(child), NOTHING)
+                for child in node.body.body
+                if isinstance(child, cst.FunctionDef)
+            ]
+        return any(self.carries_placement(each, state) for each in held)
+
     def _member(self, target: Module, rest: str, state: State) -> Value:
         self.import_module(target.name)
         name, _, attributes = rest.partition(".")
@@ -326,7 +374,8 @@ class Program:
         return self._memoized(place, bindings, state)
 
     def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
-        key: object = (tuple(bindings.items()), state.default, state.base)
+        looping = self.loop_depth > 0
+        key: object = (tuple(bindings.items()), state.default, state.base, looping)
         contexts = self._memo.setdefault(place, {})
         for execution in contexts.get(key, ()):
             if all(state.variables.get(name) == held for name, held in execution.reads.items()):
@@ -387,6 +436,8 @@ class Program:
                 frame.reads.setdefault(key, entry.get(key))
             base = end.base if end.base != before else None
         result = self._result(module, node, frame)
+        before_this = self._results.get(place)
+        self._results[place] = result if before_this is None else join(before_this, result)
         return _Execution(result, frame.reads, writes, base)
 
     def _result(self, module: Module, node: cst.CSTNode, frame: Frame) -> Value:

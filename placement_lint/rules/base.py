@@ -71,4 +71,5 @@ class Draft:
     confidence: Confidence
     severity: Severity
     fix: FixPlan | None
-    related: tuple[tuple[cst.CSTNode, str], ...]
+    related: tuple[tuple[cst.CSTNode, str, str], ...]
+    """Nodes, with the path of the file that each is in and what to say of it."""

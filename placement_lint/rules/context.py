@@ -158,6 +158,11 @@ class Context:
         """Where the arrays of this file live; worked out when the first rule asks."""
         return self.module.flow
 
+    def beside(self, path: str) -> Context | None:
+        """Give another file of the program as this rule sees it; None if it was not read."""
+        facts = self.module.siblings.get(path)
+        return None if facts is None else Context(facts, self._rule, [])
+
     # -- reporting --------------------------------------------------------------------------
 
     def report(
@@ -166,11 +171,11 @@ class Context:
         message: str,
         *,
         fix: FixPlan | None = None,
-        related: Sequence[tuple[cst.CSTNode, str]] = (),
+        related: Sequence[tuple[cst.CSTNode, str, str]] = (),
         confidence: Confidence = Confidence.DEFINITE,
         severity: Severity | None = None,
     ) -> None:
-        """Report a finding at a node."""
+        """Report a finding at a node. Related places: node, path of its file, message."""
         rule = self._rule
         draft = Draft(
             rule, node, message, confidence, severity or rule.severity, fix, tuple(related)

@@ -37,6 +37,8 @@ class ModuleFacts:
         self.accelerator = accelerator
         self.tree = Tree(module)
         self.names = Names(self.tree, exports)
+        self.siblings: dict[str, ModuleFacts] = {path: self}
+        """The files that are interpreted together with this one, itself among them, by path."""
         self._facts: dict[Callable[..., Any], Any] = {}
 
     def fact(self, work: Callable[[ModuleFacts], T]) -> T:

@@ -11,7 +11,7 @@ import libcst as cst
 from placement_lint.findings import Edit, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from placement_lint.files.source import Source
     from placement_lint.syntax.spans import Offsets, Spans
@@ -26,6 +26,16 @@ class Editor:
         self.source = source
         self.tree = tree
         self.spans = spans
+        self.others: Callable[[str], Editor] | None = None
+        """Gives the editor of another file of the program, by its path."""
+
+    def of(self, path: str) -> Editor:
+        """Give the editor of a file of the program. Raises LookupError for one not read."""
+        if path == self.source.path:
+            return self
+        if self.others is None:
+            raise LookupError(path)
+        return self.others(path)
 
     # -- reading ----------------------------------------------------------------------------
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
+_MADE_HERE = "made here under a default device, uncommitted"
+
 
 def report_use(use: Use, ctx: Context, action: str) -> None:
     """Report an array that is copied whole because nothing commits it where it is.
@@ -34,8 +36,9 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         f"{action} copies all of it to the default device{often}",
         confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
         related=[
-            (ctx.tree.nodes[origin.created.node], "made here under a default device, uncommitted")
+            (made.tree.nodes[origin.created.node], origin.created.module, _MADE_HERE)
             for origin in origins
+            if (made := ctx.beside(origin.created.module)) is not None
         ],
         fix=_commit(origins, ctx),
     )
@@ -54,33 +57,49 @@ def _commit(origins: list[Origin], ctx: Context) -> FixPlan | None:
     for origin in origins:
         if origin.device is None or ctx.flow.may_clash(origin.created):
             return None
-        if {origin.commit_at.module, origin.device.module} != {ctx.flow.module.name}:
+        there = ctx.beside(origin.commit_at.module)
+        if there is None or origin.device.module != origin.commit_at.module:
             return None
-        made, device = ctx.tree.nodes[origin.commit_at.node], ctx.tree.nodes[origin.device.node]
-        put = ctx.spell("jax.device_put", at=made)
-        devices = ctx.spell("jax.devices", at=made)
+        made, device = there.tree.nodes[origin.commit_at.node], there.tree.nodes[origin.device.node]
+        put = there.spell("jax.device_put", at=made)
+        devices = there.spell("jax.devices", at=made)
         if put is None or not _is_expression(made):
             return None
         platform = string_value(device)
         if platform is not None and devices is None:
             return None
-        if not is_repeatable(device, ctx):
+        if not _is_visible(device, made, there):
+            return None
+        if not is_repeatable(device, there):
             level = Applicability.UNSAFE
         name = None if platform is None else f'{devices}("{platform}")[0]'
         targets[origin.commit_at] = (made, put, name)
         device_nodes[origin.commit_at] = device
 
-    def build(editor: Editor) -> list[Edit]:
+    def build(editor: Editor) -> list[Edit] | None:
         edits: list[Edit] = []
         for origin in origins:
             made, put, name = targets[origin.commit_at]
-            text = name or editor.text(device_nodes[origin.commit_at])
-            before, after = editor.wrap(made, f"{put}(", f", {text})")
+            there = editor.of(origin.commit_at.module)
+            if not there.spans.exact:
+                return None
+            text = name or there.text(device_nodes[origin.commit_at])
+            before, after = there.wrap(made, f"{put}(", f", {text})")
             if before not in edits:
                 edits += (before, after)
         return edits
 
     return FixPlan(level, "Commit the array where it is made", build)
+
+
+def _is_visible(device: cst.CSTNode, made: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether the names in an expression mean the same where an array is made."""
+    for node in (device, *ctx.tree.descendants(device)):
+        if isinstance(node, cst.Name):
+            here = ctx.names.owner(node.value, ctx.names.scope(device))
+            if here is not ctx.names.owner(node.value, ctx.names.scope(made)):
+                return False
+    return True
 
 
 def _is_expression(node: cst.CSTNode) -> bool:

@@ -179,7 +179,7 @@ def _report(
             f"{name}() lists the devices of the default backend only: no CPU is found in it on a "
             "machine with an accelerator"
         )
-    related = [] if node is call else [(call, "listed here")]
+    related = [] if node is call else [(call, ctx.module.path, "listed here")]
     ctx.report(node, message, fix=plan, related=related)
 
 
