@@ -97,6 +97,11 @@ def _parser() -> Parser:
         metavar="WHEN",
         help="auto, always or never; NO_COLOR and FORCE_COLOR are obeyed",
     )
+    output.add_argument(
+        "--reveal",
+        action="store_true",
+        help="say what is known of each name marked by a comment `# reveal: name`",
+    )
     output.add_argument("--exit-zero", action="store_true", help="exit with 0 despite findings")
     output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
     output.add_argument("-v", "--verbose", action="store_true", help="say more about the run")
@@ -177,7 +182,14 @@ class _Run:
         from placement_lint.lint.run import Skipped, lint_paths
 
         mode = self._fix_mode(here)
-        outcome = lint_paths(found.files, self.loader.for_file, jobs=self.args.jobs, fix=mode)
+        outcome = lint_paths(
+            found.files,
+            self.loader.for_file,
+            jobs=self.args.jobs,
+            fix=mode,
+            reveal=self.args.reveal,
+        )
+        self._say_what_is_known(outcome)
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
         passed = [
             *((skip.path, skip.reason) for skip in (*found.failed, *found.skipped)),
@@ -190,6 +202,11 @@ class _Run:
             self._diff(outcome)
         self._summarise(outcome)
         return self._exit_code(outcome)
+
+    def _say_what_is_known(self, outcome: Outcome) -> None:
+        for each in outcome.revealed:
+            place = f"{escape(each.path)}:{each.line}:{each.column}"
+            streams.write(f"{place}: {each.name} is {each.description}\n")
 
     def _stdin(self) -> int:
         from placement_lint.files.discovery import display_path, is_excluded

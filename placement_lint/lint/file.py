@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
+    from placement_lint.lint.reveal import Revealed
     from placement_lint.rules.base import Draft, FixPlan, Rule
     from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.edits import Editor
@@ -33,6 +34,8 @@ class FileOptions:
     accelerator: bool = True
     min_confidence: Confidence = Confidence.LIKELY
     respect_suppressions: bool = True
+    reveal: bool = False
+    """Answer the `# reveal: name` comments of the file."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class FileResult:
     parsed: bool = False
     exact: bool = True
     """Whether the file may be edited: LibCST gives its text back unchanged."""
+    revealed: tuple[Revealed, ...] = ()
 
 
 def passes_filter(data: bytes, rules: tuple[type[Rule], ...], *, jax: bool) -> bool:
@@ -140,8 +144,14 @@ class Analysis:
     def run(self) -> FileResult:
         """Let each rule look at each node, and give what is to be reported."""
         drafts = self._visit()
+        revealed: tuple[Revealed, ...] = ()
+        if self.options.reveal:
+            from placement_lint.lint.reveal import MARK, reveal
+
+            if MARK in self.source.text:
+                revealed = tuple(reveal(self.facts.flow, self.editor))
         if not drafts:
-            return FileResult(tuple(self.failures), parsed=True)
+            return FileResult(tuple(self.failures), parsed=True, revealed=revealed)
         editor = self.editor
         findings = [self._finding(draft, editor) for draft in drafts]
         findings = [
@@ -156,7 +166,7 @@ class Analysis:
             suppressions = Suppressions(editor)
             findings = [finding for finding in findings if not suppressions.covers(finding)]
         ordered = sorted({*findings, *self.failures}, key=lambda finding: finding.sort_key)
-        return FileResult(tuple(ordered), parsed=True, exact=editor.spans.exact)
+        return FileResult(tuple(ordered), True, editor.spans.exact, revealed)
 
     def _visit(self) -> list[Draft]:
         from placement_lint.lint.dispatch import dispatch_table

@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 
     from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
+    from placement_lint.lint.reveal import Revealed
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
 byte (LibCST 1.9.0, Python 3.11)."""
 
 _JAX = b"jax"
+_REVEAL = b"# reveal:"
 
 LONG_LINE = 500
 """Mean length of the lines of a file that looks like an attack on the parser."""
@@ -75,6 +77,8 @@ class Outcome:
     fixed: tuple[FixedFile, ...]
     sources: Callable[[str], Source | None]
     """Gives the text that the findings of a file are about; None where it cannot be had."""
+    revealed: tuple[Revealed, ...] = ()
+    """Answers to `# reveal: name` comments."""
 
 
 class FixMode(enum.Enum):
@@ -129,11 +133,12 @@ def lint_paths(
     *,
     jobs: int = 1,
     fix: FixMode = FixMode.NONE,
+    reveal: bool = False,
 ) -> Outcome:
     """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting."""
 
     def request_for(path: str) -> Request:
-        return _request(settings_for(path), path)
+        return _request(settings_for(path), path, reveal=reveal)
 
     return check_files(files, request_for, jobs=jobs, fix=fix)
 
@@ -255,7 +260,8 @@ class _Sifted:
             self._carrying.append(path)
         if mentions_roots(words):
             self._mentioning.append(path)
-        if passes_filter(words, request.options.rules, jax=_JAX in words):
+        asks = request.options.reveal and _REVEAL in words
+        if asks or passes_filter(words, request.options.rules, jax=_JAX in words):
             self.tasks.append(task)
             return
         self._undecided.append(task)
@@ -437,6 +443,7 @@ def _outcome(
         seconds=time.perf_counter() - started,
         fixed=tuple(one.change.file for one in done if one.change is not None),
         sources=sources,
+        revealed=tuple(sorted(each for one in done for each in one.result.revealed)),
     )
 
 
@@ -456,11 +463,12 @@ class _Sources:
         return replace(source, text=self._fixed[path])
 
 
-def _request(settings: Settings, path: str) -> Request:
+def _request(settings: Settings, path: str, *, reveal: bool = False) -> Request:
     options = FileOptions(
         rules=select_rules(settings, path),
         accelerator=settings.accelerator,
         min_confidence=Confidence(settings.min_confidence),
+        reveal=reveal,
     )
     return Request(options, settings.unsafe_fixes)
 

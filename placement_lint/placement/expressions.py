@@ -207,6 +207,7 @@ class Expressions:
         """Bind a target to a value."""
         if isinstance(target, cst.Name):
             state.variables[variable(self.owner_of(target), target.value)] = held
+            self.record.saw_value(self.index(target), held)
         elif isinstance(target, cst.StarredElement | cst.Element):
             self.assign(target.value, held, state)
         elif isinstance(target, cst.Tuple | cst.List):
@@ -218,6 +219,7 @@ class Expressions:
 
     def _set_attribute(self, target: cst.Attribute, held: Value, state: State) -> None:
         receiver = self.evaluate(target.value, state)
+        self.record.saw_value(self.index(target), held)
         objects = [atom for atom in receiver if isinstance(atom, Instance)]
         for instance in objects:
             self.program.named_attribute(instance, target.attr.value)
