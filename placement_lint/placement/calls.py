@@ -44,6 +44,7 @@ class Calls:
             "contextlib.AsyncExitStack": devices.exit_stack,
             "contextlib.ExitStack": devices.exit_stack,
             "contextlib.nullcontext": devices.null_context,
+            "equinox.tree_deserialise_leaves": effects.remade,
             "functools.partial": builtins.partial,
             "h5py.File": devices.host_file,
             "jax.config.update": devices.config_update,
@@ -52,6 +53,7 @@ class Calls:
             "jax.local_devices": devices.local_devices,
             "jax.numpy.array": effects.array,
             "jax.sharding.SingleDeviceSharding": devices.single_device_sharding,
+            "pickle.loads": effects.remade,
             "safetensors.safe_open": devices.safe_open,
         }
         self._by_effect: dict[Effect, Callable[[cst.Call, Arguments, State, str], Value]] = {

@@ -17,12 +17,15 @@ from placement_lint.placement.values import (
     Anything,
     Array,
     Computation,
+    Device,
+    Host,
     Mapping,
     Sequence,
     Value,
     arrays,
     committed_to,
     join,
+    map_arrays,
     value,
 )
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
     )
     from placement_lint.placement.expressions import Expressions
 
+_IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
+"""From the host they give arrays committed there, whatever the default device (measured)."""
+_NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
+"""Calls that take the device as the second argument."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 
 
@@ -141,12 +148,15 @@ class Effects:
 
     def commit(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.device_put(x, d)`; without a device, an array comes back as it is."""
-        held = self.on.argument(arguments.get(0, "x"), state)
-        target = arguments.get(1, "device") if name == "jax.device_put" else None
+        held = self.on.argument(arguments.get(0, "x", "external_array"), state)
+        target = arguments.get(1, "device") if name in _NAMING_THE_DEVICE else None
         for argument in node.args[1:]:
             if argument.value is not target:
                 self.on.evaluate(argument.value, state)
-        if name != "jax.device_put":
+        if name in _IMPORTS_FROM_DLPACK and target is None and held and not arguments.is_open:
+            on_host = all(isinstance(atom, Host) for atom in held)
+            return value(Array(Device("cpu", 0) if on_host else None, committed=True))
+        if name not in _NAMING_THE_DEVICE:
             return value(Array(None, committed=True))
         if target is None or is_none(target):
             if arguments.is_open:
@@ -159,6 +169,31 @@ class Effects:
                 return held
             return join(kept, made) if kept else made
         return committed_to(held, self.on.calls.devices.devices_of(target, state))
+
+    def remade(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`pickle.loads(pickle.dumps(x))`, `equinox.tree_deserialise_leaves(path, x)`.
+
+        The arrays are made anew, on the default device, uncommitted, wherever those of x are.
+        """
+        held = [self.on.argument(argument.value, state) for argument in node.args]
+        like = held[1] if len(held) > 1 else self._pickled(arguments.get(0, "data"))
+        made = self.on.operations.created(self.on.index(node), state)
+        if len(made) != 1:
+            return UNKNOWN
+        (atom,) = made
+        return map_arrays(like, lambda _: atom)
+
+    def _pickled(self, data: cst.BaseExpression | None) -> Value:
+        """Give what was pickled: in the same expression, or under a name that is bound once."""
+        if isinstance(data, cst.Name):
+            bindings = self.names.bindings(data)
+            data = bindings[0].value if len(bindings) == 1 else None
+        if not isinstance(data, cst.Call) or self.names.qualified(data.func) != "pickle.dumps":
+            return UNKNOWN
+        pickled = Arguments(data).get(0, "obj")
+        if pickled is None:
+            return UNKNOWN
+        return self.on.record.values.get(self.on.index(pickled), UNKNOWN)
 
     def key(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Make or derive a PRNG key."""
@@ -190,12 +225,18 @@ class Effects:
         """`jax.jit(f)` and its like: a function that computes."""
         self.on.arguments(node, state)
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
-        function = self.on.module.traced.function_of(arguments.get(0, "fun", "f"))
+        given = arguments.get(0, "fun", "f")
+        function = self.on.module.traced.function_of(given)
+        if function is not None:
+            unused = unused_parameters(function, self.names)
+        else:
+            alike = given is not None and self.names.qualified(given) in transfer.LIKE_CREATORS
+            unused = frozenset({0}) if alike else frozenset()
         return value(
             Computation(
                 places_arguments=places or arguments.has_double_star,
                 is_known=function is not None,
-                unused=frozenset() if function is None else unused_parameters(function),
+                unused=frozenset() if "keep_unused" in arguments.keywords else unused,
             )
         )
 

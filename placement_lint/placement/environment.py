@@ -119,10 +119,7 @@ class Variables:
 
         A variable that is unbound on one of them is judged by the others: reading it there raises.
         """
-        common = {id(layer) for layer in every[0]._layers()}
-        for variables in every[1:]:
-            common &= {id(layer) for layer in variables._layers()}
-        shared = next((layer for layer in every[0]._layers() if id(layer) in common), None)
+        shared = _shared(every)
         result = Variables(shared)
         keys: dict[Variable, None] = {}
         for variables in every:
@@ -136,14 +133,31 @@ class Variables:
 
     def differences(self, other: Variables) -> list[Variable]:
         """Give the variables that two mappings hold different values of."""
-        layers = {id(layer) for layer in other._layers()}
-        shared = next((layer for layer in self._layers() if id(layer) in layers), None)
+        shared = _shared([self, other])
         keys = dict.fromkeys([*self.changes(shared), *other.changes(shared)])
         return [key for key in keys if self.get(key) != other.get(key)]
 
     def equals(self, other: Variables) -> bool:
         """Tell whether two mappings hold the same."""
         return not self.differences(other)
+
+
+def _shared(every: list[Variables]) -> _Layer | None:
+    """Give a layer that all of these stand on, searched from the top: it is near."""
+    chains = [variables._layers() for variables in every]
+    seen: dict[int, int] = {}
+    while chains:
+        chains_left = []
+        for chain in chains:
+            layer = next(chain, None)
+            if layer is None:
+                continue
+            chains_left.append(chain)
+            seen[id(layer)] = seen.get(id(layer), 0) + 1
+            if seen[id(layer)] == len(every):
+                return layer
+        chains = chains_left
+    return None
 
 
 @dataclass

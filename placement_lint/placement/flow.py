@@ -60,17 +60,7 @@ class Flow:
 
         Once the array is committed, such an operation raises ValueError.
         """
-        records = [module.record for module in self.program.modules.values()]
-        pending, seen = [created], {created}
-        while pending:
-            made = pending.pop()
-            if any(made in record.clashing for record in records):
-                return True
-            for record in records:
-                new = record.derived.get(made, set()) - seen
-                seen |= new
-                pending += sorted(new)
-        return False
+        return created in self.program.clashing
 
     def value(self, node: cst.CSTNode) -> Value:
         """Give what an expression may be, all executions joined."""

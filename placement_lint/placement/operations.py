@@ -6,12 +6,14 @@ elsewhere is copied there whole, each time, and stays where it was.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
     ANYTHING,
     Anything,
     Array,
+    Device,
     External,
     Origin,
     Place,
@@ -20,6 +22,7 @@ from placement_lint.placement.values import (
     differ,
     limited,
 )
+from placement_lint.placement.values import Sequence as SequenceOf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +82,8 @@ class Operations:
                 isinstance(atom, Anything | External) for atom in held
             ):
                 open_to_more = True
+        if sum(map(bool, every)) > 1 or len(pinned) > 1:
+            self.record.saw_operands(node, self._mixed(operands[:judged]))
         places: Devices = frozenset(pinned)  # type: ignore[arg-type]
         if not surely:
             places |= state.default.devices
@@ -99,12 +104,33 @@ class Operations:
                     self.record.derived.setdefault(array.origin.created, set()).add(made)
                     if pinned - {array.device} or others_open:
                         self.record.clashing.add(array.origin.created)
+                    if surely and len(pinned) == 1 and None not in pinned:
+                        pulls = self.record.pulled.setdefault(array.origin.created, set())
+                        pulls.update((made, device) for device in pinned)  # type: ignore[misc]
         result: set[object] = {Array(device, committed=True) for device in pinned}  # type: ignore[arg-type]
         if not surely:
             result |= set(self.created(node, state))
         if open_to_more:
             result.add(ANYTHING)
         return limited(frozenset(result))  # type: ignore[arg-type]
+
+    def _mixed(self, operands: Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
+        """Give the operands that surely are committed to different devices."""
+        committed = [
+            (place, devices)
+            for place, held in operands
+            for part in _parts(held)
+            if (devices := _surely_committed_to(part))
+        ]
+        found: set[tuple[int, Device]] = set()
+        for one, other in itertools.combinations(committed, 2):
+            if all(
+                differ(here, there, accelerator=self.accelerator)
+                for here in one[1]
+                for there in other[1]
+            ):
+                found.update((place, device) for place, devices in (one, other) for device in devices)
+        return found
 
     def _judge(
         self,
@@ -145,6 +171,25 @@ class Operations:
         if array.origin is None or array.origin.device is None:
             return False
         return differ(array.device, to, accelerator=self.accelerator)  # type: ignore[arg-type]
+
+
+def _parts(held: Value) -> tuple[Value, ...]:
+    """Give the items of a list of known length; all else is one part."""
+    if len(held) == 1:
+        (atom,) = held
+        if isinstance(atom, SequenceOf) and atom.items:
+            return atom.items
+    return (held,)
+
+
+def _surely_committed_to(held: Value) -> set[Device]:
+    """Give the devices to one of which a value surely is committed; none where that is unsure."""
+    found: set[Device] = set()
+    for atom in held:
+        if not isinstance(atom, Array) or not atom.committed or atom.device is None:
+            return set()
+        found.add(atom.device)
+    return found
 
 
 def _is_only_open(operands: Sequence[tuple[int, Value]], position: int, judged: int | None) -> bool:

@@ -7,6 +7,7 @@ used again. What is called by nobody is executed with arguments of which nothing
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +31,7 @@ from placement_lint.placement.environment import (
     Variables,
     variable,
 )
+from placement_lint.placement.expressions import Expressions
 from placement_lint.placement.statements import Statements
 from placement_lint.placement.values import (
     NOTHING,
@@ -88,6 +90,8 @@ class Frame:
     """A function being executed."""
 
     entry: Variables
+    own: set[int]
+    """The scopes, by id, of the function and of what is defined in it."""
     reads: dict[Variable, Value | None] = field(default_factory=dict)
     returns: list[Value] = field(default_factory=list)
     yields: list[tuple[DefaultDevice, Value]] = field(default_factory=list)
@@ -105,6 +109,9 @@ class Program:
         self._sources = sources
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
+        self._expressions: dict[str, Expressions] = {}
+        self._methods: dict[Place, dict[str, Place]] = {}
+        self._bases: dict[Place, list[Place]] = {}
         self._executed: set[Place] = set()
         self._results: dict[Place, Value] = {}
         self._memo: dict[Place, dict[object, list[_Execution]]] = {}
@@ -201,6 +208,13 @@ class Program:
 
     # -- names of other modules and bodies --------------------------------------------------------
 
+    def expressions(self, module: Module) -> Expressions:
+        """Give the evaluator of a module's expressions: one serves all of its bodies."""
+        found = self._expressions.get(module.name)
+        if found is None:
+            found = self._expressions[module.name] = Expressions(self, module)
+        return found
+
     def module_of(self, place: Place) -> Module:
         """Give the module that a place is in."""
         return self.modules[place.module]
@@ -284,6 +298,23 @@ class Program:
             ]
         return any(self.carries_placement(each, state) for each in held)
 
+    @functools.cached_property
+    def clashing(self) -> frozenset[Place]:
+        """What made arrays that meet, or of which is made what meets, one committed elsewhere."""
+        records = [module.record for module in self.modules.values()]
+        made_of: dict[Place, list[Place]] = {}
+        for record in records:
+            for source, results in record.derived.items():
+                for result in results:
+                    made_of.setdefault(result, []).append(source)
+        pending = [place for record in records for place in record.clashing]
+        found = set(pending)
+        while pending:
+            new = [place for place in made_of.get(pending.pop(), ()) if place not in found]
+            found.update(new)
+            pending += new
+        return frozenset(found)
+
     def _member(self, target: Module, rest: str, state: State) -> Value:
         self.import_module(target.name)
         name, _, attributes = rest.partition(".")
@@ -294,17 +325,16 @@ class Program:
 
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
         """Give what a variable holds that belongs to another body than the one that reads it."""
+        bindings = owner.bindings.get(name, [])
+        if len(bindings) == 1:
+            # No execution depends on it: it is the same whenever it is read.
+            static = self._static(module, bindings[0], state)
+            if static is not None and static != UNKNOWN:
+                return static
         key = variable(owner, name)
         self.note_read(key)
         held = state.variables.get(key)
-        if held is not None:
-            return held
-        bindings = owner.bindings.get(name, [])
-        if len(bindings) == 1:
-            static = self._static(module, bindings[0], state)
-            if static is not None:
-                return static
-        return self._final.get(key, UNKNOWN)
+        return self._final.get(key, UNKNOWN) if held is None else held
 
     def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
         """Give what a name is that is bound once, to a function, a class or an import."""
@@ -335,7 +365,7 @@ class Program:
         """Note that the function being executed depends on a variable that is not its own."""
         if self._frames:
             frame = self._frames[-1]
-            if key not in frame.reads:
+            if key[0] not in frame.own and key not in frame.reads:
                 frame.reads[key] = frame.entry.get(key)
 
     @property
@@ -410,7 +440,8 @@ class Program:
         entry = Variables(entered)
         for name in scope.bindings:
             inner.variables[variable(scope, name)] = bindings.get(name, UNKNOWN)
-        frame = Frame(entry)
+        own = _scopes_inside(module, node)
+        frame = Frame(entry, own)
         self._frames.append(frame)
         self._running.add(place)
         self._executed.add(place)
@@ -430,7 +461,6 @@ class Program:
         if end is not None:
             changes = end.variables.changes(entered)
             self.finish(changes)
-            own = _scopes_inside(module, node)
             writes = {key: held for key, held in changes.items() if key[0] not in own}
             for key in writes:
                 frame.reads.setdefault(key, entry.get(key))
@@ -542,6 +572,11 @@ class Program:
 
     def bases(self, cls: Place) -> list[Place]:
         """Give a class and its bases in the program, nearest first."""
+        if cls not in self._bases:
+            self._bases[cls] = self._find_bases(cls)
+        return self._bases[cls]
+
+    def _find_bases(self, cls: Place) -> list[Place]:
         found: list[Place] = []
         pending = [cls]
         while pending:
@@ -553,20 +588,28 @@ class Program:
             if isinstance(node, cst.ClassDef):
                 state = State(self._base, (), Variables())
                 for base in node.bases:
-                    held = Statements(self, module).expressions.evaluate(base.value, state)
+                    held = self.expressions(module).evaluate(base.value, state)
                     pending += [atom.place for atom in held if isinstance(atom, Class)]
         return found
 
     def method(self, cls: Place, name: str) -> Place | None:
         """Give the method of a class, or of its bases in the program, with a name."""
         for place in self.bases(cls):
-            node = self.node(place)
-            if not isinstance(node, cst.ClassDef):
-                continue
-            for child in reversed(list(_members(node))):
-                if isinstance(child, cst.FunctionDef) and child.name.value == name:
-                    return Place(place.module, self.module_of(place).tree.index(child))
+            found = self._methods_of(place).get(name)
+            if found is not None:
+                return found
         return None
+
+    def _methods_of(self, cls: Place) -> dict[str, Place]:
+        if cls not in self._methods:
+            module, node = self.module_of(cls), self.node(cls)
+            members = _members(node) if isinstance(node, cst.ClassDef) else []
+            self._methods[cls] = {
+                child.name.value: module.place(child)
+                for child in members
+                if isinstance(child, cst.FunctionDef)
+            }
+        return self._methods[cls]
 
     def made(self, instance: Instance) -> None:
         """Note that an object of a class was made."""
@@ -718,7 +761,7 @@ def _decorated_default(
         if decorator_name(module, decorator) == "jax.default_device":
             if node.asynchronous is not None or module.is_generator(node):
                 return DefaultDevice(ANY_DEVICE)
-            held = Statements(program, module).expressions.evaluate(
+            held = program.expressions(module).evaluate(
                 decorator.decorator, state.copy()
             )
             for atom in held:

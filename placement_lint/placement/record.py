@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.values import Array, Place, Value, join
+from placement_lint.placement.values import Array, Device, Place, Value, join
 
 if TYPE_CHECKING:
     from placement_lint.placement.environment import DefaultDevice
@@ -40,6 +40,17 @@ class Use:
 
 
 @dataclass
+class Mixture:
+    """One operation whose operands are committed to different devices: JAX refuses it."""
+
+    node: int
+    operands: set[tuple[int, Device]] = field(default_factory=set)
+    """The operands that surely are committed, each with its device."""
+    always: bool = True
+    """Every time that the operation was executed."""
+
+
+@dataclass
 class Record:
     """Everything that is remembered of one module."""
 
@@ -50,6 +61,12 @@ class Record:
     """For what made an array: the operations that made another array of it."""
     clashing: set[Place] = field(default_factory=set)
     """What made arrays that meet an operand which is, or may be, committed elsewhere."""
+    mixtures: dict[int, Mixture] = field(default_factory=dict)
+    agreeing: set[int] = field(default_factory=set)
+    """Operations that were executed with operands which JAX may accept."""
+    pulled: dict[Place, set[tuple[Place, Device]]] = field(default_factory=dict)
+    """For what made an uncommitted array: the operations that surely run where another operand
+    is committed, and that device."""
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""
@@ -76,3 +93,14 @@ class Record:
         use.moved |= moved
         use.always &= always
         use.in_loop |= in_loop
+
+    def saw_operands(self, node: int, mixed: set[tuple[int, Device]]) -> None:
+        """Remember which operands of an operation are committed to different devices."""
+        if mixed:
+            mixture = self.mixtures.setdefault(node, Mixture(node))
+            mixture.operands |= mixed
+            mixture.always &= node not in self.agreeing
+        else:
+            self.agreeing.add(node)
+            if node in self.mixtures:
+                self.mixtures[node].always = False

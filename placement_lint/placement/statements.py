@@ -13,7 +13,6 @@ from placement_lint.placement.environment import (
     meet,
     variable,
 )
-from placement_lint.placement.expressions import Expressions
 from placement_lint.placement.values import (
     PLAIN,
     UNKNOWN,
@@ -49,7 +48,7 @@ class Statements:
         self.program = program
         self.module = module
         self.names = module.names
-        self.expressions = Expressions(program, module)
+        self.expressions = program.expressions(module)
         self._loops: list[_Loop] = []
         self._exits: list[State | None] = []
         """The states in which the function returns before its end."""

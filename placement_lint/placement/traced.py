@@ -61,7 +61,7 @@ class Traced:
             return None
         return Computation(
             any(computation.places_arguments for computation in known),
-            unused=unused_parameters(function),
+            unused=unused_parameters(function, self.names),
         )
 
     def function_of(self, node: cst.BaseExpression | None) -> cst.FunctionDef | cst.Lambda | None:
@@ -113,11 +113,11 @@ class Traced:
                 self._mark(argument.value, functions)
 
 
-def unused_parameters(function: cst.FunctionDef | cst.Lambda) -> frozenset[int]:
+def unused_parameters(function: cst.FunctionDef | cst.Lambda, names: Names) -> frozenset[int]:
     """Give the positions of parameters whose data a function never touches.
 
-    It does not name them, or takes only their metadata: JAX then leaves such arguments where they
-    are (measured on all versions).
+    It does not name them, or takes only their metadata, or makes others like them: JAX then leaves
+    such arguments where they are (measured on all versions).
     """
     parameters = [*function.params.posonly_params, *function.params.params]
     touched: set[str] = set()
@@ -132,6 +132,27 @@ def unused_parameters(function: cst.FunctionDef | cst.Lambda) -> frozenset[int]:
             and node.attr.value in transfer.METADATA_ATTRIBUTES
         ):
             continue
+        elif isinstance(node, cst.Call) and (like := _alike(node, names)) is not None:
+            pending += [argument for argument in node.args if argument.value is not like]
         else:
             pending += children(node)
     return frozenset(i for i, p in enumerate(parameters) if p.name.value not in touched)
+
+
+def _alike(call: cst.Call, names: Names) -> cst.Name | None:
+    """Give the name of which a call takes the shapes only: `zeros_like(x)`, mapped or not."""
+    name = names.qualified(call.func)
+    given = [argument.value for argument in call.args]
+    row = transfer.TABLE.get(name or "")
+    if name in transfer.LIKE_CREATORS and given:
+        like = given[0]
+    elif row is not None and row.effect is Effect.TREE_MAP and len(given) == 2:
+        mapped, like = given
+        if isinstance(mapped, cst.Lambda):
+            if 0 not in unused_parameters(mapped, names):
+                return None
+        elif names.qualified(mapped) not in transfer.LIKE_CREATORS:
+            return None
+    else:
+        return None
+    return like if isinstance(like, cst.Name) else None

@@ -1,0 +1,98 @@
+"""How the time of one file grows with its size: `python benchmarks/growth.py`.
+
+Each shape is measured at a size and at ten times the size, alternating, and the median ratio is
+printed. Linear is 10; the bar is 12.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from placement_lint.files.source import Source
+from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.rules.registry import all_rules
+
+HEAD = """\
+import jax
+import jax.numpy as jnp
+cpu = jax.devices("cpu")[0]
+with jax.default_device(cpu):
+    data = jnp.zeros((8, 8))
+"""
+ROUNDS = 5
+FACTOR = 10
+
+
+def functions(size: int) -> str:
+    """Functions that each call the next one."""
+    lines = [
+        f"def f{i}(x, n):\n    y = f{(i + 1) % size}(x, n - 1) if n else x\n    return y\n"
+        for i in range(size)
+    ]
+    return HEAD + "".join(lines) + "f0(data, 3)[0]\n"
+
+
+def statements(size: int) -> str:
+    """Statements in one function, a branch and a loop among every ten."""
+    body = []
+    for i in range(size // 10):
+        body.append(f"    a{i} = data + {i}")
+        body.append(f"    if a{i} is not None:\n        b{i} = a{i}\n    else:\n        b{i} = 1")
+        body.append(f"    for j in range(3):\n        c{i} = data[j]")
+        body.append(f"    try:\n        d{i} = b{i}\n    except OSError:\n        d{i} = None")
+    return HEAD + "def f():\n" + "\n".join(body) + "\n"
+
+
+def methods(size: int) -> str:
+    """Methods of one class that set and read attributes."""
+    lines = [
+        f"    def m{i}(self):\n        self.a{i} = self.a{max(i - 1, 0)}\n        return self.a{i}[0]\n"
+        for i in range(1, size)
+    ]
+    return (
+        HEAD
+        + "class C:\n    def __init__(self):\n        self.a0 = data\n"
+        + "".join(lines)
+        + "c = C()\n"
+        + "".join(f"c.m{i}()\n" for i in range(1, size))
+    )
+
+
+SHAPES: dict[str, tuple[Callable[[int], str], int]] = {
+    "functions that call each other": (functions, 100),
+    "statements in one function": (statements, 1000),
+    "methods of one class": (methods, 50),
+}
+
+
+def seconds(text: str) -> float:
+    """Lint a text once."""
+    source = Source("growth.py", text)
+    options = FileOptions(all_rules())
+    start = time.process_time()
+    lint_source(source, options)
+    return time.process_time() - start
+
+
+def main() -> int:
+    """Print a row for each shape; give 1 where one grows faster than allowed."""
+    failed = False
+    for name, (make, size) in SHAPES.items():
+        small, large = make(size), make(size * FACTOR)
+        seconds(small)
+        pairs = [(seconds(small), seconds(large)) for _ in range(ROUNDS)]
+        ratio = statistics.median(b / a for a, b in pairs)
+        medians = [statistics.median(column) for column in zip(*pairs, strict=True)]
+        failed |= ratio > 1.2 * FACTOR
+        sys.stdout.write(
+            f"{name:34} {size:6,} {medians[0] * 1000:8.1f} ms   {size * FACTOR:6,} "
+            f"{medians[1] * 1000:8.1f} ms   x {ratio:.1f}\n"
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
