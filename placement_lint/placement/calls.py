@@ -99,7 +99,8 @@ class Calls:
         if qualified.startswith("builtins."):
             return self.builtins.builtin(node, state, qualified)
         if qualified.startswith("jax."):
-            self.on.arguments(node, state)
+            for _, given in self.on.arguments(node, state):
+                self.on.escapes(given, state)
             return value(Target()) if qualified.startswith("jax.sharding.") else UNKNOWN
         if qualified == "asyncio.run" and node.args:
             return awaited(self.on.argument(node.args[0].value, state))

@@ -11,6 +11,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.calls import Calls
 from placement_lint.placement.environment import State, Variable, meet, variable
+from placement_lint.placement.narrowing import narrowed
 from placement_lint.placement.objects import awaited
 from placement_lint.placement.operations import Operations
 from placement_lint.placement.record import UseKind
@@ -40,6 +41,7 @@ from placement_lint.placement.values import (
     value,
 )
 from placement_lint.syntax.calls import integer_value, string_value
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,6 +176,18 @@ class Expressions:
             return self.consumed_generator(node, state)
         return self.evaluate(node, state)
 
+    def escapes(self, held: Value, state: State) -> None:
+        """Note that arrays, also those in objects, are given to something that nobody follows."""
+        for array in arrays(held):
+            if array.origin is not None:
+                self.record.escaped.add(array.origin.created)
+        for atom in held:
+            if isinstance(atom, Instance):
+                for name in self.program.attribute_names(atom):
+                    for array in arrays(state.variables.get((atom, name)) or NOTHING):
+                        if array.origin is not None:
+                            self.record.escaped.add(array.origin.created)
+
     def computed(
         self, node: cst.CSTNode, operands: list[Operand], state: State, *, certain: bool = True
     ) -> Value:
@@ -217,6 +231,16 @@ class Expressions:
         elif isinstance(target, cst.Attribute):
             self._set_attribute(target, held, state)
 
+    def loosen(self, node: cst.BaseExpression, state: State) -> None:
+        """Forget for sure what a container holds, where something in it was or may be changed."""
+        while isinstance(node, cst.Subscript):
+            node = node.value
+        if not isinstance(node, cst.Name | cst.Attribute):
+            return
+        held = self.evaluate(node, state)
+        if any(isinstance(atom, Sequence | Mapping) for atom in held):
+            self.assign(node, value(*[_loosened(atom) for atom in held]), state)
+
     def _set_attribute(self, target: cst.Attribute, held: Value, state: State) -> None:
         receiver = self.evaluate(target.value, state)
         self.record.saw_value(self.index(target), held)
@@ -237,13 +261,15 @@ class Expressions:
         )
         for position, element in enumerate(target.elements):
             if position == star:
-                part = value(Sequence(None, element_of(held) or UNKNOWN))
+                part = _middle(held, star, count)
             else:
                 key = position if star is None or position < star else position - count
                 part = element_of(held, key) or UNKNOWN
             self.assign(element.value, part, state)
 
     def _store(self, target: cst.Subscript, held: Value, state: State) -> None:
+        if not isinstance(target.value, cst.Name):
+            self.loosen(target.value, state)
         container = self.evaluate(target.value, state)
         keys = [element.slice for element in target.slice]
         for key in keys:
@@ -258,7 +284,8 @@ class Expressions:
                 pairs = dict(atom.items) | {text: held}
                 changed.append(Mapping(tuple(sorted(pairs.items())), atom.element))
             elif isinstance(atom, Mapping):
-                changed.append(Mapping(atom.items, join(atom.element, held)))
+                pairs = {key: join(inner, held) for key, inner in atom.items}
+                changed.append(Mapping(tuple(sorted(pairs.items())), join(atom.element, held)))
             elif isinstance(atom, Sequence):
                 every = [*(atom.items or ()), atom.element, held]
                 changed.append(Sequence(None, join(*every)))
@@ -347,7 +374,7 @@ class Expressions:
     # -- operators ----------------------------------------------------------------------------
 
     def _compute(self, node: cst.CSTNode, operands: list[Operand], state: State) -> Value:
-        if not any(True for _, held in operands for _ in arrays(held)):
+        if not any(isinstance(atom, Array) for _, held in operands for atom in held):
             held_atoms = {atom for _, held in operands for atom in held}
             if all(isinstance(atom, Plain) for atom in held_atoms):
                 return PLAIN
@@ -421,11 +448,26 @@ class Expressions:
         """Evaluate a conditional expression: either side."""
         self.evaluate(node.test, state)
         first, second = state.copy(), state.copy()
-        held = join(self.evaluate(node.body, first), self.evaluate(node.orelse, second))
+        ways = []
+        for branch, part, holds in ((first, node.body, True), (second, node.orelse, False)):
+            if self.narrow(node.test, branch, holds=holds):
+                ways.append(self.evaluate(part, branch))
+        held = join(*ways)
         met = meet([first, second], state.blocks)
         if met is not None:
             state.variables, state.base = met.variables, met.base
         return held
+
+    def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool:
+        """Note what a test says of the variables in it; False where it cannot come out so."""
+        for operand, keep in narrowed(test, self.names.qualified, holds=holds):
+            held = self.evaluate(operand, state)
+            left = keep(held)
+            if not left:
+                return False
+            if left != held:
+                self.assign(operand, left, state)
+        return True
 
     # -- containers -----------------------------------------------------------------------------
 
@@ -491,6 +533,8 @@ class Expressions:
                 self.assign(clause.target, self.iterated(clause.iter, held, state), state)
                 for condition in clause.ifs:
                     self.evaluate(condition.test, state)
+                    if not self.narrow(condition.test, state, holds=True):
+                        return [NOTHING for _ in results]
                 clause = clause.inner_for_in
             return [self.evaluate(result, state) for result in results]
 
@@ -586,12 +630,28 @@ class Expressions:
             UseKind.INDEXED,
             in_loop=self.in_loop,
             judged=1,
+            certain=not _may_be_whole(node),
         )
 
 
 def _with_commit_at(array: Array, place: Place) -> Array:
     origin = array.origin
     return array if origin is None else replace(array, origin=replace(origin, commit_at=place))
+
+
+def _loosened(atom: Atom) -> Atom:
+    if isinstance(atom, Sequence):
+        return Sequence(None, UNKNOWN)
+    return Mapping((), UNKNOWN) if isinstance(atom, Mapping) else atom
+
+
+def _middle(held: Value, star: int, count: int) -> Value:
+    """Give what a starred target takes of a value that is unpacked into `count` targets."""
+    only = next(iter(held)) if len(held) == 1 else None
+    if not isinstance(only, Sequence) or only.items is None:
+        return value(Sequence(None, element_of(held) or UNKNOWN))
+    taken = only.items[star : len(only.items) - (count - star - 1)]
+    return value(Sequence(taken, join(*taken) if taken else NOTHING))
 
 
 def _literal_key(node: cst.Subscript) -> str | int | None:
@@ -622,10 +682,33 @@ def _is_whole(node: cst.Subscript) -> bool:
         return False
     part = node.slice[0].slice
     if isinstance(part, cst.Slice):
-        return part.lower is None and part.upper is None and part.step is None
+        return (
+            (part.lower is None or integer_value(part.lower) == 0)
+            and (part.upper is None or _is_length(part.upper, node.value))
+            and (part.step is None or integer_value(part.step) == 1)
+        )
     if isinstance(part, cst.Index):
         inner = part.value
         return isinstance(inner, cst.Ellipsis) or (
             isinstance(inner, cst.Tuple) and not inner.elements
         )
     return False
+
+
+def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
+    """Tell whether an expression is `len(x)` or `x.shape[0]` of another."""
+    text = dotted(of)
+    if isinstance(node, cst.Call):
+        return dotted(node.func) == "len" and bool(text) and dotted(node.args[0].value) == text
+    return isinstance(node, cst.Subscript) and dotted(node.value) == f"{text}.shape"
+
+
+def _may_be_whole(node: cst.Subscript) -> bool:
+    """Tell whether an index is `x[:n]`: for an `n` that is large enough, JAX gives `x` itself."""
+    part = node.slice[0].slice
+    return (
+        len(node.slice) == 1
+        and isinstance(part, cst.Slice)
+        and (part.lower is None or integer_value(part.lower) == 0)
+        and part.step is None
+    )

@@ -55,12 +55,19 @@ class Flow:
             if use.moved:
                 yield use
 
-    def may_clash(self, created: Place) -> bool:
-        """Tell whether an array, or one made of it, meets one that may be committed elsewhere.
+    def may_clash(self, array: Array) -> bool:
+        """Tell whether an array, or one made of it, meets one that is committed elsewhere, or may be.
 
         Once the array is committed, such an operation raises ValueError.
         """
-        return created in self.program.clashing
+        if array.origin is None:
+            return True
+        met = self.program.companions.get(array.origin.created, set())
+        return bool(met - {array.device})
+
+    def may_escape(self, array: Array) -> bool:
+        """Tell whether an array, or one made of it, is given to a call that nobody follows."""
+        return array.origin is None or array.origin.created in self.program.escaping
 
     def value(self, node: cst.CSTNode) -> Value:
         """Give what an expression may be, all executions joined."""

@@ -39,6 +39,8 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions, Operand
 
+_REFILLING = frozenset({"clear", "popitem", "setdefault", "update"})
+_REORDERING = frozenset({"clear", "remove", "reverse", "sort"})
 _SUPER = "builtins.super"
 
 
@@ -77,6 +79,9 @@ class MethodCalls:
         for atom in held:
             if isinstance(atom, Host):
                 found |= _host_method(atom, name)
+            elif isinstance(atom, Mapping) and name in _REFILLING:
+                self.on.loosen(receiver, state)
+                found |= PLAIN
             elif isinstance(atom, Mapping):
                 found |= _mapping_method(atom, name, node)
             elif isinstance(atom, Sequence):
@@ -90,6 +95,8 @@ class MethodCalls:
                 state.blocks = tuple(DefaultDevice(ANY_DEVICE) for _ in state.blocks)
                 found |= PLAIN
             elif not isinstance(atom, Array | Host):
+                for _, given in operands:
+                    self.on.escapes(given, state)
                 found.add(ANYTHING)
         return frozenset(found) or UNKNOWN
 
@@ -143,6 +150,9 @@ class MethodCalls:
         state: State,
     ) -> Value:
         every = [*(atom.items or ()), atom.element]
+        if name in _REORDERING:
+            self.on.loosen(receiver, state)
+            return PLAIN
         if name in {"append", "insert", "extend"} and isinstance(receiver, cst.Name) and operands:
             new = operands[-1][1]
             new = element_of(new) or UNKNOWN if name == "extend" else new

@@ -57,8 +57,11 @@ class CallArguments:
 
     def carry_placement(self, program: Program, state: State) -> bool:
         """Tell whether an array is among them that was made under a default device."""
-        every = [*self.positional, *self.keywords.values(), self.rest or UNKNOWN]
-        return any(program.carries_placement(held, state) for held in every)
+        return any(program.carries_placement(held, state) for held in self.every())
+
+    def every(self) -> list[Value]:
+        """Give every argument."""
+        return [*self.positional, *self.keywords.values(), self.rest or UNKNOWN]
 
     def numbered(self, first: int = 0) -> dict[int | str, Value]:
         """Give them by position, counted from `first`, and by keyword."""
@@ -110,8 +113,9 @@ class ObjectCalls:
                 if atom.places_arguments:
                     found.add(ANYTHING)
                     continue
-                used = [o for i, o in enumerate(operands) if i not in atom.unused]
-                found |= self.on.computed(node, used, state, certain=atom.is_known)
+                by_place = all(argument.keyword is None for argument in node.args)
+                used = [o for i, o in enumerate(operands) if i not in atom.unused or not by_place]
+                found |= self.on.computed(node, used, state, certain=atom.is_known and (by_place or not atom.unused))
                 found.add(ANYTHING)
         others = held - computations
         if others:
@@ -140,6 +144,7 @@ class ObjectCalls:
     ) -> Value:
         program = self.on.program
         if isinstance(atom, Function):
+            self._loosen_stored(node, atom.place, state)
             return program.call_function(
                 atom.place,
                 passed.numbered(),
@@ -167,7 +172,18 @@ class ObjectCalls:
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 return self.called_with(node, found, passed, state)
+        for held in passed.every():
+            self.on.escapes(held, state)
         return UNKNOWN
+
+    def _loosen_stored(self, node: cst.CSTNode, function: Place, state: State) -> None:
+        """Forget what containers hold that a function stores something into."""
+        stored = self.on.program.stored_parameters(function)
+        if stored and isinstance(node, cst.Call):
+            for position, argument in enumerate(node.args):
+                named = argument.keyword.value if argument.keyword is not None else position
+                if named in stored:
+                    self.on.loosen(argument.value, state)
 
     def _method_called(
         self, function: Place, receiver: Any, passed: CallArguments, state: State

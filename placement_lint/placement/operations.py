@@ -15,8 +15,10 @@ from placement_lint.placement.values import (
     Array,
     Device,
     External,
+    Mapping,
     Origin,
     Place,
+    Sequence,
     Value,
     arrays,
     differ,
@@ -25,7 +27,7 @@ from placement_lint.placement.values import (
 from placement_lint.placement.values import Sequence as SequenceOf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections import abc
 
     from placement_lint.placement.environment import Devices, State
     from placement_lint.placement.record import Record, UseKind
@@ -56,7 +58,7 @@ class Operations:
     def computed(
         self,
         node: int,
-        operands: Sequence[tuple[int, Value]],
+        operands: abc.Sequence[tuple[int, Value]],
         state: State,
         kind: UseKind,
         *,
@@ -102,8 +104,10 @@ class Operations:
                 if array.origin is not None and not array.committed:
                     made = Place(self.module, node)
                     self.record.derived.setdefault(array.origin.created, set()).add(made)
-                    if pinned - {array.device} or others_open:
-                        self.record.clashing.add(array.origin.created)
+                    met = self.record.companions.setdefault(array.origin.created, set())
+                    met |= pinned  # type: ignore[arg-type]
+                    if others_open:
+                        met.add(None)
                     if surely and len(pinned) == 1 and None not in pinned:
                         pulls = self.record.pulled.setdefault(array.origin.created, set())
                         pulls.update((made, device) for device in pinned)  # type: ignore[misc]
@@ -114,7 +118,7 @@ class Operations:
             result.add(ANYTHING)
         return limited(frozenset(result))  # type: ignore[arg-type]
 
-    def _mixed(self, operands: Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
+    def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
         """Give the operands that surely are committed to different devices."""
         committed = [
             (place, devices)
@@ -146,7 +150,10 @@ class Operations:
         if not found:
             return
         moved: set[Array] = set()
-        always = certain and all(not isinstance(atom, Anything | External) for atom in held)
+        always = certain and (
+            all(isinstance(atom, Array) for atom in held)
+            or all(isinstance(atom, Mapping | Sequence) for atom in held)
+        )
         for array in found:
             verdicts = [self._moves(array, device) for device in places]
             if any(verdict is True for verdict in verdicts):
@@ -192,7 +199,7 @@ def _surely_committed_to(held: Value) -> set[Device]:
     return found
 
 
-def _is_only_open(operands: Sequence[tuple[int, Value]], position: int, judged: int | None) -> bool:
+def _is_only_open(operands: abc.Sequence[tuple[int, Value]], position: int, judged: int | None) -> bool:
     """Tell whether no operand but this one may be anything."""
     for other, (_, held) in enumerate(operands):
         counts = judged is None or other < judged

@@ -42,6 +42,7 @@ from placement_lint.placement.values import (
     Context,
     Coroutine,
     DefaultDeviceContext,
+    Device,
     External,
     Function,
     Instance,
@@ -110,6 +111,7 @@ class Program:
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._expressions: dict[str, Expressions] = {}
+        self._stored: dict[Place, frozenset[int | str]] = {}
         self._methods: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
         self._executed: set[Place] = set()
@@ -299,15 +301,41 @@ class Program:
         return any(self.carries_placement(each, state) for each in held)
 
     @functools.cached_property
-    def clashing(self) -> frozenset[Place]:
-        """What made arrays that meet, or of which is made what meets, one committed elsewhere."""
+    def companions(self) -> dict[Place, set[Device | None]]:
+        """For what made an array: the devices to which arrays are committed that it, or anything
+        made of it, meets; None among them: unknown ones.
+        """
         records = [module.record for module in self.modules.values()]
         made_of: dict[Place, list[Place]] = {}
         for record in records:
             for source, results in record.derived.items():
                 for result in results:
                     made_of.setdefault(result, []).append(source)
-        pending = [place for record in records for place in record.clashing]
+        found: dict[Place, set[Device | None]] = {}
+        pending = [
+            (place, device)
+            for record in records
+            for place, devices in record.companions.items()
+            for device in devices
+        ]
+        while pending:
+            place, device = pending.pop()
+            known = found.setdefault(place, set())
+            if device not in known:
+                known.add(device)
+                pending += [(source, device) for source in made_of.get(place, ())]
+        return found
+
+    @functools.cached_property
+    def escaping(self) -> frozenset[Place]:
+        """What made arrays that, or of which something, went where nobody followed it."""
+        records = [module.record for module in self.modules.values()]
+        made_of: dict[Place, list[Place]] = {}
+        for record in records:
+            for source, results in record.derived.items():
+                for result in results:
+                    made_of.setdefault(result, []).append(source)
+        pending = [place for record in records for place in record.escaped]
         found = set(pending)
         while pending:
             new = [place for place in made_of.get(pending.pop(), ()) if place not in found]
@@ -413,6 +441,9 @@ class Program:
         if key not in contexts and len(contexts) >= _MAX_CONTEXTS:
             bindings = dict.fromkeys(bindings, UNKNOWN)
             key = None
+            for execution in contexts.get(key, ()):
+                if all(state.variables.get(name) == held for name, held in execution.reads.items()):
+                    return self._reuse(execution, state)
         execution = self._execute(place, bindings, state)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
@@ -433,6 +464,9 @@ class Program:
         scope = module.names.scope(node.body)
         variables, entered = state.variables.enter()
         inner = State(state.base.for_callee(), _inherited(state), variables)
+        if state.blocks and isinstance(node, cst.FunctionDef) and module.is_generator(node):
+            # Its body runs where it is consumed, perhaps outside of the block.
+            inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
         if isinstance(node, cst.FunctionDef):
             decorated = _decorated_default(module, node, inner, self)
             if decorated is not None:
@@ -446,6 +480,7 @@ class Program:
         self._running.add(place)
         self._executed.add(place)
         before = inner.base
+        raised: State | None = None
         try:
             statements = Statements(self, module)
             if isinstance(node, cst.Lambda):
@@ -453,11 +488,14 @@ class Program:
                 end: State | None = inner
             else:
                 end = statements.function_body(node, inner, frame)
+                raised = statements.raised()
         finally:
             self._running.discard(place)
             self._frames.pop()
         writes: dict[Variable, Value] = {}
         base = None
+        if end is None:
+            end = raised
         if end is not None:
             changes = end.variables.changes(entered)
             self.finish(changes)
@@ -475,7 +513,10 @@ class Program:
             if module.is_generator(node):
                 if makes_context(module, node):
                     return _context(frame.yields)
-                element = join(*(held for _, held in frame.yields)) if frame.yields else UNKNOWN
+                # What is yielded inside a block of its own meets a consumer under that default.
+                element = join(
+                    *(held if default.inherited else UNKNOWN for default, held in frame.yields)
+                )
                 return value(Sequence(None, element))
             result = join(*frame.returns) if frame.returns else PLAIN
             return value(Coroutine(result)) if node.asynchronous is not None else result
@@ -600,6 +641,25 @@ class Program:
                 return found
         return None
 
+    def stored_parameters(self, function: Place) -> frozenset[int | str]:
+        """Give the parameters, by position and name, into which a function stores items."""
+        if function not in self._stored:
+            node = self.node(function)
+            tree = self.module_of(function).tree
+            names = {
+                root.value
+                for inner in tree.descendants(node)
+                if (root := _stored_into(inner)) is not None
+            }
+            params = node.params if isinstance(node, cst.FunctionDef | cst.Lambda) else None
+            positional = [] if params is None else [*params.posonly_params, *params.params]
+            found: set[int | str] = set()
+            for position, param in enumerate(positional):
+                if param.name.value in names:
+                    found |= {position, param.name.value}
+            self._stored[function] = frozenset(found)
+        return self._stored[function]
+
     def _methods_of(self, cls: Place) -> dict[str, Place]:
         if cls not in self._methods:
             module, node = self.module_of(cls), self.node(cls)
@@ -689,7 +749,24 @@ class Program:
         return list(found.items()) if generated else None
 
 
+_CHANGING_METHODS = frozenset({
+    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault",
+    "sort", "update",
+})  # fmt: skip
 _CONSTANTS = frozenset({"None", "True", "False"})
+
+
+def _stored_into(node: cst.CSTNode) -> cst.Name | None:
+    """Give the variable into whose items a node stores: `x[k] = …`, `x.update(…)`."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.Del):
+        target = node.target if isinstance(node.target, cst.Subscript) else None
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        is_change = node.func.attr.value in _CHANGING_METHODS
+        target = node.func.value if is_change else None
+    while isinstance(target, cst.Subscript):
+        target = target.value
+    return target if isinstance(target, cst.Name) else None
 
 
 def _class_of(held: Value) -> Value:

@@ -59,8 +59,11 @@ class Record:
     defaults: dict[int, set[DefaultDevice]] = field(default_factory=dict)
     derived: dict[Place, set[Place]] = field(default_factory=dict)
     """For what made an array: the operations that made another array of it."""
-    clashing: set[Place] = field(default_factory=set)
-    """What made arrays that meet an operand which is, or may be, committed elsewhere."""
+    companions: dict[Place, set[Device | None]] = field(default_factory=dict)
+    """For what made an array: the devices to which other operands of it are committed; None among
+    them: to a device that is not known."""
+    escaped: set[Place] = field(default_factory=set)
+    """What made arrays that are given to calls which nobody follows."""
     mixtures: dict[int, Mixture] = field(default_factory=dict)
     agreeing: set[int] = field(default_factory=set)
     """Operations that were executed with operands which JAX may accept."""

@@ -50,6 +50,7 @@ class Statements:
         self.names = module.names
         self.expressions = program.expressions(module)
         self._loops: list[_Loop] = []
+        self._raised: list[State | None] = []
         self._exits: list[State | None] = []
         """The states in which the function returns before its end."""
         self._executors: dict[type[cst.CSTNode], Callable[[Any, State], State | None]] = {
@@ -73,6 +74,10 @@ class Statements:
             cst.While: self.while_,
             cst.With: self.with_,
         }
+
+    def raised(self) -> State | None:
+        """Give the state in which the body may leave by an exception of its own."""
+        return meet(self._raised, ())
 
     def function_body(self, node: cst.FunctionDef, state: State, frame: Frame) -> State | None:
         """Execute a function's body; give the state in which its caller goes on."""
@@ -199,6 +204,7 @@ class Statements:
 
     def raise_(self, node: cst.Raise, state: State) -> None:
         """`raise error from cause`."""
+        self._raised.append(state)
         if node.exc is not None:
             self.expressions.evaluate(node.exc, state)
         if node.cause is not None:
@@ -256,7 +262,11 @@ class Statements:
         current: cst.If | cst.Else | None = node
         while isinstance(current, cst.If):
             self.expressions.evaluate(current.test, state)
-            ends.append(self.suite(current.body, state.copy()))
+            branch = state.copy()
+            if self.expressions.narrow(current.test, branch, holds=True):
+                ends.append(self.suite(current.body, branch))
+            if not self.expressions.narrow(current.test, state, holds=False):
+                return meet(ends, state.blocks)
             current = current.orelse
         if current is not None:
             ends.append(self.suite(current.body, state.copy()))
@@ -349,7 +359,8 @@ class Statements:
             [len(loop.breaks) for loop in self._loops],
             [len(loop.continues) for loop in self._loops],
         )
-        after = self.suite(node.body, state)
+        skipped = state.copy() if self._suppresses(node) else None
+        after = meet([self.suite(node.body, state), skipped], inner)
         for position, loop in enumerate(self._loops):
             for ends, mark in ((loop.breaks, marks[0]), (loop.continues, marks[1])):
                 for way in ends[mark[position] :]:
@@ -358,6 +369,14 @@ class Statements:
         if after is not None:
             after.blocks = outside
         return after
+
+    def _suppresses(self, node: cst.With) -> bool:
+        """Tell whether the body of a `with` may end early, and the program goes on."""
+        return any(
+            isinstance(item.item, cst.Call)
+            and self.names.qualified(item.item.func) in {"contextlib.suppress", "pytest.raises"}
+            for item in node.items
+        )
 
     def _enter(self, item: cst.WithItem, state: State) -> None:
         held = self.expressions.evaluate(item.item, state)
@@ -374,6 +393,7 @@ class Statements:
     def try_(self, node: cst.Try | cst.TryStar, state: State) -> State | None:
         """`try`: its body may raise before and after each statement."""
         blocks = state.blocks
+        leaving = len(self._exits)
         raised: list[State | None] = [state.copy()]
         ends: list[State | None] = []
         after: State | None = state
@@ -402,6 +422,10 @@ class Statements:
         met = meet(ends, blocks)
         if node.finalbody is None:
             return met
+        for position in range(leaving, len(self._exits)):
+            way = self._exits[position]
+            if way is not None:
+                self._exits[position] = self.suite(node.finalbody.body, way)
         if met is None:
             # Every way leaves: the last block still runs, but nothing follows it.
             if entry is not None:

@@ -126,6 +126,8 @@ def unused_parameters(function: cst.FunctionDef | cst.Lambda, names: Names) -> f
         node = pending.pop()
         if isinstance(node, cst.Name):
             touched.add(node.value)
+        elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Name):
+            continue
         elif (
             isinstance(node, cst.Attribute)
             and isinstance(node.value, cst.Name)

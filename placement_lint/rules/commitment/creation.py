@@ -13,7 +13,7 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Origin, Place
+    from placement_lint.placement.values import Array, Origin, Place
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -29,6 +29,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     devices = sorted({str(array.device) for array in use.moved})
     what = f"`{dotted(node)}`" if dotted(node) else "this array"
     often = " each time" if use.in_loop else ""
+    arrays = sorted(use.moved, key=repr)
     origins = _origins(use)
     ctx.report(
         node,
@@ -40,7 +41,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
             for origin in origins
             if (made := ctx.beside(origin.created.module)) is not None
         ],
-        fix=_commit(origins, ctx),
+        fix=_commit(arrays, ctx),
     )
 
 
@@ -49,14 +50,19 @@ def _origins(use: Use) -> list[Origin]:
     return sorted(found, key=lambda origin: origin.created)
 
 
-def _commit(origins: list[Origin], ctx: Context) -> FixPlan | None:
+def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
     """Put `jax.device_put(…, d)` around the expressions that made the array."""
     targets: dict[Place, tuple[cst.CSTNode, str, str | None]] = {}
     device_nodes: dict[Place, cst.CSTNode] = {}
     level = Applicability.SAFE
-    for origin in origins:
-        if origin.device is None or ctx.flow.may_clash(origin.created):
+    origins: list[Origin] = []
+    for array in arrays:
+        origin = array.origin
+        if origin is None or origin.device is None or ctx.flow.may_clash(array):
             return None
+        if ctx.flow.may_escape(array):
+            level = Applicability.UNSAFE
+        origins.append(origin)
         there = ctx.beside(origin.commit_at.module)
         if there is None or origin.device.module != origin.commit_at.module:
             return None
