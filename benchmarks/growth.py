@@ -9,11 +9,14 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source
 from placement_lint.lint.file import FileOptions, lint_source
 from placement_lint.rules.registry import all_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEAD = """\
 import jax
@@ -49,7 +52,7 @@ def statements(size: int) -> str:
 def methods(size: int) -> str:
     """Methods of one class that set and read attributes."""
     lines = [
-        f"    def m{i}(self):\n        self.a{i} = self.a{max(i - 1, 0)}\n        return self.a{i}[0]\n"
+        f"    def m{i}(self):\n        self.a{i} = self.a{i - 1}\n        return self.a{i}[0]\n"
         for i in range(1, size)
     ]
     return (

@@ -104,11 +104,7 @@ class _Fixing:
         codes: Counter[str] = Counter()
         try:
             current, results = self._rounds(codes)
-            for path, source in current.items():
-                if source.text != self.sources[path].text:
-                    reason = self._objection(path, source)
-                    if reason is not None:
-                        raise _TakenBackError(path, reason)
+            self._check(current)
         except _TakenBackError as error:
             return self._taken_back(error, codes)
         return {
@@ -120,6 +116,13 @@ class _Fixing:
             )
             for path, result in results.items()
         }
+
+    def _check(self, current: Mapping[str, Source]) -> None:
+        for path, source in current.items():
+            changed = source.text != self.sources[path].text
+            reason = self._objection(path, source) if changed else None
+            if reason is not None:
+                raise _TakenBackError(path, reason)
 
     def _rounds(self, codes: Counter[str]) -> tuple[dict[str, Source], Mapping[str, FileResult]]:
         from placement_lint.syntax.edits import apply_edits
@@ -181,10 +184,11 @@ class _Fixing:
         )
         kept: dict[str, FixResult] = {}
         for path, result in self.original.items():
+            shown = result
             if path == error.path:
                 finding = tool_finding(InternalError, path, message)
-                result = replace(result, findings=(finding, *result.findings))  # noqa: PLW2901
-            kept[path] = FixResult(self.sources[path].text, {}, result, self.original[path])
+                shown = replace(result, findings=(finding, *result.findings))
+            kept[path] = FixResult(self.sources[path].text, {}, shown, result)
         return kept
 
 

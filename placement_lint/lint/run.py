@@ -277,7 +277,7 @@ class _Sifted:
             try:
                 if _imports_enough(task, project):
                     self.tasks.append(task)
-            except Exception as error:  # noqa: PERF203 - our fault, and this file's alone
+            except Exception as error:
                 self.findings.append(_failure(task.path, error))
         return project
 

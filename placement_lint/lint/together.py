@@ -110,10 +110,12 @@ def _group(carrying: list[str], project: Project, accelerator: bool) -> list[str
     from placement_lint.placement.flow import interpret
 
     importers: dict[str, list[tuple[str, str]]] = {}
+    linked: set[str] = set()
     for importer, imported, name in project.imports():
         importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
+        linked.add(importer)
     members = list(carrying)
-    while any(member in importers for member in members):
+    while True:
         together = _Together({}, lambda _: FileOptions(()), project, accelerator)
         modules = [module for path in sorted(members) if (module := together.load(path))]
         program = interpret(modules, together, accelerator=accelerator)
@@ -122,9 +124,10 @@ def _group(carrying: list[str], project: Project, accelerator: bool) -> list[str
             for module in modules
             if (names := program.carried_by(module))
             for importer, name in importers.get(module.name, ())
-            if not name or name in names
+            if name in {"", "*", *names}
         }
         if found <= set(members):
-            return sorted(set(members)) if found else []
+            # Files that import nothing of the run, and that no other imports, are as well alone.
+            related = any(path in linked or path in importers for path in members)
+            return sorted(set(members)) if related else []
         members = sorted({*members, *found})
-    return []

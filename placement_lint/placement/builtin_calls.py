@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions
     from placement_lint.syntax.calls import Arguments
 
+_COMBINING = frozenset({"filter", "map", "max", "min", "sorted", "sum"})
 _PLAIN_BUILTINS = frozenset({
     "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "delattr", "float", "format",
     "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "oct",
@@ -67,11 +68,17 @@ class BuiltinCalls:
                 return self.on.computed(node, operands, state)
             return UNKNOWN
         if qualified not in transfer.ITERATING_BUILTINS:
-            self.on.arguments(node, state)
-            return PLAIN if name in _PLAIN_BUILTINS else UNKNOWN
+            operands = self.on.arguments(node, state)
+            if name in _PLAIN_BUILTINS:
+                return PLAIN
+            for _, held in operands:
+                self.on.escapes(held, state)
+            return UNKNOWN
         elements: list[Value] = []
         for position, argument in enumerate(node.args):
             held = self.on.argument(argument.value, state)
+            if name in _COMBINING:
+                self.on.escapes(held - frozenset(a for a in held if isinstance(a, Array)), state)
             takes_function = position == 0 and name in {"map", "filter"}
             if takes_function or argument.keyword is not None or argument.star:
                 continue

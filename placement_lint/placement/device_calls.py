@@ -20,6 +20,7 @@ from placement_lint.placement.values import (
     Device,
     DeviceList,
     ExitStack,
+    External,
     Host,
     Plain,
     TensorFile,
@@ -52,6 +53,9 @@ class DeviceCalls:
         held = self.on.evaluate(node, state)
         if is_none(node):
             return SYSTEM
+        for atom in held:
+            if isinstance(atom, External):
+                held = (held - {atom}) | self.on.program.loaded(atom, state)
         found: set[Device | None] = set()
         for atom in held:
             if isinstance(atom, TheDevice):

@@ -82,6 +82,10 @@ class Effects:
             self.on.arguments(node, state)
             return UNKNOWN
         operands = self.on.arguments(node, state)
+        for _, held in operands:
+            self.on.closure_escapes(held, state)
+            if name.startswith("copy."):
+                self.on.escapes(frozenset(a for a in held if not isinstance(a, Array)), state)
         equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
         if equal and arguments.positional and is_own(arguments.positional[0], node):
             return operands[0][1]
@@ -104,7 +108,11 @@ class Effects:
             if dtype is not None and first is not None:
                 self.on.computed(node, [(self.on.index(first), held)], state, certain=False)
                 return join(held, self.on.operations.created(self.on.index(node), state))
-            return held if device is None else UNKNOWN
+            if device is None:
+                return held
+            # Refused once the array is committed elsewhere.
+            self.on.escapes(held, state)
+            return UNKNOWN
         certain = not any(isinstance(atom, Anything) for atom in held)
         made = self.on.operations.created(
             self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
@@ -223,7 +231,8 @@ class Effects:
 
     def transform(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.jit(f)` and its like: a function that computes."""
-        self.on.arguments(node, state)
+        for _, held in self.on.arguments(node, state):
+            self.on.closure_escapes(held, state)
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
         given = arguments.get(0, "fun", "f")
         function = self.on.module.traced.function_of(given)
@@ -237,6 +246,7 @@ class Effects:
                 places_arguments=places or arguments.has_double_star,
                 is_known=function is not None,
                 unused=frozenset() if "keep_unused" in arguments.keywords else unused,
+                donates=any(keyword.startswith("donate") for keyword in arguments.keywords),
             )
         )
 

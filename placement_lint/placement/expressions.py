@@ -56,6 +56,11 @@ Operand: TypeAlias = "tuple[int, Value]"
 _LIBRARIES = ("builtins.", "jax.", "numpy.")
 """What a name of these stands for, when it is not called, is a function, a type or a constant."""
 
+_CONSTANTS = {
+    "False": value(Plain(truth=False)),
+    "None": value(Plain(truth=False)),
+    "True": value(Plain(truth=True)),
+}
 _PLAIN_NODES = (
     cst.Integer,
     cst.Float,
@@ -75,7 +80,9 @@ class Expressions:
         self.tree = module.tree
         self.names = module.names
         self.record = module.record
-        self.operations = Operations(module.name, module.record, accelerator=program.accelerator)
+        self.operations = Operations(
+            module.name, module.record, accelerator=program.has_accelerator(module)
+        )
         self.calls = Calls(self)
         self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
             cst.Attribute: self.attribute,
@@ -178,15 +185,29 @@ class Expressions:
 
     def escapes(self, held: Value, state: State) -> None:
         """Note that arrays, also those in objects, are given to something that nobody follows."""
-        for array in arrays(held):
-            if array.origin is not None:
-                self.record.escaped.add(array.origin.created)
+        given = [held]
         for atom in held:
             if isinstance(atom, Instance):
-                for name in self.program.attribute_names(atom):
-                    for array in arrays(state.variables.get((atom, name)) or NOTHING):
-                        if array.origin is not None:
-                            self.record.escaped.add(array.origin.created)
+                names = self.program.attribute_names(atom)
+                given += [state.variables.get((atom, name)) or NOTHING for name in names]
+        for each in given:
+            for array in arrays(each):
+                if array.origin is not None and not array.committed:
+                    self.record.escaped.add(array.origin.created)
+
+    def closure_escapes(self, held: Value, state: State) -> None:
+        """Note the arrays that a traced function closes over: they meet its arguments."""
+        for atom in held:
+            if not isinstance(atom, Function) or atom.place.module != self.module.name:
+                continue
+            function = self.program.node(atom.place)
+            for node in self.tree.descendants(function):
+                if isinstance(node, cst.Name):
+                    owner = self.names.owner(node.value, self.names.scope(node))
+                    found = None if owner is None else variable(owner, node.value)
+                    outer = None if found is None else state.variables.get(found)
+                    if outer is not None:
+                        self.escapes(outer, state)
 
     def computed(
         self, node: cst.CSTNode, operands: list[Operand], state: State, *, certain: bool = True
@@ -206,10 +227,10 @@ class Expressions:
     def name(self, node: cst.Name, state: State) -> Value:
         """Read a variable."""
         if (self.names.qualified(node) or "").startswith(_LIBRARIES):
-            return PLAIN
+            return _CONSTANTS.get(node.value, PLAIN)
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
-            return PLAIN if node.value in {"None", "True", "False"} else UNKNOWN
+            return _CONSTANTS.get(node.value, UNKNOWN)
         return self.program.variable_of(self.module, owner, node.value, state)
 
     def owner_of(self, node: cst.Name) -> Scope:

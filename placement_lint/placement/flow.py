@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.environment import SYSTEM, Devices
 from placement_lint.placement.module import Module
-from placement_lint.placement.pinned import pins_cpu
 from placement_lint.placement.program import Program
-from placement_lint.placement.values import UNKNOWN, Array, Device, Place, Value
+from placement_lint.placement.values import UNKNOWN, Array, Device, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +24,7 @@ def interpret(
     modules: list[Module], sources: Sources | None = None, *, accelerator: bool
 ) -> Program:
     """Execute modules as one program. `accelerator` False: it only ever runs on the CPU."""
-    pinned = any(pins_cpu(module.tree, module.names) for module in modules)
-    program = Program(modules, sources, accelerator=accelerator and not pinned)
+    program = Program(modules, sources, accelerator=accelerator)
     program.run()
     return program
 
@@ -46,7 +44,7 @@ class Flow:
         self.module = module
         self.tree = module.tree
         self.record = module.record
-        self.accelerator = program.accelerator
+        self.accelerator = program.has_accelerator(module)
 
     def uses(self) -> Iterator[Use]:
         """Give every use of an array that copies it, in source order."""
@@ -56,7 +54,7 @@ class Flow:
                 yield use
 
     def may_clash(self, array: Array) -> bool:
-        """Tell whether an array, or one made of it, meets one that is committed elsewhere, or may be.
+        """Tell whether an array, or one made of it, meets one that may be committed elsewhere.
 
         Once the array is committed, such an operation raises ValueError.
         """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.pinned import pins_cpu
 from placement_lint.placement.record import Record
 from placement_lint.placement.traced import Traced
 from placement_lint.placement.values import Place
@@ -27,8 +28,9 @@ class Module:
     record: Record = field(default_factory=Record)
 
     def __post_init__(self) -> None:
-        """Look for traced functions."""
+        """Look for traced functions, and for what pins the program to the CPU."""
         self.traced = Traced(self.tree, self.names)
+        self.pins_cpu = pins_cpu(self.tree, self.names)
 
     def place(self, node: cst.CSTNode) -> Place:
         """Give the place of one of its nodes."""

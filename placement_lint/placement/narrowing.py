@@ -1,4 +1,4 @@
-"""What a test says of the variables in it: `isinstance(x, list)`, `x is None`, `not …`, `… and …`."""
+"""What a test says of the variables in it: `isinstance(x, list)`, `x is None`, `not x`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def narrowed(
             *narrowed(test.left, name_of, holds=holds),
             *narrowed(test.right, name_of, holds=holds),
         ]
+    if isinstance(test, cst.Name | cst.Attribute):
+        return [(test, lambda held: _kept(held, lambda atom: _truth(atom) is not (not holds)))]
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         return _identity(test, holds=holds)
     if isinstance(test, cst.Call) and name_of(test.func) == "builtins.isinstance":
@@ -69,8 +71,14 @@ def _identity(
     return []
 
 
+def _truth(atom: Atom) -> bool | None:
+    return atom.truth if isinstance(atom, Plain) else None
+
+
 def _may_be_none(atom: Atom) -> bool:
-    return isinstance(atom, Plain | Anything | External)
+    return isinstance(atom, Anything | External) or (
+        isinstance(atom, Plain) and atom.text is None and atom.truth is not True
+    )
 
 
 def _instance(
@@ -92,7 +100,10 @@ def _instance(
         return None if None in verdicts else False
 
     return [
-        (test.args[0].value, lambda held: _kept(held, lambda atom: matches(atom) is not (not holds)))
+        (
+            test.args[0].value,
+            lambda held: _kept(held, lambda atom: matches(atom) is not (not holds)),
+        )
     ]
 
 
@@ -108,9 +119,7 @@ def _is_instance(atom: Atom, kind: str) -> bool | None:
     return None
 
 
-_KNOWN_TYPES = (
-    _ARRAY_TYPES | _PLAIN_TYPES | _SEQUENCE_TYPES | {"builtins.dict", "numpy.ndarray"}
-)
+_KNOWN_TYPES = _ARRAY_TYPES | _PLAIN_TYPES | _SEQUENCE_TYPES | {"builtins.dict", "numpy.ndarray"}
 
 
 def _kept(held: Value, keep: Callable[[Atom], bool]) -> Value:

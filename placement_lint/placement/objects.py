@@ -109,13 +109,20 @@ class ObjectCalls:
         found: set[Any] = set()
         if computations:
             operands = self.on.arguments(node, state)
+            for _, given in operands:
+                # What is in an object is not looked at as an operand.
+                self.on.escapes(frozenset(a for a in given if isinstance(a, Instance)), state)
+                if any(atom.donates for atom in computations):
+                    self.on.escapes(given, state)
             for atom in sorted(computations, key=repr):
                 if atom.places_arguments:
                     found.add(ANYTHING)
                     continue
                 by_place = all(argument.keyword is None for argument in node.args)
                 used = [o for i, o in enumerate(operands) if i not in atom.unused or not by_place]
-                found |= self.on.computed(node, used, state, certain=atom.is_known and (by_place or not atom.unused))
+                found |= self.on.computed(
+                    node, used, state, certain=atom.is_known and (by_place or not atom.unused)
+                )
                 found.add(ANYTHING)
         others = held - computations
         if others:
@@ -171,6 +178,8 @@ class ObjectCalls:
         if isinstance(atom, External) and passed.carry_placement(program, state):
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
+                if isinstance(node, cst.Call):
+                    return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
         for held in passed.every():
             self.on.escapes(held, state)

@@ -133,7 +133,9 @@ class Operations:
                 for here in one[1]
                 for there in other[1]
             ):
-                found.update((place, device) for place, devices in (one, other) for device in devices)
+                found.update(
+                    (place, device) for place, devices in (one, other) for device in devices
+                )
         return found
 
     def _judge(
@@ -199,7 +201,9 @@ def _surely_committed_to(held: Value) -> set[Device]:
     return found
 
 
-def _is_only_open(operands: abc.Sequence[tuple[int, Value]], position: int, judged: int | None) -> bool:
+def _is_only_open(
+    operands: abc.Sequence[tuple[int, Value]], position: int, judged: int | None
+) -> bool:
     """Tell whether no operand but this one may be anything."""
     for other, (_, held) in enumerate(operands):
         counts = judged is None or other < judged

@@ -217,6 +217,10 @@ class Program:
             found = self._expressions[module.name] = Expressions(self, module)
         return found
 
+    def has_accelerator(self, module: Module) -> bool:
+        """Tell whether the default device of a module is an accelerator: not if it pins the CPU."""
+        return self.accelerator and not module.pins_cpu
+
     def module_of(self, place: Place) -> Module:
         """Give the module that a place is in."""
         return self.modules[place.module]
@@ -425,7 +429,8 @@ class Program:
         if place in self._running or len(self._frames) > _MAX_DEPTH:
             self._executed.add(place)
             return UNKNOWN
-        assert isinstance(node, cst.FunctionDef | cst.Lambda)  # noqa: S101 - a Function is one
+        if not isinstance(node, cst.FunctionDef | cst.Lambda):
+            raise TypeError(place)
         bindings = self._bind(
             module, node, arguments, state, rest=rest, open_to_more=open_to_more, bound=bound
         )
@@ -460,7 +465,8 @@ class Program:
 
     def _execute(self, place: Place, bindings: dict[str, Value], state: State) -> _Execution:
         module, node = self.module_of(place), self.node(place)
-        assert isinstance(node, cst.FunctionDef | cst.Lambda)  # noqa: S101 - a Function is one
+        if not isinstance(node, cst.FunctionDef | cst.Lambda):
+            raise TypeError(place)
         scope = module.names.scope(node.body)
         variables, entered = state.variables.enter()
         inner = State(state.base.for_callee(), _inherited(state), variables)
@@ -603,10 +609,14 @@ class Program:
         place = module.place(param.default)
         held = module.record.values.get(place.node)
         if held is None:
+            constant = isinstance(param.default, cst.Name) and param.default.value in _CONSTANTS
             simple = isinstance(
                 param.default, cst.Integer | cst.Float | cst.SimpleString | cst.UnaryOperation
-            ) or (isinstance(param.default, cst.Name) and param.default.value in _CONSTANTS)
-            held = PLAIN if simple else UNKNOWN
+            )
+            if constant:
+                held = self.expressions(module).evaluate(param.default, state)
+            else:
+                held = PLAIN if simple else UNKNOWN
         return join(held, UNKNOWN) if open_to_more or rest is not None else held
 
     # -- classes ----------------------------------------------------------------------------------
@@ -630,6 +640,9 @@ class Program:
                 state = State(self._base, (), Variables())
                 for base in node.bases:
                     held = self.expressions(module).evaluate(base.value, state)
+                    for atom in held:
+                        if isinstance(atom, External):
+                            held = held | self.loaded(atom, state)
                     pending += [atom.place for atom in held if isinstance(atom, Class)]
         return found
 
@@ -838,9 +851,7 @@ def _decorated_default(
         if decorator_name(module, decorator) == "jax.default_device":
             if node.asynchronous is not None or module.is_generator(node):
                 return DefaultDevice(ANY_DEVICE)
-            held = program.expressions(module).evaluate(
-                decorator.decorator, state.copy()
-            )
+            held = program.expressions(module).evaluate(decorator.decorator, state.copy())
             for atom in held:
                 if isinstance(atom, DefaultDeviceContext):
                     return DefaultDevice(atom.devices, atom.expression)

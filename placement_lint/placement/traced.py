@@ -61,6 +61,7 @@ class Traced:
             return None
         return Computation(
             any(computation.places_arguments for computation in known),
+            donates=any(computation.donates for computation in known),
             unused=unused_parameters(function, self.names),
         )
 
@@ -76,10 +77,11 @@ class Traced:
 
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
         """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
-        places = False
+        places = donates = False
         while isinstance(decorator, cst.Call):
             arguments = Arguments(decorator)
             places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
+            donates |= any(keyword.startswith("donate") for keyword in arguments.keywords)
             if self.names.qualified(decorator.func) == "functools.partial":
                 inner = arguments.get(0, "func")
                 if inner is None:
@@ -90,7 +92,7 @@ class Traced:
         row = transfer.TABLE.get(self.names.qualified(decorator) or "")
         if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
             return None
-        return Computation(places or row.effect is Effect.DISTRIBUTE)
+        return Computation(places or row.effect is Effect.DISTRIBUTE, donates=donates)
 
     def _traces_arguments(self, call: cst.Call) -> bool:
         name = self.names.qualified(call.func)
@@ -126,9 +128,7 @@ def unused_parameters(function: cst.FunctionDef | cst.Lambda, names: Names) -> f
         node = pending.pop()
         if isinstance(node, cst.Name):
             touched.add(node.value)
-        elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Name):
-            continue
-        elif (
+        elif (isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Name)) or (
             isinstance(node, cst.Attribute)
             and isinstance(node.value, cst.Name)
             and node.attr.value in transfer.METADATA_ATTRIBUTES

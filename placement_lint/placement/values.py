@@ -105,6 +105,8 @@ class Plain:
 
     text: str | None = None
     """The value of a string."""
+    truth: bool | None = None
+    """Of `True`, `False` and `None`: which way a test of it goes."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +241,8 @@ class Computation:
     """It was told where its arguments or results go: what it moves, it moves on purpose."""
     is_known: bool = True
     """Its function is in this file: of another it cannot be known which arguments it uses."""
+    donates: bool = False
+    """It may destroy its arguments, once they are where it runs."""
     unused: frozenset[int] = frozenset()
     """Positions of parameters that it only takes the shape of: such arguments are not moved."""
 

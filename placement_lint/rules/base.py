@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-
 if TYPE_CHECKING:
-    from placement_lint.findings import Applicability, Confidence, Edit, Severity
     from collections.abc import Callable, Sequence
+
     import libcst as cst
 
+    from placement_lint.findings import Applicability, Confidence, Edit, Severity
     from placement_lint.rules.needs import Needs
     from placement_lint.syntax.edits import Editor
 

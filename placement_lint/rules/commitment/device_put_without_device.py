@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import Array, differ
 from placement_lint.rules.base import FixPlan, Rule
@@ -14,6 +13,7 @@ from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
     import libcst as cst
+
     from placement_lint.placement.environment import Devices
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor

@@ -80,10 +80,8 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
     for part in (node, *ctx.tree.descendants(node)):
         if isinstance(part, cst.SimpleString):
             found |= words(string_value(part) or "")
-        elif (
-            isinstance(part, cst.FormattedStringText)
-            or isinstance(part, cst.Name)
-            and ctx.name(part) is None
+        elif isinstance(part, cst.FormattedStringText) or (
+            isinstance(part, cst.Name) and ctx.name(part) is None
         ):
             found |= words(part.value)
         elif isinstance(part, cst.Attribute) and ctx.name(part) is None:

@@ -1,0 +1,369 @@
+"""JDP206."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.values import Array, Device, Mapping, Place, Sequence, arrays, differ
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier
+from placement_lint.syntax.calls import Arguments, is_none
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.values import Value
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_TO_NUMPY = ("jax.device_get", "numpy.array", "numpy.asarray")
+_FROM_NUMPY = ("jax.device_put", "jax.numpy.array", "jax.numpy.asarray")
+_TREE_MAPS = ("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
+_MAPPING = ("jax.jit", "jax.vmap")
+_WITH_MOMENTS = frozenset("""
+adabelief adagrad adam adamax adamaxw adamw amsgrad lamb lion nadam nadamw novograd radam rmsprop
+scale_by_adam trace yogi
+""".split())  # fmt: skip
+"""Functions of optax whose `init` makes zeros of the shapes of all parameters."""
+
+
+class CommitmentLost(Rule):
+    """A computation of an array that is committed to a device, whose result is not.
+
+    ## What it does
+    Finds, for arrays committed to another device than the default one: functions under `jax.jit` or
+    `jax.vmap` that take only the shape of their argument (`jax.jit(jnp.zeros_like)(w)`); jitted
+    `init` of an optax optimizer that keeps moments; the way to NumPy and back
+    (`jnp.asarray(np.asarray(w))`), `pickle.loads(pickle.dumps(w))` and
+    `equinox.tree_deserialise_leaves(path, w)`. All but the optimizer state is reported only where
+    the result is then computed with beside arrays that are committed to that device.
+
+    ## Why is this bad?
+    A computation follows its committed *operands*. An argument whose values are not used is no
+    operand: nothing then says where to run, and the result is made on the default device,
+    uncommitted. So the optimizer state of parameters that were put on the host, because the
+    accelerator has no room for them, is made on the accelerator. In each later operation with
+    the parameters it is copied back to where they are.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    cpu = jax.devices("cpu")[0]
+    w = jax.device_put(np.ones((50_000, 1024), dtype=np.float32), cpu)
+    velocity = jax.jit(jnp.zeros_like)(w)
+    for _ in range(100):
+        w = w - 0.1 * velocity
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    cpu = jax.devices("cpu")[0]
+    w = jax.device_put(np.ones((50_000, 1024), dtype=np.float32), cpu)
+    velocity = jax.jit(jnp.zeros_like, out_shardings=w.sharding)(w)
+    for _ in range(100):
+        w = w - 0.1 * velocity
+    ```
+
+    For an optimizer: `jax.jit(optimizer.init, out_shardings=…)(params)` with the sharding of the
+    parameters, or `optimizer.init(params)` outside of jit, where each moment follows its parameter.
+
+    ## Fix safety
+    Shown only (display), and only for a single array: whether the result was meant to follow, or to
+    leave the device that way, is the author's to say.
+
+    ## What it does not flag
+    Results that never meet an array which is committed to that device: to go by NumPy may be how
+    someone moves an array to the accelerator. What is put somewhere afterwards. Functions that use
+    their argument; `jnp.zeros_like(w)` outside of jit, which follows. Calls with `out_shardings` or
+    `keep_unused`. Optimizers without moments. Arrays whose device is not known, or that are spread
+    over a mesh.
+
+    ## Verified by
+    The proof makes momentum for a matrix that is committed to the host and takes a step: the
+    momentum is uncommitted, and JAX's device-to-device transfer guard names a copy of all of it.
+    After the fix it is committed to the host, and nothing is copied.
+
+    ## References
+    - [jax.Array.committed](https://docs.jax.dev/en/latest/_autosummary/jax.Array.committed.html)
+    - [jax.jit](https://docs.jax.dev/en/latest/_autosummary/jax.jit.html), `keep_unused` and
+      `out_shardings`
+    """
+
+    code, name = "JDP206", "commitment-lost"
+    severity, fix = Severity.WARNING, Applicability.DISPLAY
+    needs = AllOf(
+        b"devices",
+        AnyOf(b"device_put", b"to_device", Identifier(b"device")),
+        AnyOf(b"jit", b"vmap", b"asarray", b"array", b"device_get", b"pickle", b"equinox"),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each call by which commitment may be lost."""
+        if ctx.flow.is_traced(node) or Arguments(node).is_open:
+            return
+        optimizer = _optimizer_of(node, ctx)
+        if optimizer is not None:
+            _check_optimizer(node, optimizer, ctx)
+            return
+        source = _remade(node, ctx)
+        operands = _shapes_taken(node, ctx) if source is None else [source]
+        devices = {device for operand in operands for device in _committed_to(operand, node, ctx)}
+        if len(devices) != 1:
+            return
+        (device,) = devices
+        if device is None:
+            return
+        uses = _pulled_to(device, node, ctx)
+        if uses:
+            first = min(uses)
+            where = ctx.flow.program.modules[first.module].tree.nodes[first.node]
+            ctx.report(
+                node,
+                f"{_what(operands[0])} is committed to {device}, but the result of this is not: it "
+                "is made on the default device, and copied back in each computation with what "
+                "is committed there",
+                related=[(where, first.module, "copied here")],
+                fix=_follow(node, operands, ctx),
+            )
+
+
+def _what(operand: cst.BaseExpression) -> str:
+    return f"`{dotted(operand)}`" if dotted(operand) else "the operand"
+
+
+def _committed_to(operand: cst.BaseExpression, call: cst.Call, ctx: Context) -> set[Device | None]:
+    """Give the device that an operand surely is committed to; None for the default and unknown."""
+    held = ctx.flow.value(operand)
+    found: set[Device | None] = set()
+    for array in arrays(held):
+        elsewhere = [
+            differ(array.device, default, accelerator=ctx.flow.accelerator) is True
+            for default in ctx.flow.default_devices(call)
+        ]
+        known = array.committed and not array.is_small and elsewhere and all(elsewhere)
+        found.add(array.device if known else None)
+    return found if found and _is_certain(held) else {None}
+
+
+def _is_certain(held: Value) -> bool:
+    """Tell whether a value is arrays, and containers of arrays, only."""
+    for atom in held:
+        inner: list[Value] = []
+        if isinstance(atom, Mapping):
+            inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
+        elif isinstance(atom, Sequence):
+            inner = list(atom.items or [atom.element])
+        elif not isinstance(atom, Array):
+            return False
+        if not all(map(_is_certain, inner)):
+            return False
+    return True
+
+
+def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
+    """Give the operations that move what a call makes, or simple functions of it, to a device."""
+    modules = ctx.flow.program.modules
+    pending = [Place(ctx.flow.module.name, ctx.tree.index(call))]
+    seen = set(pending)
+    found: set[Place] = set()
+    while pending:
+        made = pending.pop()
+        for module in modules.values():
+            found |= {place for place, to in module.record.pulled.get(made, ()) if to == device}
+            for place in module.record.derived.get(made, ()):
+                operation = modules[place.module].tree.nodes[place.node]
+                is_simple = isinstance(operation, cst.BinaryOperation | cst.UnaryOperation)
+                if is_simple and place not in seen:
+                    seen.add(place)
+                    pending.append(place)
+    return found
+
+
+# -- ways to lose it ------------------------------------------------------------------------------
+
+
+def _bound(node: cst.BaseExpression | None, ctx: Context) -> cst.BaseExpression | None:
+    """Give what a name is bound to, where it is bound once; any other expression as it is."""
+    if not isinstance(node, cst.Name):
+        return node
+    bindings = ctx.names.bindings(node)
+    value = bindings[0].value if len(bindings) == 1 else None
+    return node if value is None else value
+
+
+def _remade(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+    """Give the array that a call makes anew from its values: by NumPy, by pickle, from a file."""
+    arguments = Arguments(call)
+    if ctx.is_call(call, *_FROM_NUMPY):
+        device = arguments.get(1 if ctx.is_call(call, "jax.device_put") else None, "device")
+        given = _bound(arguments.get(0, "x", "a", "object"), ctx)
+        if (device is None or is_none(device)) and ctx.is_call(given, *_TO_NUMPY):
+            return _first(given)
+    elif ctx.is_call(call, "pickle.loads"):
+        given = _bound(arguments.get(0, "data"), ctx)
+        if ctx.is_call(given, "pickle.dumps"):
+            return _first(given)
+    elif ctx.is_call(call, "equinox.tree_deserialise_leaves"):
+        return arguments.get(1, "like")
+    return None
+
+
+def _first(call: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    return Arguments(call).get(0, "a", "object", "x", "obj") if isinstance(call, cst.Call) else None
+
+
+def _transformed(call: cst.Call, ctx: Context) -> cst.BaseExpression | cst.FunctionDef | None:
+    """Give the function that a call runs, where it was jitted or mapped and told nothing else."""
+    called: cst.BaseExpression | None = call.func
+    if isinstance(called, cst.Name):
+        bindings = ctx.names.bindings(called)
+        bound = bindings[0].node if len(bindings) == 1 else None
+        if isinstance(bound, cst.FunctionDef):
+            decorators = [ctx.name(decorator.decorator) for decorator in bound.decorators]
+            return bound if len(decorators) == 1 and decorators[0] in _MAPPING else None
+        called = _bound(called, ctx)
+    if not isinstance(called, cst.Call) or not ctx.is_call(called, *_MAPPING):
+        return None
+    arguments = Arguments(called)
+    return arguments.positional[0] if len(called.args) == len(arguments.positional) == 1 else None
+
+
+def _shapes_taken(call: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
+    """Give the arguments of a jitted or mapped function that makes arrays of their shapes only."""
+    function = _transformed(call, ctx)
+    arguments = Arguments(call).positional
+    if function is None or not arguments or len(arguments) != len(call.args):
+        return []
+    made = ctx.flow.value(call)
+    place = Place(ctx.flow.module.name, ctx.tree.index(call))
+    if not any(_is_made_at(place, array) for array in arrays(made)):
+        return []
+    if ctx.name(function) in transfer.LIKE_CREATORS:
+        return arguments[:1]
+    if isinstance(function, cst.Name):
+        definition = ctx.flow.module.traced.function_of(function)
+        if definition is None:
+            return []
+        function = definition
+    if not isinstance(function, cst.FunctionDef | cst.Lambda) or not _fills(function, ctx):
+        return []
+    return arguments
+
+
+def _is_made_at(place: Place, array: Array) -> bool:
+    return not array.committed and array.origin is not None and array.origin.created == place
+
+
+def _fills(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> bool:
+    """Tell whether a function makes an array of a shape that it takes from a parameter."""
+    parameters = {p.name.value for p in (*function.params.posonly_params, *function.params.params)}
+    for node in (function.body, *ctx.tree.descendants(function.body)):
+        if not isinstance(node, cst.Call):
+            continue
+        row = transfer.TABLE.get(ctx.called(node) or "")
+        if row is not None and row.effect in {Effect.CREATE, Effect.TREE_MAP}:
+            inside = ctx.tree.descendants(node)
+            if any(isinstance(part, cst.Name) and part.value in parameters for part in inside):
+                return True
+    return False
+
+
+def _optimizer_of(call: cst.Call, ctx: Context) -> str | None:
+    """Give the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
+    function = _transformed(call, ctx)
+    if isinstance(function, cst.Lambda) and isinstance(function.body, cst.Call):
+        function = function.body.func
+    if not isinstance(function, cst.Attribute) or function.attr.value != "init":
+        return None
+    made = _bound(function.value, ctx)
+    return None if made is None else _with_moments(made, ctx)
+
+
+def _with_moments(node: cst.BaseExpression, ctx: Context) -> str | None:
+    """Give the name of the first optimizer with moments in an expression."""
+    made = _bound(node, ctx)
+    name = ctx.called(made)
+    if not isinstance(made, cst.Call) or name is None or not name.startswith("optax."):
+        return None
+    if name.removeprefix("optax.") in _WITH_MOMENTS:
+        return name
+    if name == "optax.sgd":
+        momentum = Arguments(made).get(1, "momentum")
+        return None if momentum is None or is_none(momentum) else name
+    if name == "optax.chain":
+        inner = (_with_moments(argument, ctx) for argument in Arguments(made).positional)
+        return next(filter(None, inner), None)
+    return None
+
+
+def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:
+    arguments = Arguments(call).positional
+    if len(arguments) != 1 or len(call.args) != 1:
+        return
+    devices = _committed_to(arguments[0], call, ctx)
+    if len(devices) != 1 or None in devices or _is_put(call, ctx):
+        return
+    (device,) = devices
+    ctx.report(
+        call,
+        f"{_what(arguments[0])} is committed to {device}, but the moments that {optimizer} makes "
+        "of its shapes under jit are not: they are made on the default device",
+    )
+
+
+def _is_put(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether the function around a call puts anything where a name of the result is."""
+    around = ctx.function(call)
+    names: set[str] = set()
+    for ancestor in ctx.ancestors(call):
+        if ctx.is_call(ancestor, "jax.device_put"):
+            return True
+        if isinstance(ancestor, cst.Assign):
+            names = {dotted(target.target) for target in ancestor.targets}
+        if isinstance(ancestor, cst.BaseSmallStatement):
+            break
+    within = ctx.tree.nodes[0] if around is None else around.body
+    return any(
+        isinstance(part, cst.Name | cst.Attribute) and dotted(part) in names
+        for other in ctx.tree.descendants(within)
+        if ctx.is_call(other, "jax.device_put", *_TREE_MAPS)
+        for part in ctx.tree.descendants(other)
+    )
+
+
+# -- the fix, shown only --------------------------------------------------------------------------
+
+
+def _follow(call: cst.Call, operands: list[cst.BaseExpression], ctx: Context) -> FixPlan | None:
+    """Make the result where the operand is."""
+    name = dotted(operands[0])
+    if not name or not ctx.flow.is_array(operands[0]):
+        return None
+    if ctx.is_call(call.func, "jax.jit"):
+        function = call.func.args[0].value  # type: ignore[attr-defined]
+
+        def told(editor: Editor) -> list[Edit]:
+            _, end = editor.spans.outer(function)
+            return [editor.insert(end, f", out_shardings={name}.sharding")]
+
+        return FixPlan(Applicability.DISPLAY, "Say where the result goes", told)
+    put = ctx.spell("jax.device_put", at=call)
+    if put is None:
+        return None
+
+    def wrapped(editor: Editor) -> list[Edit]:
+        start, end = editor.spans.outer(call)
+        return [editor.insert(start, f"{put}("), editor.insert(end, f", {name}.sharding)")]
+
+    return FixPlan(Applicability.DISPLAY, "Put the result where the array is", wrapped)

@@ -1,0 +1,326 @@
+"""JDP205."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier
+from placement_lint.rules.surroundings import failure_is_expected, is_caught
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.record import Mixture
+    from placement_lint.placement.values import Device
+    from placement_lint.rules.context import Context
+
+_JNP = """
+add append allclose arctan2 array average bernoulli block clip column_stack concatenate convolve
+copysign correlate cross digitize divide dot dstack einsum equal float_power floor_divide fmax fmin
+fmod gcd greater greater_equal heaviside hstack hypot inner interp intersect1d isclose isin kron lcm
+ldexp less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor matmul maximum minimum
+mod multiply nextafter not_equal outer polyadd polymul polyval power quantile remainder searchsorted
+setdiff1d setxor1d stack subtract take take_along_axis tensordot true_divide union1d vdot vecdot
+vstack where linalg.solve
+"""
+_LAX = """
+add atan2 concatenate div dot dot_general dynamic_slice dynamic_update_slice eq gt lt max min mul
+pow rem select sub
+"""
+_RANDOM = "bernoulli categorical choice fold_in permutation uniform"
+_COMBINING = frozenset({
+    *(f"jax.numpy.{name}" for name in _JNP.split()),
+    *(f"jax.lax.{name}" for name in _LAX.split()),
+    *(f"jax.random.{name}" for name in _RANDOM.split()),
+    "builtins.divmod", "builtins.pow",
+})  # fmt: skip
+"""Functions that compute with all of their operands. Each was seen to refuse two devices (0.4.30,
+0.10.2); `repeat`, `tile`, `split` and `roll` were seen to take theirs."""
+_UPDATES = frozenset({"add", "divide", "max", "min", "multiply", "power", "set"})
+_KEEPING_TRANSFORMS = frozenset({
+    "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
+})  # fmt: skip
+_EXCEPTIONS = frozenset({"builtins.ValueError", "builtins.Exception", "builtins.BaseException"})
+
+
+class CommittedDevicesMixed(Rule):
+    """An operation on arrays that are committed to different devices.
+
+    ## What it does
+    Finds operators, `jnp`, `jax.lax` and `jax.random` functions, `x.at[…].set(…)`, and calls of
+    jitted, mapped or differentiated functions, two of whose operands are committed to devices that
+    are known and differ.
+
+    ## Why is this bad?
+    A computation runs where its committed operands are, and JAX never moves a committed array by
+    itself. With two such places there is none to run at: `ValueError: Received incompatible devices
+    for jitted computation`. The usual causes are parameters put on the host beside a batch put on
+    the accelerator, and results of a function that was jitted for another backend.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    cpu, gpu = jax.devices("cpu")[0], jax.devices()[0]
+    weights = jax.device_put(np.ones((64, 64)), cpu)
+    batch = jax.device_put(np.ones((8, 64)), gpu)
+    out = jnp.dot(batch, weights)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    cpu, gpu = jax.devices("cpu")[0], jax.devices()[0]
+    weights = jax.device_put(np.ones((64, 64)), cpu)
+    batch = jax.device_put(np.ones((8, 64)), gpu)
+    out = jnp.dot(batch, jax.device_put(weights, gpu))
+    ```
+
+    ## Fix safety
+    No fix: which of the arrays is in the wrong place, and whether it should be moved here or put
+    elsewhere to begin with, only the author knows.
+
+    ## What it does not flag
+    Operands of which one is uncommitted, or a NumPy array: those are moved. NumPy functions that
+    convert (`np.add(a, b)`). An argument of a jitted function that the result does not surely
+    depend on: since JAX 0.4.34 it does not count. What a traced function closes over. Indices in
+    brackets: a mask is read on the host. Devices that may be the same one. What is expected to
+    fail, or caught.
+
+    ## Verified by
+    The proof puts two arrays on two devices and multiplies them: ValueError. With both on one
+    device it returns.
+
+    ## References
+    - jax-ml/jax#1914: results of `jit(backend="cpu")` beside arrays of the default device
+    - [Frequently asked questions](https://docs.jax.dev/en/latest/faq.html), "Controlling data and
+      computation placement on devices"
+    """
+
+    code, name = "JDP205", "committed-devices-mixed"
+    severity = Severity.ERROR
+    needs = AllOf(b"devices", AnyOf(b"device_put", b"to_device", Identifier(b"device")))
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        """Report what the interpreter saw."""
+        for place in sorted(ctx.flow.record.mixtures):
+            _check(ctx.flow.record.mixtures[place], ctx)
+
+
+def _check(mixture: Mixture, ctx: Context) -> None:
+    operation = ctx.tree.nodes[mixture.node]
+    if ctx.flow.is_traced(operation):
+        return
+    counting = _counting(operation, ctx)
+    devices: dict[Device, cst.CSTNode] = {}
+    for operand, device in sorted(mixture.operands, key=str):
+        if counting is None or operand in counting:
+            devices.setdefault(device, ctx.tree.nodes[operand])
+    operands = list(devices.values())
+    if (
+        len(operands) < 2
+        or _may_fail(operation, ctx)
+        or _may_be_constants(operation, operands, ctx)
+        or any(_is_reassigned(operand, ctx) for operand in operands)
+    ):
+        return
+    ctx.report(
+        operation,
+        _message(devices),
+        confidence=Confidence.DEFINITE if mixture.always else Confidence.LIKELY,
+    )
+
+
+def _counting(operation: cst.CSTNode, ctx: Context) -> set[int] | None:
+    """Give the operands that surely take part in an operation; None: all that it has."""
+    if isinstance(operation, cst.BinaryOperation | cst.AugAssign):
+        return None
+    if isinstance(operation, cst.Comparison):
+        searches = any(isinstance(c.operator, cst.In | cst.NotIn) for c in operation.comparisons)
+        return set() if searches else None
+    if not isinstance(operation, cst.Call):
+        return set()
+    if ctx.called(operation) in _COMBINING or _is_method(operation):
+        return None
+    function = _function(operation.func, ctx)
+    return set() if function is None else _arguments_that_count(operation, function, ctx)
+
+
+def _is_method(call: cst.Call) -> bool:
+    """Tell whether a call is `x.dot(y)` or `x.at[i].set(y)`: of arrays, as both were operands."""
+    function = call.func
+    if not isinstance(function, cst.Attribute):
+        return False
+    updated = function.value
+    if isinstance(updated, cst.Subscript) and isinstance(updated.value, cst.Attribute):
+        return updated.value.attr.value == "at" and function.attr.value in _UPDATES
+    return function.attr.value == "dot"
+
+
+def _may_fail(operation: cst.CSTNode, ctx: Context) -> bool:
+    return failure_is_expected(operation, ctx) or is_caught(operation, ctx, _EXCEPTIONS)
+
+
+def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: Context) -> bool:
+    """Tell whether a function has its operands from outside.
+
+    They do not clash where the function is called by a traced one: it makes constants of them.
+    """
+    function = ctx.function(operation)
+    if not isinstance(function, cst.FunctionDef):
+        return False
+    inner = ctx.names.scope(function.body)
+    return all(
+        isinstance(operand, cst.Name)
+        and ctx.names.owner(operand.value, ctx.names.scope(operand)) is not inner
+        for operand in operands
+    )
+
+
+def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an operand is an attribute that is set in several places.
+
+    Users of a class may call the methods that do so in any order.
+    """
+    if isinstance(operand, cst.Name):
+        bindings = ctx.names.bindings(operand)
+        value = bindings[0].value if len(bindings) == 1 else None
+        operand = operand if value is None else value
+    if not isinstance(operand, cst.Attribute):
+        return False
+    name = operand.attr.value
+    places = [
+        target
+        for node in ctx.tree.nodes
+        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign)
+        and isinstance(target := node.target, cst.Attribute)
+        and target.attr.value == name
+    ]
+    return len(places) > 1
+
+
+def _message(devices: dict[Device, cst.CSTNode]) -> str:
+    (first, one), (second, other), *_ = devices.items()
+    if one is other or not dotted(one) or not dotted(other):
+        return f"operands are committed to {first} and to {second}: ValueError"
+    return f"`{dotted(one)}` is committed to {first} and `{dotted(other)}` to {second}: ValueError"
+
+
+# -- jitted functions: which arguments does the result surely depend on? --------------------------
+
+
+def _function(called: cst.BaseExpression, ctx: Context) -> cst.FunctionDef | cst.Lambda | None:
+    """Give the function that is run by calling what a transformation made of it."""
+    if isinstance(called, cst.Name):
+        bindings = ctx.names.bindings(called)
+        if len(bindings) != 1:
+            return None
+        bound = bindings[0].node
+        if isinstance(bound, cst.FunctionDef):
+            decorators = [decorator.decorator for decorator in bound.decorators]
+            return bound if len(decorators) == 1 and _keeps(decorators[0], ctx) else None
+        if bindings[0].value is None:
+            return None
+        called = bindings[0].value
+    if not isinstance(called, cst.Call) or not _keeps(called.func, ctx):
+        return None
+    function = ctx.flow.module.traced.function_of(Arguments(called).get(0, "fun", "f"))
+    if isinstance(function, cst.FunctionDef) and function.decorators:
+        return None
+    return function
+
+
+def _keeps(transform: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether the arguments of a transformed function are those of the function."""
+    if isinstance(transform, cst.Call):
+        arguments = Arguments(transform)
+        if ctx.name(transform.func) == "functools.partial" and arguments.positional:
+            return _keeps(arguments.positional[0], ctx)
+        return not arguments.positional and _keeps(transform.func, ctx)
+    return ctx.name(transform) in _KEEPING_TRANSFORMS
+
+
+def _arguments_that_count(
+    call: cst.Call, function: cst.FunctionDef | cst.Lambda, ctx: Context
+) -> set[int]:
+    arguments = Arguments(call)
+    if arguments.is_open:
+        return set()
+    needed = _needed_names(function, ctx)
+    parameters = [*function.params.posonly_params, *function.params.params]
+    found = {
+        ctx.tree.index(given)
+        for given, parameter in zip(arguments.positional, parameters, strict=False)
+        if parameter.name.value in needed
+    }
+    return found | {
+        ctx.tree.index(given) for name, given in arguments.keywords.items() if name in needed
+    }
+
+
+def _needed_names(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> set[str]:
+    """Give the names of parameters whose data the result surely depends on."""
+    pending = [_result(function, ctx)]
+    found: set[str] = set()
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, cst.Name):
+            bindings = ctx.names.bindings(node)
+            if len(bindings) == 1 and isinstance(bindings[0].node, cst.Param):
+                found.add(node.value)
+            elif len(bindings) == 1:
+                pending.append(bindings[0].value)
+        else:
+            pending += _data_operands(node, ctx)
+    return found
+
+
+def _result(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> cst.BaseExpression | None:
+    """Give what a function returns, where it has one `return`, as its last statement."""
+    if isinstance(function, cst.Lambda):
+        return function.body
+    if not isinstance(function.body, cst.IndentedBlock):
+        return None
+    returns = [n for n in ctx.tree.descendants(function.body) if isinstance(n, cst.Return)]
+    last = function.body.body[-1]
+    if len(returns) != 1 or not isinstance(last, cst.SimpleStatementLine):
+        return None
+    return returns[0].value if last.body[-1] is returns[0] else None
+
+
+def _data_operands(node: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
+    """Give the operands of an expression whose data its value surely depends on."""
+    if isinstance(node, cst.BinaryOperation):
+        return [node.left, node.right]
+    if isinstance(node, cst.UnaryOperation):
+        return [node.expression]
+    if isinstance(node, cst.Tuple | cst.List):
+        return [element.value for element in node.elements]
+    if isinstance(node, cst.Attribute):
+        return [node.value] if node.attr.value in transfer.COMPUTING_ATTRIBUTES else []
+    if not isinstance(node, cst.Call):
+        return []
+    name = ctx.called(node)
+    if name in _COMBINING:
+        return Arguments(node).positional
+    row = transfer.TABLE.get(name or "")
+    if row is not None:
+        return Arguments(node).positional[:1] if row.effect is Effect.COMPUTE else []
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value in transfer.COMPUTING_METHODS:
+        return [node.func.value]
+    return []

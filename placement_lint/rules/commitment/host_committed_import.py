@@ -1,0 +1,222 @@
+"""JDP207."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.placement.values import Device, Host, Mapping, Sequence, differ
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.values import Value
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_IMPORTS = ("jax.dlpack.from_dlpack", "jax.numpy.from_dlpack")
+_MAPS = ("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
+_KEEPING_METHODS = frozenset({"contiguous", "detach", "clone"})
+"""Methods of a tensor whose result is where the tensor is."""
+_TORCH_EXPORTS = frozenset({"torch.to_dlpack", "torch.utils.dlpack.to_dlpack"})
+_PUTTING = re.compile("device_put|to_device|shard")
+_CPU = Device("cpu", 0)
+
+
+class HostCommittedImport(Rule):
+    """`from_dlpack` of an array that is on the host: it is committed there.
+
+    ## What it does
+    Finds `jnp.from_dlpack(x)` and `jax.dlpack.from_dlpack(x)` without a device, and
+    `jax.tree.map(jnp.from_dlpack, x)`, where x is a NumPy array or a tensor that was just brought
+    to the host (`.cpu()`, `.numpy()`), at a place where the default device is another one.
+
+    ## Why is this bad?
+    DLPack hands over memory where it is, so the array is on the CPU, and, unlike an array made by
+    `jnp.asarray`, it is *committed* to it: `jax.default_device` is ignored, and whatever is
+    computed with it, jitted functions included, runs on the CPU. Nothing fails and the numbers are
+    right; the accelerator stands idle. Beside an array that is committed to the accelerator it
+    raises ValueError instead.
+
+    ## Example
+    ```python
+    import jax.numpy as jnp
+    import numpy as np
+
+    images = np.ones((8, 224, 224, 3), dtype=np.float32)
+    batch = jnp.from_dlpack(images)
+    ```
+
+    ## Use instead
+    ```python
+    import jax.numpy as jnp
+    import numpy as np
+
+    images = np.ones((8, 224, 224, 3), dtype=np.float32)
+    batch = jnp.asarray(images)
+    ```
+
+    Or name the device: `jnp.from_dlpack(images, device=jax.devices()[0])`. Where the work belongs
+    on the host, `jax.device_put(images, jax.devices("cpu")[0])` says so.
+
+    ## Fix safety
+    Unsafe: what follows then runs on another device, and on the CPU the array may no longer share
+    its memory with NumPy's. Tensors of other libraries get no fix: NumPy does not have all of their
+    types.
+
+    ## What it does not flag
+    A call that names a device. Tensors whose place is not known, and those on an accelerator. What
+    is put on a device straight away, or under its name later on. A call under a default device that
+    is the CPU, and programs that only run there.
+
+    ## Verified by
+    The proof imports a NumPy array and runs a jitted function on it while another device is the
+    default: the result is on the CPU, committed. After the fix it is on the default device.
+
+    ## References
+    - emfdavid/insitubatch#88: batches and all training on the CPU, measured on an L4
+    - [jax.numpy.from_dlpack](https://docs.jax.dev/en/latest/_autosummary/jax.numpy.from_dlpack.html)
+    """
+
+    code, name = "JDP207", "host-committed-import"
+    severity, fix = Severity.WARNING, Applicability.UNSAFE
+    needs = AnyOf(b"from_dlpack")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each `from_dlpack`."""
+        arguments = Arguments(node)
+        given = arguments.positional
+        if arguments.is_open:
+            return
+        if ctx.is_call(node, *_IMPORTS):
+            if len(given) > 1 or arguments.may_pass(None, "device"):
+                return
+            imported, operand = node.func, arguments.get(0, "external_array")
+        elif ctx.is_call(node, *_MAPS) and len(given) == 2 and ctx.name(given[0]) in _IMPORTS:
+            imported, operand = given
+        else:
+            return
+        if operand is None or not _differs_from_default(node, ctx) or _is_put(node, ctx):
+            return
+        is_numpy = _is_numpy(ctx.flow.value(operand))
+        if not is_numpy and not _is_on_host(operand, ctx):
+            return
+        if failure_is_expected(node, ctx):
+            return
+        only = not arguments.keywords
+        ctx.report(
+            node,
+            f"{dotted(imported)} commits an array of the host to {_CPU}: what is computed with it "
+            "runs there, whatever the default device",
+            confidence=Confidence.DEFINITE if is_numpy else Confidence.LIKELY,
+            fix=_convert(imported, node, ctx) if is_numpy and only else None,
+        )
+
+
+def _differs_from_default(call: cst.Call, ctx: Context) -> bool:
+    defaults = ctx.flow.default_devices(call)
+    return bool(defaults) and all(
+        differ(_CPU, default, accelerator=ctx.flow.accelerator) is True for default in defaults
+    )
+
+
+def _is_numpy(held: Value) -> bool:
+    """Tell whether a value certainly is a NumPy array, or a container of such."""
+    for atom in held:
+        if isinstance(atom, Mapping):
+            inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
+        elif isinstance(atom, Sequence):
+            inner = list(atom.items or [atom.element])
+        elif isinstance(atom, Host):
+            continue
+        else:
+            return False
+        if not inner or not all(map(_is_numpy, inner)):
+            return False
+    return bool(held)
+
+
+def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether an expression is a tensor that was brought to the host: `t.detach().cpu()`."""
+    while True:
+        if isinstance(operand, cst.Name):
+            bindings = ctx.names.bindings(operand)
+            bound = bindings[0].value if len(bindings) == 1 else None
+            if bound is None:
+                return False
+            operand = bound
+        if not isinstance(operand, cst.Call):
+            return False
+        if ctx.called(operand) in _TORCH_EXPORTS and operand.args:
+            operand = operand.args[0].value
+        elif ctx.called(operand) == "torch.from_numpy":
+            return True
+        elif isinstance(operand.func, cst.Attribute):
+            method = operand.func.attr.value
+            if method in {"cpu", "numpy"} and not operand.args:
+                return True
+            if method not in _KEEPING_METHODS:
+                return False
+            operand = operand.func.value
+        else:
+            return False
+
+
+def _is_put(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether the result is put somewhere: at once, or by the name that it is bound to."""
+    names: set[str] = set()
+    for ancestor in ctx.ancestors(call):
+        if isinstance(ancestor, cst.Call) and _puts(ancestor, ctx):
+            return True
+        if isinstance(ancestor, cst.BaseSmallStatement):
+            if isinstance(ancestor, cst.Assign):
+                names = {
+                    part.value
+                    for target in ancestor.targets
+                    for part in (target.target, *ctx.tree.descendants(target.target))
+                    if isinstance(part, cst.Name)
+                }
+            break
+    if not names:
+        return False
+    around = ctx.function(call)
+    within = ctx.tree.nodes[0] if around is None else around.body
+    return any(
+        isinstance(other, cst.Call)
+        and _puts(other, ctx)
+        and any(
+            isinstance(part, cst.Name) and part.value in names
+            for part in ctx.tree.descendants(other)
+        )
+        for other in ctx.tree.descendants(within)
+    )
+
+
+def _puts(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether a call, or a function that is given to it, may put its argument on a device."""
+    return any(
+        isinstance(part, cst.Name | cst.Attribute)
+        and _PUTTING.search(f"{ctx.name(part)} {_last_name(part)}") is not None
+        for part in ctx.tree.descendants(call)
+    )
+
+
+def _last_name(node: cst.Name | cst.Attribute) -> str:
+    return node.value if isinstance(node, cst.Name) else node.attr.value
+
+
+def _convert(imported: cst.BaseExpression, call: cst.Call, ctx: Context) -> FixPlan | None:
+    convert = ctx.spell("jax.numpy.asarray", at=call) or ctx.spell("jax.device_put", at=call)
+    if convert is None:
+        return None
+
+    def build(editor: Editor) -> list[Edit]:
+        return [editor.replace(imported, convert)]
+
+    return FixPlan(Applicability.UNSAFE, "Convert it, uncommitted, on the default device", build)

@@ -1,0 +1,254 @@
+"""Programs of several files: what is found in them, what fixing makes of them, what JAX does."""
+
+import functools
+import itertools
+import sys
+from collections import Counter
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from placement_lint.config.settings import Settings
+from placement_lint.findings import Finding
+from placement_lint.lint.run import FixMode, Outcome, lint_paths
+from tests.differential.oracle_client import OracleClient
+from tests.program_cases import ProgramCase, Text, all_programs, read_program
+
+PROGRAMS = all_programs()
+CLEAN = [
+    program
+    for program in PROGRAMS
+    if not any(text.expected.findings or text.expected.missed for text in program.files.values())
+]
+RUNNABLE = [program for program in PROGRAMS if program.run is not None]
+MOVES = frozenset({"JDP201", "JDP202"})
+
+every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
+
+Place = tuple[str, int]
+
+
+def write(folder: Path, texts: dict[str, str]) -> list[str]:
+    for path, text in texts.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return [str(folder / path) for path in texts]
+
+
+def read(folder: Path, program: ProgramCase) -> dict[str, str]:
+    return {path: (folder / path).read_text(encoding="utf-8") for path in program.files}
+
+
+def lint(
+    paths: list[str], *, fix: FixMode = FixMode.NONE, unsafe: bool = False
+) -> Outcome:  # fmt: skip
+    return lint_paths(paths, lambda _: Settings(unsafe_fixes=unsafe), fix=fix)
+
+
+def inside(folder: Path, path: str) -> str:
+    return Path(path).relative_to(folder).as_posix()
+
+
+def check(folder: Path, outcome: Outcome, files: dict[str, Text]) -> None:
+    """Compare what was found with what is expected, leaving out what is known to be wrong."""
+    got = Counter(
+        (inside(folder, found.path), found.span.line, found.code) for found in outcome.findings
+    )
+    due: Counter[tuple[str, int, str]] = Counter()
+    undecided = set()
+    for path, text in files.items():
+        due.update((path, each.line, each.code) for each in text.expected.findings)
+        undecided |= {(path, line, code) for line, code in text.expected.undecided}
+    places = sorted((got | due).keys() - undecided)
+    assert {place: got[place] for place in places} == {place: due[place] for place in places}, (
+        describe(folder, outcome)
+    )
+    for path, text in files.items():
+        for each in text.expected.findings:
+            here = [
+                found
+                for found in outcome.findings
+                if (inside(folder, found.path), found.span.line, found.code)
+                == (path, each.line, each.code)
+            ]
+            if each.column is not None:
+                assert each.column in {found.span.column for found in here}, (path, each, here)
+            if each.text is not None:
+                assert any(each.text in found.message for found in here), (path, each, here)
+
+
+def describe(folder: Path, outcome: Outcome) -> str:
+    return "\n".join(
+        f"{inside(folder, found.path)}:{found.span.line}:{found.span.column} {found.code} "
+        f"{found.message}"
+        for found in outcome.findings
+    )
+
+
+def creation(folder: Path, finding: Finding) -> Place:
+    first = finding.related[0]
+    return inside(folder, first.path), first.span.line
+
+
+# -- what is found --------------------------------------------------------------------------------
+
+
+def test_there_are_programs() -> None:
+    assert len(CLEAN) >= 30
+    assert len(PROGRAMS) - len(CLEAN) >= 20
+    assert len(RUNNABLE) >= 20
+
+
+@every_program
+def test_findings(program: ProgramCase, tmp_path: Path) -> None:
+    outcome = lint(write(tmp_path, program.texts()))
+    check(tmp_path, outcome, program.files)
+    got = {(inside(tmp_path, f.path), f.span.line, f.code) for f in outcome.findings}
+    for path, text in program.files.items():
+        for each in text.expected.missed:
+            assert (path, each.line, each.code) not in got, f"no longer missed: {path} {each}"
+        for each in text.expected.false_alarms:
+            assert (path, each.line, each.code) in got, f"no longer a false alarm: {path} {each}"
+
+
+@every_program
+def test_the_first_related_place_is_the_creation(program: ProgramCase, tmp_path: Path) -> None:
+    outcome = lint(write(tmp_path, program.texts()))
+    made = {
+        creation(tmp_path, found)
+        for found in outcome.findings
+        if found.code in MOVES
+        and (inside(tmp_path, found.path), found.span.line, found.code) not in program.undecided
+    }
+    wanted = {(path, line) for path, text in program.files.items() for line in text.made_here}
+    if program.undecided:
+        assert made <= wanted
+    else:
+        assert made == wanted
+
+
+@every_program
+def test_the_order_of_the_paths_does_not_matter(program: ProgramCase, tmp_path: Path) -> None:
+    paths = write(tmp_path, program.texts())
+    first = lint(paths).findings
+    for order in (paths[::-1], paths[1:] + paths[:1]):
+        assert lint(order).findings == first
+
+
+@every_program
+def test_the_files_are_python(program: ProgramCase) -> None:
+    for files in (program.files, program.becomes, program.becomes_unsafe):
+        for path, text in files.items():
+            compile(text.expected.text, path, "exec", dont_inherit=True)
+
+
+# -- what fixing makes of it ----------------------------------------------------------------------
+
+
+@every_program
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+def test_fixed(program: ProgramCase, unsafe: bool, tmp_path: Path) -> None:
+    paths = write(tmp_path, program.texts())
+    outcome = lint(paths, fix=FixMode.APPLY, unsafe=unsafe)
+    wanted = program.fixed(unsafe=unsafe)
+    after = read(tmp_path, program)
+    texts = {path: text.expected.text for path, text in wanted.items()}
+    if program.fix_is_wrong and not unsafe:
+        assert after != texts, "the safe fixes are no longer wrong"
+    elif not program.undecided:
+        assert after == texts
+        check(tmp_path, outcome, wanted)
+    again = lint(paths)
+    assert again.findings == outcome.findings
+    assert not lint(paths, fix=FixMode.APPLY, unsafe=unsafe).fixed
+    assert read(tmp_path, program) == after
+
+
+# -- what JAX does --------------------------------------------------------------------------------
+
+
+@functools.cache
+def oracle() -> OracleClient:
+    return OracleClient()
+
+
+def module_name(path: str, program: ProgramCase) -> str:
+    """Give the name under which a file is imported; the folder `src` is on the path."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    if parts[0] == "src":
+        parts = parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def moves(program: ProgramCase, texts: dict[str, str]) -> set[Place]:
+    """Run a program and give the lines at which an array of it is copied from the host."""
+    assert program.run is not None
+    paths = {module_name(path, program): path for path in texts}
+    assert "main" not in paths
+    modules = {name: texts[path] for name, path in paths.items()}
+    for name in paths:
+        for package in itertools.accumulate(name.split(".")[:-1], "{}.{}".format):
+            modules.setdefault(package, "")  # a namespace package
+    (run,) = oracle().run({**modules, "main": program.run + "\n"}, [0])
+    assert run.error is None, (run.error, run.error_places)
+    assert run.evaluated
+    return {
+        (paths[use.module], line)
+        for use in run.uses
+        if use.moved and use.away and not use.small
+        for line in ({operand[0] for operand in use.operands} or {use.operation[0]})
+    }
+
+
+def lines(files: dict[str, Text]) -> set[Place]:
+    """Give the lines at which an array is copied, by what is expected and what is missed."""
+    return {
+        (path, each.line)
+        for path, text in files.items()
+        for each in (*text.expected.findings, *text.expected.missed)
+        if each.code in MOVES
+    }
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="co_positions is new in Python 3.11")
+@pytest.mark.parametrize("program", RUNNABLE, ids=lambda program: program.id)
+def test_run(program: ProgramCase) -> None:
+    """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed."""
+    assert moves(program, program.texts()) == lines(program.files)
+    fixed = program.fixed(unsafe=True)
+    texts = {path: text.expected.text for path, text in fixed.items()}
+    assert moves(program, texts) == lines(fixed)
+
+
+# -- the reader of the format ---------------------------------------------------------------------
+
+
+def test_the_format_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "group" / "name.txt"
+    path.parent.mkdir()
+    path.write_text(
+        "# For the reader.\n# run: import b\n\n# file: p/a.py\nx = f()  # made here\n"
+        '# file: b.py\nx[0]  # error: JDP201:1 "each"\n\n# becomes:\n# file: p/a.py\nx = g()\n'
+    )
+    (program,) = all_programs(tmp_path)
+    assert (program.id, program.run) == ("group/name", "import b")
+    assert program.texts() == {"p/a.py": "x = f()\n", "b.py": "x[0]\n"}
+    assert program.files["p/a.py"].made_here == {1}
+    assert [each.code for each in program.files["b.py"].expected.findings] == ["JDP201"]
+    fixed = program.fixed()
+    assert fixed["p/a.py"].expected.text == "x = g()\n"
+    assert fixed["b.py"].expected.text == "x[0]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# nothing\n", "x = 1\n# file: a.py\n", "# file: a.py\n# file: a.py\n",
+     "# file: a.py\n# becomes:\n# file: b.py\n"],
+    ids=["no-files", "header", "twice", "strange"],
+)  # fmt: skip
+def test_what_the_format_does_not_allow_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "name.txt"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"name\.txt"):
+        read_program(path)
