@@ -10,7 +10,7 @@ import builtins
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
 

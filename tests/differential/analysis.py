@@ -1,0 +1,169 @@
+"""All use that the differential tests make of the analyser: one function, `analyse`."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from placement_lint.config.settings import Settings
+from placement_lint.files.source import Source
+from placement_lint.findings import Confidence
+from placement_lint.lint.run import lint_paths
+from placement_lint.placement.operations import Operations
+from placement_lint.placement.program import Program
+from placement_lint.placement.values import (
+    MAX_DEPTH,
+    Anything,
+    Array,
+    External,
+    Mapping,
+    Sequence,
+)
+from placement_lint.syntax.spans import Spans
+
+if TYPE_CHECKING:
+    from placement_lint.placement.module import Module
+    from placement_lint.placement.values import Value
+
+Span = tuple[int, int, int, int]
+"""Lines from 1, columns from 0, as `ast` counts, without parentheses around."""
+
+_KINDS = {"JDP201": "indexed", "JDP202": "computed"}
+_SETTINGS = Settings(select=(*_KINDS, "JDP901", "JDP903"))
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """One finding about an array that is moved."""
+
+    file: str
+    span: Span
+    kind: str
+    definite: bool
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the analyser says of a program."""
+
+    alarms: frozenset[Alarm]
+    known: frozenset[tuple[str, Span]]
+    """The expressions of which the analyser knows for certain what they are."""
+    undecided: frozenset[tuple[str, Span]]
+    """The operands of which it could not tell whether they move: a device that is not known."""
+    failures: tuple[str, ...]
+    """Findings about the tool itself."""
+
+
+def analyse(modules: dict[str, str]) -> Analysis:
+    """Analyse the modules of one program together: dotted names to texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _analyse(modules, Path(folder))
+
+
+def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
+    names = _written(modules, folder)
+    programs: list[Program] = []
+    undecided: set[tuple[str, int]] = set()
+    run, judge = Program.run, Operations._judge
+
+    def watched_run(self: Program) -> None:
+        programs.append(self)
+        run(self)
+
+    def watched_judge(
+        self: Operations, place: int, held: object, found: list[Array], places: set[object],
+        *rest: object, **more: object,
+    ) -> None:  # fmt: skip
+        verdicts = [self._moves(array, device) for array in found for device in places]
+        if None in verdicts or not (more["certain"] or any(verdicts)):
+            undecided.add((self.module, place))
+        judge(self, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
+
+    with (
+        mock.patch.object(Program, "run", watched_run),
+        mock.patch.object(Operations, "_judge", watched_judge),
+    ):
+        outcome = lint_paths(sorted(names), lambda _: _SETTINGS)
+    alarms: set[Alarm] = set()
+    failures: list[str] = []
+    for finding in outcome.findings:
+        name, where = names[finding.path], finding.span
+        span = (where.line, where.column - 1, where.end_line, where.end_column - 1)
+        if finding.code in _KINDS:
+            definite = finding.confidence is Confidence.DEFINITE
+            alarms.add(Alarm(name, bare(modules[name], span), _KINDS[finding.code], definite))
+        else:
+            failures.append(f"{name}:{where.line}: {finding.code} {finding.message}")
+    known: set[tuple[str, Span]] = set()
+    open_: set[tuple[str, Span]] = set()
+    for program in programs:
+        for module in program.modules.values():
+            name = names[module.name]
+            places = _Places(module, modules[name])
+            known |= {
+                (name, places.span(node))
+                for node, held in module.record.values.items()
+                if _is_known(held)
+            }
+            open_ |= {(name, places.span(node)) for path, node in undecided if path == module.name}
+    return Analysis(frozenset(alarms), frozenset(known), frozenset(open_), tuple(failures))
+
+
+def _written(modules: dict[str, str], folder: Path) -> dict[str, str]:
+    """Write the modules where an import finds them; give their names by path."""
+    names: dict[str, str] = {}
+    for name, text in modules.items():
+        is_package = any(other.startswith(f"{name}.") for other in modules)
+        path = folder.joinpath(*name.split("."))
+        path = path / "__init__.py" if is_package else path.with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        names[str(path)] = name
+    return names
+
+
+class _Places:
+    """Where the nodes of one module stand."""
+
+    def __init__(self, module: Module, text: str) -> None:
+        self.module = module
+        self.source = Source(module.name, text)
+        self.spans = Spans(module.tree.module, self.source)
+
+    def span(self, node: int) -> Span:
+        """Give the range of a node."""
+        start, end = self.spans.inner(self.module.tree.nodes[node])
+        (line, column), (end_line, end_column) = map(self.source.position, (start, end))
+        return bare(self.source.text, (line, column - 1, end_line, end_column - 1))
+
+
+def _is_known(held: Value, depth: int = MAX_DEPTH) -> bool:
+    """Tell whether nothing in a value is unknown."""
+    for atom in held:
+        if isinstance(atom, Anything | External):
+            return False
+        if isinstance(atom, Array) and atom.device is None:
+            return False
+        inside: list[Value] = []
+        if isinstance(atom, Sequence):
+            inside = [*(atom.items or ()), atom.element]
+        elif isinstance(atom, Mapping):
+            inside = [*(item for _, item in atom.items), atom.element]
+        if depth and not all(_is_known(part, depth - 1) for part in inside):
+            return False
+    return True
+
+
+def bare(text: str, span: Span) -> Span:
+    """Give a range without the parentheses and blanks at its ends."""
+    line, column, end_line, end_column = span
+    lines = text.split("\n")
+    while column < len(lines[line - 1]) and lines[line - 1][column] in "( ":
+        column += 1
+    while end_column > 0 and lines[end_line - 1][end_column - 1] in ") ":
+        end_column -= 1
+    return (line, column, end_line, end_column)

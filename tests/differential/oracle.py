@@ -1,0 +1,372 @@
+"""The oracle: run programs on JAX with virtual devices and see which operands are really moved.
+
+Started as a subprocess, it answers one line of JSON for each line that it is given. It knows
+nothing of the transfer table. What it sees, it sees at two places:
+
+- *Executions.* JAX hands every operand of every computation to `InputsHandler.__call__`, with the
+  sharding that the executable wants; an operand that lives elsewhere is copied there, whole. The
+  C++ fast path, which copies without asking Python, is switched off by giving it no data. An
+  explicit `device_put` does not come by this way, nor does an argument that a jitted function does
+  not use.
+- *Expressions.* Each expression of a program is wrapped in a probe that notes which arrays it
+  gave, so that an operand is found again by identity, and which expressions ran at all.
+
+The program's innermost frame at an execution says which operation it was, by the exact range of
+columns that CPython keeps for every instruction (3.11 and newer).
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import io
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+import threading
+import traceback
+import types
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.differential.instrument import HOST, PROBE, Place, Program, instrument, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DEVICES = 4
+_SCHEME = "<program>/"
+_DEPTH = 4
+_MAX_ANSWERS = 25
+_MAX_STEPS = 4000
+_MAX_ARRAYS = 100
+
+
+class EndlessError(BaseException):
+    """The program goes on too long, or holds too much: it is cut here."""
+
+
+@dataclass
+class Use:
+    """One operation that had an array of the program among its operands."""
+
+    module: str
+    operation: Place
+    operands: list[Place]
+    """The expressions that gave the array, of those that the operation reads."""
+    moved: bool
+    away: bool
+    """It did not live on the system's default device."""
+    small: bool
+    """A PRNG key or a scalar."""
+    known: bool = True
+    """A probe saw the array; else JAX made it on the way."""
+
+
+@dataclass
+class Run:
+    """What was seen of one execution of a program."""
+
+    uses: dict[tuple[Any, ...], Use] = field(default_factory=dict)
+    evaluated: set[tuple[str, Place]] = field(default_factory=set)
+    error: str | None = None
+    error_places: list[tuple[str, int]] = field(default_factory=list)
+
+
+class Inputs(types.ModuleType):
+    """What a program cannot know beforehand: `import inputs`."""
+
+    def __init__(self, seed: int) -> None:
+        """Choose all answers by a seed; 0 answers yes, 1 answers no."""
+        super().__init__("inputs")
+        self._random = random.Random(seed)  # noqa: S311
+        self._seed = seed
+        self._asked = 0
+
+    def flag(self) -> bool:
+        """Give a truth value; after many, always False, so that loops end."""
+        self._asked += 1
+        if self._asked > _MAX_ANSWERS:
+            return False
+        if self._seed < 2:
+            return self._seed == 0
+        return self._random.random() < 0.5
+
+    def count(self) -> int:
+        """Give a small number of rounds."""
+        return 2 if self._seed < 2 else self._random.randrange(4)
+
+    def choice(self) -> str:
+        """Give one of three words."""
+        return self._random.choice(["a", "b", "c"])
+
+    def fail(self) -> None:
+        """Raise ValueError, or not."""
+        if self.flag():
+            raise ValueError("asked to fail")
+
+
+class Observer:
+    """Sees one execution of one program."""
+
+    def __init__(self, programs: dict[str, Program], array_type: type[Any]) -> None:
+        """Watch these modules."""
+        self.programs = programs
+        self.array_type = array_type
+        self.run = Run()
+        self.latest: dict[tuple[str, int], list[Any]] = {}
+        """What a node gave when it last ran: the value, and the arrays in it."""
+        self.steps = 0
+        self.seen: dict[int, Any] = {}
+        """Arrays of the program, kept so that their identities are not used again."""
+        self.iterated: dict[int, tuple[str, Place, list[Place]]] = {}
+        """For an array: where an iterator over it was last made."""
+
+    def probe_for(self, program: Program) -> Any:
+        """Give the probe of one module."""
+        name = program.name
+        places = [place_of(node) for node in program.nodes]
+
+        def probe(number: int, value: Any) -> Any:
+            found = list(self.arrays(value))
+            self.steps += 1
+            if self.steps > _MAX_STEPS or len(found) > _MAX_ARRAYS:
+                raise EndlessError(f"cut after {self.steps} steps")
+            for array in found:
+                self.seen[id(array)] = array
+            self.latest[name, number] = [value, found]
+            self.run.evaluated.add((name, places[number]))
+            return value
+
+        return probe
+
+    def arrays(self, value: Any, depth: int = _DEPTH) -> Iterator[Any]:
+        """Give the concrete arrays in a value and in its containers."""
+        if isinstance(value, self.array_type):
+            yield value
+        elif depth and isinstance(value, list | tuple | set):
+            for item in value:
+                yield from self.arrays(item, depth - 1)
+        elif depth and isinstance(value, dict):
+            for item in value.values():
+                yield from self.arrays(item, depth - 1)
+
+    def operation(self) -> tuple[Program, Place, int] | None:
+        """Give the operation that the program's innermost frame is at."""
+        frame: Any = sys._getframe(2)
+        while frame is not None and not frame.f_code.co_filename.startswith(_SCHEME):
+            frame = frame.f_back
+        if frame is None:
+            return None
+        program = self.programs[frame.f_code.co_filename.removeprefix(_SCHEME)]
+        found = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+        line, end_line, column, end_column = found
+        place = (line or 0, column or 0, end_line or 0, end_column or 0)
+        return program, place, program.number_at(place)
+
+    def executed(self, buffers: Sequence[Any], shardings: Sequence[Any]) -> None:
+        """Note what JAX executes a computation with."""
+        at = self.operation()
+        if at is None:
+            return
+        program, place, number = at
+        buffer: Any
+        for buffer, sharding in zip(buffers, shardings, strict=True):
+            if isinstance(buffer, self.array_type):
+                moved = buffer.devices() != sharding.device_set
+                known = id(buffer) in self.seen
+                if known or moved:
+                    self._use(program, place, number, buffer, moved=moved, known=known)
+
+    def _use(
+        self, program: Program, place: Place, number: int, array: Any, *, moved: bool, known: bool
+    ) -> None:
+        module, operands = program.name, self._operands(program, number, array)
+        if not operands and id(array) in self.iterated:
+            module, place, operands = self.iterated[id(array)]
+        away = all(device.id != 0 for device in array.devices())
+        small = array.ndim == 0 or array.dtype.name.startswith("key")
+        key = (module, place, tuple(operands), moved, away, small, known)
+        self.run.uses[key] = Use(module, place, operands, moved, away, small, known)
+
+    def _operands(self, program: Program, number: int, array: Any) -> list[Place]:
+        """Find the expressions that gave an array to an operation."""
+        while number >= 0:
+            found = list(self._within(program, number, array))
+            if found:
+                return found
+            if isinstance(program.nodes[number], ast.stmt):
+                return []
+            number = program.parents.get(number, -1)
+        return []
+
+    def _within(self, program: Program, number: int, array: Any) -> Iterator[Place]:
+        for part in program.parts(number):
+            node = program.nodes[part]
+            latest = self.latest.get((program.name, part))
+            if latest is None:
+                if not isinstance(node, ast.Lambda | ast.Constant):
+                    yield from self._within(program, part, array)
+                continue
+            value, arrays = latest
+            if any(each is array for each in arrays):
+                if program.is_literal(part):
+                    yield from self._within(program, part, array)
+                else:
+                    yield place_of(node)
+            elif not arrays and not isinstance(value, int | float | str | bytes | None):
+                yield from self._within(program, part, array)
+
+    def iterates(self, array: Any) -> None:
+        """Note that an iterator is made, which will compute when it is asked for items."""
+        at = self.operation()
+        if at is not None and id(array) in self.seen:
+            program, place, number = at
+            self.iterated[id(array)] = (
+                program.name, place, self._operands(program, number, array),
+            )  # fmt: skip
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the modules of one program from memory."""
+
+    def __init__(self, observer: Observer, host: Any) -> None:
+        self.observer = observer
+        self.host = host
+
+    def _is_package(self, name: str) -> bool:
+        return any(other.startswith(name + ".") for other in self.observer.programs)
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:  # noqa: ARG002
+        if fullname not in self.observer.programs:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=self._is_package(fullname))
+
+    def create_module(self, spec: Any) -> None:  # noqa: ARG002
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        program = self.observer.programs[module.__name__]
+        vars(module)[PROBE] = self.observer.probe_for(program)
+        vars(module)[HOST] = self.host
+        exec(program.code(_SCHEME), vars(module))  # noqa: S102
+
+
+class Oracle:
+    """Runs programs. One for a process, whose JAX it changes."""
+
+    def __init__(self) -> None:
+        """Set the stage and hook JAX. Imports it: the environment must be set."""
+        import jax
+        import numpy as np
+        from jax._src import pjit
+        from jax._src.interpreters import pxla
+        from safetensors.numpy import save_file
+
+        from placement_lint.verify.stage import enter_stage
+
+        self.jax = jax
+        self.stage = enter_stage(plain=False)
+        self.array_type = type(jax.numpy.zeros(1))
+        self.observer: Observer | None = None
+        table = np.arange(16, dtype=np.float32).reshape(4, 4)
+        save_file({"tokens": table}, "tokens.safetensors")
+        np.save("tokens.npy", table)
+
+        handle, iterate = pxla.InputsHandler.__call__, self.array_type.__iter__
+
+        def handled(handler: Any, buffers: Any) -> Any:
+            if self.observer is not None:
+                self.observer.executed(buffers, handler.in_shardings)
+            return handle(handler, buffers)
+
+        def iterated(array: Any) -> Any:
+            if self.observer is not None:
+                self.observer.iterates(array)
+            return iterate(array)
+
+        pjit._get_fastpath_data = lambda *_, **__: None
+        pxla.InputsHandler.__call__ = handled
+        self.array_type.__iter__ = iterated
+
+    def answer(self, modules: dict[str, str], seeds: Sequence[int]) -> list[Run]:
+        """Run a program once for each seed. The module named `main` is the one that is started."""
+        programs = {name: instrument(name, text) for name, text in modules.items()}
+        return [self._run(programs, seed) for seed in seeds]
+
+    def _run(self, programs: dict[str, Program], seed: int) -> Run:
+        observer = Observer(programs, self.array_type)
+        finder = _Finder(observer, self.stage.host)
+        sys.meta_path.insert(0, finder)
+        sys.modules["inputs"] = Inputs(seed)
+        before = set(sys.modules)
+        # The default device of `with` blocks is a thread's own: a new thread forgets every leak.
+        thread = threading.Thread(target=self._execute, args=(observer,))
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                thread.start()
+                thread.join()
+        finally:
+            self.observer = None
+            sys.meta_path.remove(finder)
+            for name in [name for name in sys.modules if name in programs]:
+                if name not in before:
+                    del sys.modules[name]
+            self.jax.config.update("jax_default_device", None)
+        return observer.run
+
+    def _execute(self, observer: Observer) -> None:
+        self.observer = observer
+        try:
+            importlib.import_module("main")
+        except (Exception, EndlessError) as error:  # the program's own: it is cut here
+            observer.run.error = f"{type(error).__name__}: {error}"
+            observer.run.error_places = [
+                (frame.filename.removeprefix(_SCHEME), frame.lineno or 0)
+                for frame in traceback.extract_tb(error.__traceback__)
+                if frame.filename.startswith(_SCHEME)
+            ]
+
+
+def _encoded(run: Run) -> dict[str, Any]:
+    return {
+        "error": run.error,
+        "error_places": run.error_places,
+        "evaluated": sorted(run.evaluated),
+        "uses": [vars(use) for use in run.uses.values()],
+    }
+
+
+def serve() -> None:
+    """Answer requests until there are no more."""
+    # What a program prints must not be taken for an answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    requests = sys.stdin
+    with tempfile.TemporaryDirectory() as folder:
+        root = str(Path.cwd())
+        if root not in sys.path:
+            sys.path.insert(0, root)
+        os.chdir(folder)
+        oracle = Oracle()
+        for line in requests:
+            request = json.loads(line)
+            try:
+                runs = oracle.answer(request["modules"], request["seeds"])
+                answer: dict[str, Any] = {"runs": [_encoded(run) for run in runs]}
+            except Exception:  # ours: say so, and go on
+                answer = {"failure": traceback.format_exc()}
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+        os.chdir(root)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,122 @@
+"""The oracle as the tests ask it: one subprocess, started when it is first needed."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tests.differential.oracle import DEVICES
+
+ROOT = Path(__file__).parents[2]
+_COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+
+Place = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One operation that had an array of the program among its operands."""
+
+    module: str
+    operation: Place
+    operands: tuple[Place, ...]
+    moved: bool
+    away: bool
+    small: bool
+    known: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the oracle saw of one execution."""
+
+    uses: tuple[Use, ...]
+    evaluated: frozenset[tuple[str, Place]]
+    error: str | None
+    error_places: tuple[tuple[str, int], ...]
+
+
+class OracleError(Exception):
+    """The oracle itself failed."""
+
+
+class OracleClient:
+    """A subprocess with virtual devices that runs programs."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        environment = {
+            **os.environ,
+            "JAX_PLATFORMS": "cpu",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={DEVICES} {_COMPILE_FAST}",
+            "PYTHONHASHSEED": "0",
+        }
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "tests.differential.oracle"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        atexit.register(self.close)
+
+    def run(self, modules: dict[str, str], seeds: list[int]) -> list[Run]:
+        """Run a program once for each seed. Raises OracleError."""
+        requests, answers = self._pipe(self._process.stdin), self._pipe(self._process.stdout)
+        requests.write(json.dumps({"modules": modules, "seeds": seeds}) + "\n")
+        requests.flush()
+        line = answers.readline()
+        if not line:
+            self._errors.seek(0)
+            raise OracleError(f"the oracle died:\n{self._errors.read()[-4000:]}")
+        answer = json.loads(line)
+        if "failure" in answer:
+            raise OracleError(answer["failure"])
+        return [_decoded(run) for run in answer["runs"]]
+
+    def close(self) -> None:
+        """End it."""
+        if self._process.poll() is None:
+            self._pipe(self._process.stdin).close()
+            self._process.wait(timeout=20)
+
+    @staticmethod
+    def _pipe(pipe: IO[str] | None) -> IO[str]:
+        if pipe is None:
+            raise OracleError("the oracle has no pipe")
+        return pipe
+
+
+def _decoded(run: dict[str, Any]) -> Run:
+    return Run(
+        tuple(
+            Use(
+                use["module"],
+                _place(use["operation"]),
+                tuple(_place(operand) for operand in use["operands"]),
+                use["moved"],
+                use["away"],
+                use["small"],
+                use["known"],
+            )
+            for use in run["uses"]
+        ),
+        frozenset((module, _place(place)) for module, place in run["evaluated"]),
+        run["error"],
+        tuple((module, line) for module, line in run["error_places"]),
+    )
+
+
+def _place(numbers: list[int]) -> Place:
+    line, column, end_line, end_column = numbers
+    return (line, column, end_line, end_column)

@@ -1,0 +1,135 @@
+"""Random programs: what the analyser says of them, and what JAX does when they run."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections import Counter
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.differential.analysis import analyse
+from tests.differential.compare import Comparison, Disagreement, compare
+from tests.differential.programs import LEVELS, programs, random_program
+from tests.differential.reduction import reduced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.differential.oracle_client import OracleClient
+
+pytestmark = [
+    pytest.mark.fuzz,
+    pytest.mark.skipif(
+        sys.version_info < (3, 11), reason="instructions have no columns before Python 3.11"
+    ),
+    pytest.mark.skipif(
+        importlib.util.find_spec("jax") is None or importlib.util.find_spec("safetensors") is None,
+        reason='needs JAX: pip install "placement-lint[verify]"',
+    ),
+]
+
+_FEW = 40
+_MANY = 2000
+_BATCH = 250
+_SHARE_OF_UNKNOWN = 0.10
+
+Modules = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Iterator[OracleClient]:
+    from tests.differential.oracle_client import OracleClient
+
+    client = OracleClient()
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def outcome(oracle: OracleClient) -> Callable[[Modules, list[int]], Comparison]:
+    def compared(modules: Modules, seeds: list[int]) -> Comparison:
+        return compare(modules, analyse(modules), oracle.run(modules, seeds))
+
+    return compared
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_few_programs(outcome: Callable[[Modules, list[int]], Comparison], level: int) -> None:
+    @settings(
+        max_examples=_FEW,
+        phases=[Phase.explicit, Phase.generate, Phase.shrink],
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(level), st.integers(2, 9))
+    def agree(modules: Modules, seed: int) -> None:
+        seeds = [0, 1, seed]
+        found = outcome(modules, seeds).disagreements
+        assert not found, _report(modules, found)
+
+    agree()
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("batch", range(_MANY // _BATCH))
+@pytest.mark.parametrize("level", LEVELS)
+def test_many_programs(
+    outcome: Callable[[Modules, list[int]], Comparison], level: int, batch: int
+) -> None:
+    total = Comparison()
+    for number in range(batch * _BATCH, (batch + 1) * _BATCH):
+        modules, seeds = random_program(number, level), [0, 1, number + 2]
+        comparison = outcome(modules, seeds)
+        if comparison.disagreements:
+            whats = {each.what for each in comparison.disagreements}
+            small = _reduced(modules, seeds, whats, outcome)
+            found = outcome(small, seeds).disagreements
+            pytest.fail(f"program {number} of level {level}:\n{_report(small, found)}")
+        _add(total, comparison)
+    print(_summary(level, total))
+    assert total.moves > _BATCH / 4, "the programs move too little to prove anything"
+    assert total.unattributed <= total.moves / 100, "moves whose operand is not found"
+
+
+def _reduced(
+    modules: Modules,
+    seeds: list[int],
+    whats: set[str],
+    outcome: Callable[[Modules, list[int]], Comparison],
+) -> Modules:
+    def holds(smaller: Modules) -> bool:
+        comparison = outcome(smaller, seeds)
+        errors = set(comparison.errors) - {"ValueError"}
+        return not errors and any(each.what in whats for each in comparison.disagreements)
+
+    return reduced(modules, holds)
+
+
+def _add(total: Comparison, more: Comparison) -> None:
+    for each in fields(Comparison):
+        before, new = getattr(total, each.name), getattr(more, each.name)
+        if isinstance(before, int | Counter):
+            setattr(total, each.name, before + new)
+
+
+def _summary(level: int, total: Comparison) -> str:
+    share = total.unknown / max(total.uses, 1)
+    return (
+        f"level {level}: {total.uses} uses of arrays, {share:.1%} unknown; "
+        f"{total.moves} moves, {total.found} found; {total.alarms} alarms, "
+        f"{total.false_likely} likely ones where nothing moved; "
+        f"{total.cut} of {total.runs} runs cut by an error {dict(total.errors)}"
+    )
+
+
+def _report(modules: Modules, found: list[Disagreement]) -> str:
+    texts = [f"# {name}\n{text}" for name, text in modules.items() if text]
+    return "\n".join([*map(str, found), *texts])

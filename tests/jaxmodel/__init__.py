@@ -1,0 +1,1 @@
+"""Tests of what placement_lint.jaxmodel says of JAX."""

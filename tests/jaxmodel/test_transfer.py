@@ -1,0 +1,158 @@
+"""The transfer table: JAX agrees with every row of it, and it is sound in itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import pytest
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import ROWS, TABLE, Effect, Row
+from tests.jaxmodel import transfer_recipes
+from tests.jaxmodel.transfer_claims import Outcome, disagreements
+from tests.jaxmodel.transfer_expressions import BY_MODULE
+from tests.jaxmodel.transfer_recipes import AWAY, COMMITTED, HOME, NUMPY, Recipe
+from tests.jaxmodel.transfer_run import is_selected, run
+
+MEASURED = ("0.4.30", "0.5.3", "0.6.2", "0.7.2", "0.10.2", "0.12.0.1")
+OTHER_PACKAGES = ("equinox", "flax", "optax", "orbax")
+OTHERS = tuple(f"{package}." for package in OTHER_PACKAGES)
+NUMERICS = ("jax.image.", "jax.nn.", "jax.ops.", "jax.scipy.")
+GROUPS = {
+    "numerics": NUMERICS,
+    "jax.numpy": ("jax.numpy.",),
+    "the rest": tuple(f"-{name}" for name in (*NUMERICS, "jax.numpy.", *OTHERS)),
+}
+"""The rows of JAX, NumPy and Python, in parts that take about the same time."""
+
+
+def needs(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        names = ", ".join(row.name for row in ROWS if row.name.startswith(f"{package}."))
+        pytest.skip(f"{package} is not installed; not executed: {names}")
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("group", GROUPS)
+def test_jax_agrees_with_every_row(group: str) -> None:
+    needs("jax")
+    needs("safetensors")
+    report = run(sys.executable, *GROUPS[group], time_limit=880)
+    print(report.summary())
+    assert report.disagreements == []
+    assert report.unexecuted == []
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("package", OTHER_PACKAGES)
+def test_other_packages_agree_with_their_rows(package: str) -> None:
+    needs(package)
+    report = run(sys.executable, f"{package}.", time_limit=880)
+    print(report.summary())
+    assert report.disagreements == []
+    assert [row.name for row in report.rows if not row.calls] == []
+
+
+def test_every_row_is_in_one_group() -> None:
+    groups = {**GROUPS, "others": OTHERS}
+    for row in ROWS:
+        found = [name for name, words in groups.items() if is_selected(row.name, words)]
+        assert len(found) == 1, (row.name, found)
+
+
+def test_no_two_rows_speak_of_one_version() -> None:
+    rows: dict[str, list[Row]] = {}
+    for row in ROWS:
+        rows.setdefault(row.name, []).append(row)
+    for name, same in rows.items():
+        for version in MEASURED:
+            speaking = [row for row in same if _speaks_of(row, version)]
+            assert len(speaking) <= 1, (name, version)
+
+
+def _speaks_of(row: Row, version: str) -> bool:
+    first = MEASURED.index(row.since) if row.since else 0
+    last = MEASURED.index(row.until) if row.until else len(MEASURED) - 1
+    return first <= MEASURED.index(version) <= last
+
+
+def test_ranges_are_of_measured_versions() -> None:
+    for row in ROWS:
+        assert {row.since, row.until} <= {None, *MEASURED}, row
+        if row.device is not None:
+            assert {row.device.since, row.device.stages_until} <= {None, *MEASURED}, row
+
+
+def test_the_table_holds_the_newest_row_of_a_name() -> None:
+    for name, row in TABLE.items():
+        assert row is [each for each in ROWS if each.name == name][-1]
+
+
+def test_every_recipe_is_of_a_row() -> None:
+    names = {row.name for row in ROWS}
+    written = {
+        f"{module}.{name}"
+        for module, recipes in BY_MODULE.items()
+        for text in recipes.values()
+        for name in text.split()
+    }
+    written |= {
+        *(name.partition("<")[0] for name in transfer_recipes.SEVERAL),
+        *transfer_recipes.NOTHING_TO_DO, *transfer_recipes.VALUE_UNUSED,
+        *transfer_recipes.WITH_DEVICE,
+    }  # fmt: skip
+    assert written - names == set()
+
+
+def test_a_row_that_is_not_certain_shows_it() -> None:
+    for row in ROWS:
+        shown = {recipe.effect for recipe in transfer_recipes.recipes_of(row)}
+        if not row.certain:
+            assert shown & {Effect.IDENTITY, Effect.CREATE}, row
+
+
+def test_methods_are_of_one_kind() -> None:
+    kinds = [
+        transfer.COMPUTING_METHODS,
+        transfer.HOST_METHODS,
+        transfer.IDENTITY_METHODS,
+        transfer.SAME_WHEN_EQUAL_METHODS,
+    ]
+    assert sum(map(len, kinds)) == len(frozenset().union(*kinds))
+
+
+COMPUTED = {
+    AWAY: Outcome(moved=True, is_array=True, places={((1,), False)}),
+    HOME: Outcome(is_array=True, places={((1,), False)}),
+    COMMITTED: Outcome(is_array=True, places={((1,), True)}),
+    NUMPY: Outcome(is_array=True, places={((1,), False)}),
+}
+KEPT = {
+    AWAY: Outcome(is_array=True, places={((2,), False)}),
+    HOME: Outcome(is_array=True, places={((1,), False)}),
+    COMMITTED: Outcome(is_array=True, places={((1,), True)}),
+}
+
+
+@pytest.mark.parametrize(
+    ("effect", "outcomes", "wrong"),
+    [
+        (Effect.COMPUTE, COMPUTED, []),
+        (Effect.IDENTITY, KEPT, []),
+        (Effect.COMPUTE, KEPT, [AWAY, AWAY]),
+        (Effect.IDENTITY, COMPUTED, [AWAY, AWAY]),
+        (Effect.HOST, KEPT, [AWAY, HOME, COMMITTED]),
+        (Effect.CREATE, COMPUTED, [AWAY, COMMITTED]),
+        (Effect.COMMIT, COMPUTED, [AWAY, HOME, COMMITTED, NUMPY]),
+        (Effect.PLAIN, {AWAY: Outcome(moved=True)}, [AWAY]),
+        (Effect.COMPUTE, {AWAY: Outcome(moved=True)}, [AWAY]),
+        (Effect.COMPUTE, {HOME: Outcome(error="TypeError")}, [HOME]),
+        (Effect.COMPUTE, {HOME: Outcome(places={((1,), False)})}, [HOME]),
+    ],
+)
+def test_what_disagrees_is_seen(
+    effect: Effect, outcomes: dict[str, Outcome], wrong: list[str]
+) -> None:
+    found = disagreements(Row("jax.f", effect), effect, Recipe("f(x)"), outcomes)
+    assert [text.split()[1].rstrip(":") for text in found] == wrong

@@ -1,0 +1,99 @@
+"""Runs the transfer table on a JAX, in a process of its own, and reads what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What came of one row."""
+
+    name: str
+    effect: str
+    calls: int
+    absent: str
+    """Why it was not executed; empty: it was."""
+    wrong: tuple[str, ...]
+    """Where JAX disagrees with it."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of one run."""
+
+    versions: str
+    rows: tuple[Execution, ...]
+
+    @property
+    def disagreements(self) -> list[str]:
+        """What JAX disagrees with, one a line."""
+        return [f"{row.name} ({row.effect}): {text}" for row in self.rows for text in row.wrong]
+
+    @property
+    def unexecuted(self) -> list[str]:
+        """The rows that were neither executed nor have a reason for that."""
+        return [row.name for row in self.rows if not row.calls and not row.absent]
+
+    def summary(self) -> str:
+        """Give the figures of the run, and each reason why rows were not executed."""
+        executed = [row for row in self.rows if row.calls]
+        reasons: dict[str, list[str]] = {}
+        for row in self.rows:
+            if not row.calls:
+                reasons.setdefault(row.absent, []).append(row.name)
+        lines = [
+            f"{self.versions}: {len(self.rows)} rows, {len(executed)} executed by "
+            f"{sum(row.calls for row in executed)} calls, "
+            f"{len(self.disagreements)} disagreements"
+        ]
+        lines += [f"  {reason}: {', '.join(names)}" for reason, names in sorted(reasons.items())]
+        return "\n".join(lines)
+
+
+def is_selected(name: str, words: tuple[str, ...]) -> bool:
+    """Tell whether a row is among those that begin with one of the words, or with none of `-word`.
+
+    Without words, all are.
+    """
+    without = tuple(word[1:] for word in words if word.startswith("-"))
+    only = tuple(word for word in words if not word.startswith("-"))
+    return name.startswith(only or "") and not name.startswith(without)
+
+
+def run(python: Path | str, *words: str, time_limit: float) -> Report:
+    """Execute the rows that words select.
+
+    Raises CalledProcessError where the process fails, TimeoutExpired where it takes longer.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "report.json"
+        subprocess.run(
+            [str(python), "-m", "tests.jaxmodel.transfer_child", str(target), *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+            check=True,
+            timeout=time_limit,
+        )
+        found: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
+    return Report(
+        f"JAX {found['jax']}, NumPy {found['numpy']}, Python {found['python']}",
+        tuple(
+            Execution(
+                row["name"],
+                row["effect"],
+                sum(len(call) - 1 for call in row["calls"]),
+                row["absent"],
+                tuple(row["wrong"]),
+            )
+            for row in found["rows"]
+        ),
+    )
