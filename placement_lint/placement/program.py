@@ -305,16 +305,21 @@ class Program:
         return any(self.carries_placement(each, state) for each in held)
 
     @functools.cached_property
+    def _made_of(self) -> dict[Place, list[Place]]:
+        """For each operation: what made the uncommitted arrays that it was given."""
+        made_of: dict[Place, list[Place]] = {}
+        for module in self.modules.values():
+            for source, results in module.record.derived.items():
+                for result in results:
+                    made_of.setdefault(result, []).append(source)
+        return made_of
+
+    @functools.cached_property
     def companions(self) -> dict[Place, set[Device | None]]:
         """For what made an array: the devices to which arrays are committed that it, or anything
         made of it, meets; None among them: unknown ones.
         """
         records = [module.record for module in self.modules.values()]
-        made_of: dict[Place, list[Place]] = {}
-        for record in records:
-            for source, results in record.derived.items():
-                for result in results:
-                    made_of.setdefault(result, []).append(source)
         found: dict[Place, set[Device | None]] = {}
         pending = [
             (place, device)
@@ -327,22 +332,17 @@ class Program:
             known = found.setdefault(place, set())
             if device not in known:
                 known.add(device)
-                pending += [(source, device) for source in made_of.get(place, ())]
+                pending += [(source, device) for source in self._made_of.get(place, ())]
         return found
 
     @functools.cached_property
     def escaping(self) -> frozenset[Place]:
         """What made arrays that, or of which something, went where nobody followed it."""
         records = [module.record for module in self.modules.values()]
-        made_of: dict[Place, list[Place]] = {}
-        for record in records:
-            for source, results in record.derived.items():
-                for result in results:
-                    made_of.setdefault(result, []).append(source)
         pending = [place for record in records for place in record.escaped]
         found = set(pending)
         while pending:
-            new = [place for place in made_of.get(pending.pop(), ()) if place not in found]
+            new = [place for place in self._made_of.get(pending.pop(), ()) if place not in found]
             found.update(new)
             pending += new
         return frozenset(found)
