@@ -52,14 +52,18 @@ class OracleClient:
 
     def __init__(self) -> None:
         """Start it."""
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
+        self._process = self._started()
+        atexit.register(self.close)
+
+    def _started(self) -> subprocess.Popen[str]:
         environment = {
             **os.environ,
             "JAX_PLATFORMS": "cpu",
             "XLA_FLAGS": f"--xla_force_host_platform_device_count={DEVICES} {_COMPILE_FAST}",
             "PYTHONHASHSEED": "0",
         }
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
-        self._process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tests.differential.oracle"],
             cwd=ROOT,
             env=environment,
@@ -68,14 +72,17 @@ class OracleClient:
             stderr=self._errors,
             text=True,
         )
-        atexit.register(self.close)
 
     def run(self, modules: dict[str, str], seeds: list[int]) -> list[Run]:
         """Run a program once for each seed. Raises OracleError."""
-        requests, answers = self._pipe(self._process.stdin), self._pipe(self._process.stdout)
-        requests.write(json.dumps({"modules": modules, "seeds": seeds}) + "\n")
-        requests.flush()
-        line = answers.readline()
+        if self._process.poll() is not None:
+            self._process = self._started()
+        try:
+            line = self._asked(json.dumps({"modules": modules, "seeds": seeds}))
+        except BaseException:
+            # A question that was not waited for would be answered in place of the next one.
+            self._process.kill()
+            raise
         if not line:
             self._errors.seek(0)
             raise OracleError(f"the oracle died:\n{self._errors.read()[-4000:]}")
@@ -83,6 +90,12 @@ class OracleClient:
         if "failure" in answer:
             raise OracleError(answer["failure"])
         return [_decoded(run) for run in answer["runs"]]
+
+    def _asked(self, question: str) -> str:
+        requests, answers = self._pipe(self._process.stdin), self._pipe(self._process.stdout)
+        requests.write(question + "\n")
+        requests.flush()
+        return answers.readline()
 
     def close(self) -> None:
         """End it."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Modules = dict[str, str]
 
 
-def reduced(modules: Modules, holds: Callable[[Modules], bool], *, at_most: int = 400) -> Modules:
+def reduced(modules: Modules, holds: Callable[[Modules], bool], *, at_most: int = 250) -> Modules:
     """Give the smallest program found, of which `holds` still says yes."""
     attempts = 0
     changed = True
