@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Fix, Related, Span
+from placement_lint.lint.garbage import collection_paused
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 
@@ -81,6 +82,7 @@ def guard(source: Source) -> Finding | None:
     return _syntax_finding(source, message, excess.line, excess.column)
 
 
+@collection_paused()
 def _lint(source: Source, options: FileOptions, exports: ExportResolver | None) -> FileResult:
     parsed = parse(source)
     if isinstance(parsed, FileResult):

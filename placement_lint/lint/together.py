@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.lint.file import Analysis, FileOptions, FileResult, internal_error, parse
+from placement_lint.lint.garbage import collection_paused
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class _Together:
         self.results: dict[str, FileResult] = {}
         self.analyses: dict[str, Analysis] = {}
 
+    @collection_paused()
     def run(self) -> dict[str, FileResult]:
         from placement_lint.placement.flow import Flow, interpret
 
@@ -106,6 +108,7 @@ def group(carrying: Iterable[str], project: Project, accelerator: bool) -> list[
     return run_deep(_group, sorted(carrying), project, accelerator)
 
 
+@collection_paused()
 def _group(carrying: list[str], project: Project, accelerator: bool) -> list[str]:
     from placement_lint.placement.flow import interpret
 
