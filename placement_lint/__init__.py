@@ -47,7 +47,7 @@ def lint_paths(paths: Iterable[str]) -> tuple[Finding, ...]:
     for failed in found.failed:
         message = f"{failed.path}: {failed.reason}"
         raise FileNotFoundError(message)
-    return run.lint_paths(found.files, loader.for_file).findings
+    return run.lint_paths(found.files, loader.for_file, folders=found.walked > 0).findings
 
 
 def __getattr__(name: str) -> object:

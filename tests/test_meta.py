@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 
 import pytest
 
@@ -172,3 +173,13 @@ def test_the_rule_with_a_fix_has_a_case_in_which_it_is_applied(rule: type[Rule])
     ]
     can_be_applied = rule.fix in {Applicability.SAFE, Applicability.UNSAFE}
     assert bool(fixed) or not can_be_applied
+
+
+@every_code_rule
+def test_a_rule_that_asks_for_placements_says_that_it_follows_callers(rule: type[Rule]) -> None:
+    """What is known of a parameter depends on files that import this one."""
+    module = sys.modules[rule.__module__]
+    asks = ".flow" in inspect.getsource(module) or "rules.commitment.creation" in "".join(
+        getattr(value, "__module__", "") or "" for value in vars(module).values()
+    )
+    assert rule.follows_callers or not asks

@@ -59,8 +59,9 @@ class Layout:
         return found
 
     def logical_line(self, line: int) -> range:
-        """Give the lines of the statement or header that a line belongs to."""
-        return next(lines for lines in self.logical_lines if line in lines)
+        """Give the lines of the statement or header that a line belongs to, or the line alone."""
+        alone = range(line, line + 1)
+        return next((lines for lines in self.logical_lines if line in lines), alone)
 
     def takes_comment(self, line: int) -> bool:
         """Tell whether a comment can stand at the end of a line."""

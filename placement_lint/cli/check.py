@@ -188,6 +188,7 @@ class _Run:
             jobs=self.args.jobs,
             fix=mode,
             reveal=self.args.reveal,
+            folders=found.walked > 0,
         )
         self._say_what_is_known(outcome)
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)

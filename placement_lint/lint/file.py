@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Fix, Related, Span
 from placement_lint.lint.garbage import collection_paused
+from placement_lint.lint.unused import ABOUT_COMMENTS, Sight
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.lint.reveal import Revealed
+    from placement_lint.lint.suppressions import Suppressions
     from placement_lint.rules.base import Draft, FixPlan, Rule
     from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.edits import Editor
@@ -35,6 +37,8 @@ class FileOptions:
     accelerator: bool = True
     min_confidence: Confidence = Confidence.LIKELY
     respect_suppressions: bool = True
+    sight: Sight = Sight.IMPORTS
+    """How much of the program is seen, which decides what is known of unused suppressions."""
     reveal: bool = False
     """Answer the `# reveal: name` comments of the file."""
 
@@ -48,6 +52,14 @@ class FileResult:
     exact: bool = True
     """Whether the file may be edited: LibCST gives its text back unchanged."""
     revealed: tuple[Revealed, ...] = ()
+    silenced: int = 0
+    """How many findings comments in the file silence."""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether a rule found something, silenced or not; comments do not count."""
+        about_comments = {rule.code for rule in ABOUT_COMMENTS}
+        return bool(self.silenced) or any(f.code not in about_comments for f in self.findings)
 
 
 def passes_filter(data: bytes, rules: tuple[type[Rule], ...], *, jax: bool) -> bool:
@@ -152,23 +164,52 @@ class Analysis:
 
             if MARK in self.source.text:
                 revealed = tuple(reveal(self.facts.flow, self.editor))
-        if not drafts:
+        judged = self.options.respect_suppressions and any(
+            rule in self.options.rules
+            and rule.needs.met_by(self.source.text.encode("utf-8", "surrogatepass"), jax=False)
+            for rule in ABOUT_COMMENTS
+        )
+        if not drafts and not judged:
             return FileResult(tuple(self.failures), parsed=True, revealed=revealed)
         editor = self.editor
         findings = [self._finding(draft, editor) for draft in drafts]
+        silenced = 0
+        if self.options.respect_suppressions:
+            from placement_lint.lint.suppressions import Suppressions
+
+            suppressions = Suppressions(editor)
+            found = len(findings)
+            findings = [finding for finding in findings if not suppressions.covers(finding)]
+            silenced = found - len(findings)
+            if judged and not self.failures:
+                findings += self._about_comments(suppressions)
         findings = [
             finding
             for finding in findings
             if finding.confidence is Confidence.DEFINITE
             or self.options.min_confidence is Confidence.LIKELY
         ]
-        if self.options.respect_suppressions:
-            from placement_lint.lint.suppressions import Suppressions
-
-            suppressions = Suppressions(editor)
-            findings = [finding for finding in findings if not suppressions.covers(finding)]
         ordered = sorted({*findings, *self.failures}, key=lambda finding: finding.sort_key)
-        return FileResult(tuple(ordered), True, editor.spans.exact, revealed)
+        return FileResult(tuple(ordered), True, editor.spans.exact, revealed, silenced)
+
+    def _about_comments(self, suppressions: Suppressions) -> list[Finding]:
+        """Give what is wrong with the comments, now that every finding was put to them."""
+        from placement_lint.lint.unused import complaints
+
+        found = []
+        for finding in complaints(
+            suppressions, self.editor, self.options.rules, self.options.sight
+        ):
+            span, cell = self.place(finding.span)
+            fix = finding.fix if self._may_be_fixed else None
+            placed = replace(finding, span=span, cell=cell, fix=fix)
+            if not suppressions.covers(placed):
+                found.append(placed)
+        return found
+
+    @property
+    def _may_be_fixed(self) -> bool:
+        return self.editor.spans.exact and not self.source.cells
 
     def _visit(self) -> list[Draft]:
         from placement_lint.lint.dispatch import dispatch_table
@@ -210,7 +251,7 @@ class Analysis:
             related=related,
             cell=cell,
         )
-        if draft.fix is None or not editor.spans.exact or self.source.cells:
+        if draft.fix is None or not self._may_be_fixed:
             return finding
         try:
             return replace(finding, fix=_build(draft.fix, editor))

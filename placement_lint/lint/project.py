@@ -32,6 +32,10 @@ MAX_STEPS = 64
 _LONGEST = 1_000
 """Characters from the `from` of a statement to its `import`."""
 
+_FOLDERS_ABOVE = 8
+"""How far above a file what it imports may lie."""
+
+_STAR = re.compile(r"\bimport[ \t]*\(?[ \t]*\*")
 _MENTIONS = tuple(root.encode() for root in sorted(ROOTS))
 _FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
 _NAMES = re.compile(r"[ \t\f]*(?:\\\n[ \t\f]*)*(?:\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\;#]|\\\n)*)")
@@ -317,6 +321,20 @@ class Project:
             return None
         return self._places[located[0]], ".".join(located[1])
 
+    def sees_imports_of(self, path: str, text: str) -> bool:
+        """Tell whether each file that another one imports from beside it is in the run.
+
+        Beside it is also what lies in a folder above it, or in the folder `src` there.
+        """
+        if _STAR.search(text):
+            return False
+        return all(
+            self.module_of(path, way.target) is not None or not _may_lie_near(path, way.target)
+            for ways in self._ways_in(path, text).values()
+            for way in ways
+            if way.is_import
+        )
+
     def imports(self) -> Iterator[tuple[str, str, str]]:
         """Give, for each import of one file of the run from another: who, from where, what."""
         for path in self._places.values():
@@ -422,6 +440,23 @@ class Project:
 
             self._bound[path] = run_deep(_read_bindings, path)
         return self._bound[path]
+
+
+def _may_lie_near(path: str, target: str) -> bool:
+    """Tell whether what a file imports may be another file of its project."""
+    first = target.partition(".")[0]
+    if not first:
+        return True  # a relative import
+    if first in ROOTS:
+        return False
+    folder = os.path.dirname(os.path.abspath(path))
+    for _ in range(_FOLDERS_ABOVE):
+        for base in (folder, os.path.join(folder, "src")):
+            place = os.path.join(base, first)
+            if os.path.exists(f"{place}.py") or os.path.isdir(place):
+                return True
+        folder = os.path.dirname(folder)
+    return False
 
 
 def _is_init(path: str) -> bool:

@@ -21,6 +21,8 @@ from placement_lint.lint.file import (
 )
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.together import CARRIES
+from placement_lint.lint.unused import Sight
+from placement_lint.rules.needs import NAMED_SUPPRESSION
 from placement_lint.rules.selection import select_rules
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
@@ -134,11 +136,16 @@ def lint_paths(
     jobs: int = 1,
     fix: FixMode = FixMode.NONE,
     reveal: bool = False,
+    folders: bool = False,
 ) -> Outcome:
-    """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting."""
+    """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting.
+
+    `folders` says that these are all the files of the folders that were asked for.
+    """
+    sight = Sight.WHOLE if folders else Sight.IMPORTS
 
     def request_for(path: str) -> Request:
-        return _request(settings_for(path), path, reveal=reveal)
+        return _request(settings_for(path), path, reveal=reveal, sight=sight)
 
     return check_files(files, request_for, jobs=jobs, fix=fix)
 
@@ -328,11 +335,12 @@ def _examine(
     try:
         source = _open(path, data)
         exports = None if project is None else project.resolver(path)
+        options = _with_sight(request.options, source, project)
         if fix is FixMode.NONE:
-            return _Examined(path, lint_source(source, request.options, exports))
+            return _Examined(path, lint_source(source, options, exports))
         from placement_lint.lint.fixing import fix_source
 
-        fixed = fix_source(source, request.options, exports, unsafe=request.unsafe_fixes)
+        fixed = fix_source(source, options, exports, unsafe=request.unsafe_fixes)
         if fixed.text == source.text:
             return _Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
         file = FixedFile(path, source.text, fixed.text, fixed.counts)
@@ -363,8 +371,13 @@ def _examine_together(
             continue
     accelerator = all(requests[path].options.accelerator for path in sources)
 
+    seen = {
+        path: _with_sight(requests[path].options, source, project)
+        for path, source in sources.items()
+    }
+
     def options_for(path: str) -> FileOptions:
-        return requests[path].options
+        return seen.get(path, requests[path].options)
 
     def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
         return lint_together(current, options_for, project, accelerator=accelerator)
@@ -389,6 +402,17 @@ def _examine_together(
             change = _Change(file, data[path], source.encode(fixed.text), fixed.original)
             examined[path] = _Examined(path, fixed.result, change)
     return examined
+
+
+def _with_sight(options: FileOptions, source: Source, project: Project | None) -> FileOptions:
+    """Note where a file imports, from beside it, what is not in the run, if that matters."""
+    if options.sight is Sight.WHOLE or not NAMED_SUPPRESSION.met_by(
+        source.text.encode("utf-8", "surrogatepass"), jax=False
+    ):
+        return options
+    if (project or Project()).sees_imports_of(source.path, source.text):
+        return options
+    return replace(options, sight=Sight.PART)
 
 
 def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:
@@ -463,11 +487,14 @@ class _Sources:
         return replace(source, text=self._fixed[path])
 
 
-def _request(settings: Settings, path: str, *, reveal: bool = False) -> Request:
+def _request(
+    settings: Settings, path: str, *, reveal: bool = False, sight: Sight = Sight.IMPORTS
+) -> Request:
     options = FileOptions(
         rules=select_rules(settings, path),
         accelerator=settings.accelerator,
         min_confidence=Confidence(settings.min_confidence),
+        sight=sight,
         reveal=reveal,
     )
     return Request(options, settings.unsafe_fixes)

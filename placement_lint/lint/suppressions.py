@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _NOQA = re.compile(r"#\s*noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
-_NOQA_CODE = re.compile(r"[A-Z]+[0-9]+")
+_NOQA_CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 _OURS = re.compile(r"#\s*placement-lint:\s*(?P<kind>ignore|ignore-file)\[(?P<rules>[^\[\]]*)\]")
+_NAMELESS = re.compile(r"#\s*placement-lint:\s*ignore(?:-file)?(?![-\[\w])")
 _RULE = re.compile(r"[^,\s]+")
 _PREFIX = re.compile(r"JDP[0-9]{0,3}")
 _NEVER_SILENT = frozenset({IoError.code, InvalidSyntax.code, InternalError.code})
@@ -51,16 +52,39 @@ _WithBody = (
 
 
 @dataclass(frozen=True)
-class _Silence:
-    """What one comment silences: rules by code, beginning of a code or name; None: all of them."""
+class Selector:
+    """What a comment names: a code, the beginning of one, or the name of a rule."""
 
-    rules: frozenset[str] | None
+    text: str
+    start: int
+    end: int
+    """Where it stands in the text of the file."""
+
+    def covers(self, code: str, name: str) -> bool:
+        """Tell whether a rule is meant."""
+        upper = self.text.upper()
+        return name.upper() == upper or bool(_PREFIX.fullmatch(upper) and code.startswith(upper))
+
+
+@dataclass(eq=False)
+class Directive:
+    """What one comment, or a part of one, silences, and what it has silenced so far."""
+
+    start: int
+    end: int
+    """From its `#` to the end of what the grammar knows; a reason may follow."""
+    is_noqa: bool
+    selectors: tuple[Selector, ...] | None
+    """None: every rule."""
+    used: set[Selector] = field(default_factory=set)
 
     def covers(self, finding: Finding) -> bool:
-        """Tell whether the finding is among them."""
-        if self.rules is None or finding.name.upper() in self.rules:
+        """Tell whether the finding is among what it silences, and remember it if so."""
+        if self.selectors is None:
             return True
-        return any(_PREFIX.fullmatch(rule) and finding.code.startswith(rule) for rule in self.rules)
+        hits = [each for each in self.selectors if each.covers(finding.code, finding.name)]
+        self.used.update(hits)
+        return bool(hits)
 
 
 class Suppressions:
@@ -69,10 +93,14 @@ class Suppressions:
     def __init__(self, editor: Editor) -> None:
         """Read the comments. Which statement is where is worked out only if one of them counts."""
         self._editor = editor
-        self._at_end: dict[int, list[_Silence]] = {}
-        self._alone: dict[int, list[_Silence]] = {}
+        self.directives: list[Directive] = []
+        """Every one of them that names rules, in the order of the text."""
+        self.nameless: list[tuple[int, int]] = []
+        """Where comments stand that are meant to silence something and do not say what."""
+        self._at_end: dict[int, list[Directive]] = {}
+        self._alone: dict[int, list[Directive]] = {}
         self._comment_lines: set[int] = set()
-        self._whole_file: list[_Silence] = []
+        self._whole_file: list[Directive] = []
         for start, end in editor.spans.comments:
             self._read(start, end)
 
@@ -80,11 +108,12 @@ class Suppressions:
         """Tell whether a comment silences a finding."""
         if finding.code in _NEVER_SILENT:
             return False
-        if any(silence.covers(finding) for silence in self._whole_file):
-            return True
-        if not (self._at_end or self._alone):
-            return False
-        return any(silence.covers(finding) for silence in self._holding_at(finding))
+        holding = list(self._whole_file)
+        if self._at_end or self._alone:
+            holding += self._holding_at(finding)
+        # Each of them is asked: one that silences what another one does is not without use.
+        covering = [directive for directive in holding if directive.covers(finding)]
+        return bool(covering)
 
     # -- the comments -------------------------------------------------------------------------
 
@@ -95,22 +124,25 @@ class Suppressions:
         alone = not source.line_text(line)[: column - 1].strip()
         if alone:
             self._comment_lines.add(line)
-        noqa = _NOQA.search(text)
-        if noqa is not None:
-            codes = noqa["codes"]
-            listed = None if codes is None else frozenset(_NOQA_CODE.findall(codes.upper()))
-            self._at_end.setdefault(line, []).append(_Silence(listed))
+        for noqa in _NOQA.finditer(text):
+            directive = _directive(noqa, start, "codes", _NOQA_CODE, is_noqa=True)
+            self._at_end.setdefault(line, []).append(directive)
+            self.directives.append(directive)
+        self.nameless += [
+            (start + found.start(), start + found.end()) for found in _NAMELESS.finditer(text)
+        ]
         for ours in _OURS.finditer(text):
-            silence = _Silence(frozenset(_RULE.findall(ours["rules"].upper())))
+            directive = _directive(ours, start, "rules", _RULE, is_noqa=False)
+            self.directives.append(directive)
             if ours["kind"] == "ignore":
                 where = self._alone if alone else self._at_end
-                where.setdefault(line, []).append(silence)
+                where.setdefault(line, []).append(directive)
             elif alone:
-                self._whole_file.append(silence)
+                self._whole_file.append(directive)
 
     # -- the statements -----------------------------------------------------------------------
 
-    def _holding_at(self, finding: Finding) -> Iterable[_Silence]:
+    def _holding_at(self, finding: Finding) -> Iterable[Directive]:
         """Give what the comments say that hold for the place of a finding."""
         source = self._editor.source
         line = finding.span.line
@@ -120,6 +152,7 @@ class Suppressions:
         first, last, above = (line, line, line) if statement is None else statement
         for own in dict.fromkeys((line, first, last)):
             yield from self._at_end.get(own, ())
+        yield from self._alone.get(line, ())
         for top in dict.fromkeys((first, above)):
             comment = top - 1
             while comment in self._comment_lines:
@@ -166,3 +199,18 @@ class Suppressions:
             return start, spans.outer(node.subject)[1]
         body = getattr(node, "body", None)
         return start, spans.outer(body)[0] if isinstance(body, cst.BaseSuite) else end
+
+
+def _directive(
+    match: re.Match[str], offset: int, group: str, selector: re.Pattern[str], *, is_noqa: bool
+) -> Directive:
+    """Give what a match in a comment says; `offset` is where the comment stands in the file."""
+    if match[group] is None:
+        return Directive(offset + match.start(), offset + match.end(), is_noqa, None)
+    begin = offset + match.start(group)
+    selectors = tuple(
+        Selector(found[0], begin + found.start(), begin + found.end())
+        for found in selector.finditer(match[group])
+    )
+    end = selectors[-1].end if is_noqa else offset + match.end()
+    return Directive(offset + match.start(), end, is_noqa, selectors)

@@ -28,7 +28,8 @@ def lint_together(
 ) -> dict[str, FileResult]:
     """Check files as one program. More files of the run are read where it leads into them.
 
-    Gives a result for each file that was given, and for each other one that something was found in.
+    Gives a result for each file that was given, and for each other one that a rule found something
+    in, whether or not a comment silences it.
     """
     return run_deep(_Together(sources, options_for, project, accelerator).run)
 
@@ -68,7 +69,7 @@ class _Together:
                 analysis.facts.flow = Flow(program, program.modules[path])
         for path, analysis in sorted(self.analyses.items()):
             result = analysis.run()
-            if path in self.sources or result.findings:
+            if path in self.sources or result.says_something:
                 self.results[path] = result
         return self.results
 

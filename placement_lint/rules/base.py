@@ -47,6 +47,8 @@ class Rule:
     """The best fix that the rule has; None: it cannot be mended by a machine."""
     pedantic: ClassVar[bool] = False
     """Off unless selected."""
+    follows_callers: ClassVar[bool] = False
+    """What it finds in a file may depend on files that import it."""
     needs: ClassVar[Needs]
     """What a file must contain for the rule to be able to fire: the file filter."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -41,6 +42,20 @@ class Identifier(Needs):
     def met_by(self, data: bytes, *, jax: bool) -> bool:
         """Search the bytes, for the plain word first: that is faster by far."""
         return self._identifier in data and self._pattern.search(data) is not None
+
+
+class Matching(Needs):
+    """The file contains what a pattern describes, in any mixture of cases."""
+
+    def __init__(self, word: bytes, pattern: bytes) -> None:
+        """Take the pattern, and a short word without which nothing matches it."""
+        cases = itertools.product(*zip(word.decode().lower(), word.decode().upper(), strict=True))
+        self._words = tuple({"".join(each).encode() for each in cases})
+        self._pattern = re.compile(pattern, re.IGNORECASE)
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
+        """Search the bytes, for the word first: that is faster by far."""
+        return any(word in data for word in self._words) and bool(self._pattern.search(data))
 
 
 @dataclass(frozen=True)
@@ -86,3 +101,9 @@ class Never(Needs):
 
 def _needs(need: Needs | bytes) -> Needs:
     return Word(need) if isinstance(need, bytes) else need
+
+
+NAMED_SUPPRESSION = AnyOf(
+    Matching(b"jdp", rb"#\s*noqa\s*:[^\n]*jdp[0-9]"), AllOf(b"placement-lint:", b"ignore")
+)
+"""A comment that silences rules of ours by name."""

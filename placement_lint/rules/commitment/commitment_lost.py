@@ -102,6 +102,7 @@ class CommitmentLost(Rule):
 
     code, name = "JDP206", "commitment-lost"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_callers = True
     needs = AllOf(
         b"devices",
         AnyOf(b"device_put", b"to_device", Identifier(b"device")),

@@ -110,6 +110,7 @@ class CommittedDevicesMixed(Rule):
 
     code, name = "JDP205", "committed-devices-mixed"
     severity = Severity.ERROR
+    follows_callers = True
     needs = AllOf(b"devices", AnyOf(b"device_put", b"to_device", Identifier(b"device")))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

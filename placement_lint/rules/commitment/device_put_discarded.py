@@ -69,6 +69,7 @@ class DevicePutDiscarded(Rule):
 
     code, name = "JDP204", "device-put-discarded"
     severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_callers = True
     needs = AnyOf(b"device_put", b"to_device")
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:

@@ -80,6 +80,7 @@ class DevicePutWithoutDevice(Rule):
 
     code, name = "JDP203", "device-put-without-device"
     severity, fix = Severity.WARNING, Applicability.SAFE
+    follows_callers = True
     needs = AnyOf(b"device_put")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

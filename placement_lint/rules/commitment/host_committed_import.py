@@ -86,6 +86,7 @@ class HostCommittedImport(Rule):
 
     code, name = "JDP207", "host-committed-import"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
+    follows_callers = True
     needs = AnyOf(b"from_dlpack")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

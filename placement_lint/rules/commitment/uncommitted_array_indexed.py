@@ -84,6 +84,7 @@ class UncommittedArrayIndexed(Rule):
 
     code, name = "JDP201", "uncommitted-array-indexed"
     severity, fix = Severity.WARNING, Applicability.SAFE
+    follows_callers = True
     needs = AnyOf(b"default_device")
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

@@ -83,6 +83,7 @@ class UncommittedArrayMoved(Rule):
 
     code, name = "JDP202", "uncommitted-array-moved"
     severity, fix = Severity.WARNING, Applicability.SAFE
+    follows_callers = True
     needs = AnyOf(b"default_device")
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

@@ -91,6 +91,7 @@ class DatasetOnDefaultDevice(Rule):
 
     code, name = "JDP401", "dataset-on-default-device"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
+    follows_callers = True
     needs = AnyOf(
         AllOf(b"flax", b"safetensors", AnyOf(Identifier(b"load"), Identifier(b"load_file"))),
         AllOf(

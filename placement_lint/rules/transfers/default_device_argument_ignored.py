@@ -74,6 +74,7 @@ class DefaultDeviceArgumentIgnored(Rule):
 
     code, name = "JDP411", "default-device-argument-ignored"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_callers = True
     needs = AnyOf(
         AllOf(b"safe_open", AnyOf(b"flax", b"jax")),
         AllOf(b"safetensors", b"flax", b"load", AnyOf(b"backend", b"device")),

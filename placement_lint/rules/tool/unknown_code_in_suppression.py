@@ -1,0 +1,61 @@
+"""JDP904."""
+
+from __future__ import annotations
+
+from placement_lint.findings import Applicability, Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import NAMED_SUPPRESSION
+
+
+class UnknownCodeInSuppression(Rule):
+    """A comment that is to silence a rule which does not exist.
+
+    ## What it does
+    Reports a code or name in `# noqa: JDP…` or `# placement-lint: ignore[…]` that is that of no
+    rule, and a `# placement-lint: ignore` that names none.
+
+    ## Why is this bad?
+    It silences nothing, though someone meant it to: a code was mistyped, or belongs to a newer
+    version.
+
+    ## Example
+    ```python
+    import jax
+
+    jax.device_put(1, jax.devices()[0])  # placement-lint: ignore[device-put-discard]
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    jax.device_put(1, jax.devices()[0])  # placement-lint: ignore[device-put-discarded] a probe
+    ```
+
+    ## Fix safety
+    Unsafe: the nearest code or name is put in its place, where one is near, which may be another
+    than was meant.
+
+    ## What it does not flag
+    Codes of other tools in `# noqa`, and a bare `# noqa`, which is theirs too.
+
+    ## Verified by
+    The proof lints a file with a mistyped name in such a comment, sees this finding and the one
+    that was not silenced, mends the name, and sees neither.
+
+    ## References
+    - [Ruff's rule of this kind](https://docs.astral.sh/ruff/rules/invalid-rule-code/)
+    """
+
+    code, name = "JDP904", "unknown-code-in-suppression"
+    severity = Severity.WARNING
+    fix = Applicability.UNSAFE
+    needs = NAMED_SUPPRESSION
+
+    @staticmethod
+    def describe(selector: str, nearest: str | None) -> str:
+        """Give the message for what is that of no rule; for nothing at all, where it is empty."""
+        if not selector:
+            return "this comment silences nothing: name the rules, as in ignore[JDP204]"
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        return f"no rule is called {selector!r}: it silences nothing{hint}"

@@ -1,0 +1,70 @@
+"""JDP902."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Applicability, Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import NAMED_SUPPRESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class UnusedSuppression(Rule):
+    """A comment that silences a rule where that rule has nothing to say.
+
+    ## What it does
+    Reports what a `# noqa: JDP…` or a `# placement-lint: ignore[…]` names without silencing a
+    finding by it: one finding for each comment, with everything in it that is of no use.
+
+    ## Why is this bad?
+    The mistake that it stood for is gone, or has moved to another line; what is left will hide the
+    next one that is made here.
+
+    ## Example
+    ```python
+    import jax
+
+    cpu = jax.devices("cpu")[0]
+    x = jax.device_put(1, cpu)  # noqa: JDP204
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    cpu = jax.devices("cpu")[0]
+    x = jax.device_put(1, cpu)
+    ```
+
+    ## Fix safety
+    Safe where nothing is lost but the codes: they are taken out of the comment, and a comment that
+    holds nothing else is deleted. Unsafe where a reason written after the brackets goes with them.
+
+    ## What it does not flag
+    A bare `# noqa`, and codes of other tools: they are not ours to judge. What names a rule that
+    this run did not check. In a run over single files, what depends on files that it did not see:
+    comments about rules that follow an array from its caller, and every comment of a file that
+    imports, from beside it, a file that is not in the run. A file in which a rule failed (JDP903).
+    A comment that names JDP902 itself.
+
+    ## Verified by
+    The proof lints a file with a comment that silences nothing, sees this finding, puts the mistake
+    there that the comment names, and sees none.
+
+    ## References
+    - [Ruff's rule of this kind](https://docs.astral.sh/ruff/rules/unused-noqa/): to keep it from
+      judging our codes, set `external = ["JDP"]` in its settings
+    """
+
+    code, name = "JDP902", "unused-suppression"
+    severity = Severity.WARNING
+    fix = Applicability.SAFE
+    needs = NAMED_SUPPRESSION
+
+    @staticmethod
+    def describe(selectors: Sequence[str]) -> str:
+        """Give the message for a comment, or for the part of it that is of no use."""
+        return f"unused suppression: {', '.join(selectors)} silences nothing here"
