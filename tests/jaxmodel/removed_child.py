@@ -1,0 +1,98 @@
+"""Does with each row of the old APIs what warns or fails, and says what came of it.
+
+Run as a program: `python -m tests.jaxmodel.removed_child`. It prints one JSON object: the version
+of JAX, and for each row what it did, and whether its replacement is there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import warnings
+from typing import Any
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import numpy as np
+
+from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
+
+
+def resolve(name: str) -> Any:
+    """Give what a qualified name names; raises AttributeError or ModuleNotFoundError."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        module = ".".join(parts[:end])
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError:
+            if end == 1:
+                raise
+            continue
+        for part in parts[end:]:
+            found = getattr(found, part)
+        return found
+    raise ModuleNotFoundError(name)
+
+
+def meet(api: OldApi) -> None:
+    """Do what a program does with it."""
+    last = api.name.rpartition(".")[2]
+    if api.use is Use.NAME:
+        resolve(api.name)
+    elif api.use is Use.MODULE:
+        # Where it was imported before, its warning is over.
+        sys.modules.pop(api.name, None)
+        importlib.import_module(api.name)
+    elif api.use is Use.CALL:
+        function = resolve(api.name)
+        takes_function = api.name.startswith("jax.experimental.host_callback.")
+        function(*([lambda *_: None, 1.0] if takes_function else []))
+    elif api.use is Use.ARGUMENT:
+        resolve(api.name.rpartition(".")[0])(**{last: 0})
+    elif api.use is Use.ENTER:
+        with resolve(api.name)(np.array(jax.devices()[:1]), ("a",)):
+            pass
+    else:
+        read = getattr(jax.numpy.ones(3), last)
+        if api.use is Use.ARRAY_CALL:
+            read()
+
+
+def outcome(api: OldApi) -> str:
+    """Tell what comes of it: `silent`, `warns …`, `fails …`."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            meet(api)
+        except (AttributeError, ImportError, NotImplementedError, TypeError) as error:
+            return f"fails: {type(error).__name__}: {error}"
+    return f"warns: {seen[-1].category.__name__}: {seen[-1].message}" if seen else "silent"
+
+
+def has_replacement(api: OldApi) -> bool:
+    """Tell whether the replacement is there, and silent."""
+    text = api.replacement
+    if text is None:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
+                getattr(jax.numpy.ones(3), text.partition("(")[0])
+            elif api.use is Use.ARGUMENT:
+                resolve(api.name.rpartition(".")[0])(**{text: 0})
+            else:
+                resolve(text)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    found = {api.name: [outcome(api), has_replacement(api)] for api in OLD_APIS}
+    print(json.dumps({"jax": jax.__version__, "rows": found}))
