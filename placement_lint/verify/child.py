@@ -14,11 +14,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from placement_lint.verify.lifeline import end_group, hold_lifeline, leave
 from placement_lint.verify.observation import as_observations
-from placement_lint.verify.proofs import NO_JAX, PLAIN
+from placement_lint.verify.processes import in_two_processes_of
+from placement_lint.verify.proofs import FRESH, NO_JAX, PLAIN, PROCESSES
 from placement_lint.verify.run import Run
 
 _REASON_KEPT = 300
+_FRESH = "fresh: the code itself imports JAX, on the CPU"
+_TWO_PROCESSES = "two processes of jax.distributed on loopback, each with two virtual CPU devices"
 
 
 def probe(_: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,22 +49,39 @@ def _version(distribution: str) -> str:
 def proof(task: Mapping[str, Any]) -> dict[str, Any]:
     """Run one side of a proof under observation."""
     stage = task["stage"]
+    path, side = Path(task["path"]), task["side"]
     if stage == NO_JAX:
-        module = _load(Path(task["path"]))
-        run = Run(getattr(module, task["side"]), None, None, "no JAX involved")
+        module = _load(path)
+        run = Run(getattr(module, side), None, None, "no JAX involved")
+    elif stage == FRESH:
+        module = _load(path)
+        run = Run(getattr(module, side), None, None, _FRESH)
+    elif stage == PROCESSES:
+        module = _load(path)
+        look = in_two_processes_of(path, side)
+        run = Run(getattr(module, side), None, None, _TWO_PROCESSES, look=look)
     else:
         from placement_lint.verify.stage import enter_stage
 
         devices = enter_stage(plain=stage == PLAIN)
-        module = _load(Path(task["path"]))
-        function = getattr(module, task["side"])
-        run = Run(function, devices.accelerator, devices.host, devices.note)
+        module = _load(path)
+        run = Run(getattr(module, side), devices.accelerator, devices.host, devices.note)
     observations = as_observations(module.observe(run))
     return {
         "observations": [item.as_json() for item in observations],
         "calls": run.calls,
         "stage": run.note,
     }
+
+
+def process(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Be one of the processes of a proof, and say what is seen there."""
+    module = _load(Path(task["path"]))
+    run = Run(getattr(module, task["side"]), None, None, f"process {task['process']}")
+    saw = getattr(module, task["see"])(run)
+    # What JSON cannot hold must fail here, with its own message.
+    json.dumps(saw)
+    return {"saw": saw, "calls": run.calls}
 
 
 def _load(path: Path) -> ModuleType:
@@ -91,6 +112,7 @@ def datapath(task: Mapping[str, Any]) -> dict[str, Any]:
 TASKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "probe": probe,
     "proof": proof,
+    "process": process,
     "datapath": datapath,
 }
 
@@ -98,6 +120,8 @@ TASKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 def main(arguments: list[str]) -> int:
     """Do the task; the answer file says how it went."""
     request, answer = json.loads(arguments[0]), Path(arguments[1])
+    is_member = request["task"] == "process"
+    lifeline = hold_lifeline(leave if is_member else end_group)
     try:
         value = TASKS[request["task"]](request)
     except ModuleNotFoundError as error:
@@ -105,7 +129,13 @@ def main(arguments: list[str]) -> int:
     # Whatever the code under observation raises, and BaseException too, is a failure with a reason.
     except BaseException as error:
         value = {"error": short_reason(error)}
-    answer.write_text(json.dumps(value), encoding="utf-8")
+    # Whoever sees the answer must see all of it.
+    part = answer.with_suffix(".part")
+    part.write_text(json.dumps(value), encoding="utf-8")
+    part.replace(answer)
+    if is_member:
+        sys.stdout.flush()
+        lifeline.join()
     return 0
 
 

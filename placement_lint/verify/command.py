@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from placement_lint import __version__
 from placement_lint.verify import report
 from placement_lint.verify.datapath_run import SMALLEST_SIZE, DataPathError, run_datapath
+from placement_lint.verify.environment import GPU, VIRTUAL
 from placement_lint.verify.proofs import (
     Proof,
     UnknownCodeError,
@@ -17,8 +18,6 @@ from placement_lint.verify.proofs import (
     proof_folder,
 )
 from placement_lint.verify.runner import (
-    GPU,
-    VIRTUAL,
     ChildError,
     Environment,
     RuleResult,

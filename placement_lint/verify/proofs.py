@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from placement_lint.verify.versions import parse_range
+
 _CODE = re.compile(r"JDP\d{3}")
 _PARTS = ("hazard", "fixed", "observe")
 
@@ -15,7 +17,9 @@ _PARTS = ("hazard", "fixed", "observe")
 STAGED = "staged"  # an accelerator beside a host: a real one, or virtual devices playing both
 PLAIN = "plain"  # JAX untouched, on a machine without accelerator
 NO_JAX = "none"  # jax is not imported: the claim is about this tool itself
-STAGES = (STAGED, PLAIN, NO_JAX)
+FRESH = "fresh"  # the code under proof is the first to import jax, and to start its backend
+PROCESSES = "processes"  # two processes of jax.distributed, each with two virtual CPU devices
+STAGES = (STAGED, PLAIN, NO_JAX, FRESH, PROCESSES)
 
 
 class ProofError(Exception):
@@ -59,16 +63,51 @@ class Proof:
     @property
     def stage(self) -> str:
         """One of STAGES; raises ProofError for any other value of its constant STAGE."""
+        value = self._constant("STAGE", STAGED)
+        if value not in STAGES:
+            msg = f"STAGE must be one of {', '.join(STAGES)}"
+            raise ProofError(msg)
+        return str(value)
+
+    @property
+    def jax_range(self) -> str:
+        """Its constant JAX: the versions on which the claim holds, "" for all.
+
+        Raises ProofError for what is no range.
+        """
+        value = self._constant("JAX", "")
+        if value == "":
+            return ""
+        try:
+            parse_range(str(value))
+        except ValueError as error:
+            msg = f"JAX: {error}"
+            raise ProofError(msg) from error
+        return str(value)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Its constant NEEDS: the distributions without which it cannot run, beside JAX's own.
+
+        Raises ProofError for what is no list of names.
+        """
+        value = self._constant("NEEDS", ())
+        if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+            raise ProofError("NEEDS must be a tuple of names of distributions")
+        return tuple(value)
+
+    def _constant(self, name: str, default: object) -> object:
+        """Give a module constant; raises ProofError when it is not a literal."""
         for node in self._tree.body:
             if isinstance(node, ast.Assign) and any(
-                isinstance(target, ast.Name) and target.id == "STAGE" for target in node.targets
+                isinstance(target, ast.Name) and target.id == name for target in node.targets
             ):
-                value = node.value.value if isinstance(node.value, ast.Constant) else None
-                if value not in STAGES:
-                    msg = f"STAGE must be one of {', '.join(STAGES)}"
-                    raise ProofError(msg)
-                return str(value)
-        return STAGED
+                try:
+                    return ast.literal_eval(node.value)
+                except ValueError as error:
+                    msg = f"{name} must be a literal"
+                    raise ProofError(msg) from error
+        return default
 
     def code_of(self, function: str) -> str:
         """Return the text of one of its functions; raises ProofError when it has none."""
@@ -85,7 +124,7 @@ class Proof:
         if not self.title:
             msg = f"{self.path.name} has no docstring"
             raise ProofError(msg)
-        _ = self.stage
+        _ = self.stage, self.jax_range, self.needs
 
 
 def proof_folder() -> Path:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+Look = Callable[[Callable[..., Any]], tuple[list[Any], int]]
+
 
 class Run:
     """Call it to run the side under observation; it counts the calls.
@@ -11,9 +13,16 @@ class Run:
     """
 
     def __init__(
-        self, function: Callable[[Any, Any], Any], accelerator: Any, host: Any, note: str
+        self,
+        function: Callable[[Any, Any], Any],
+        accelerator: Any,
+        host: Any,
+        note: str,
+        *,
+        look: Look | None = None,
     ) -> None:
         self._function = function
+        self._look = look
         self.accelerator = accelerator
         self.host = host
         self.note = note
@@ -23,3 +32,15 @@ class Run:
         """Run the code; returns what it returns and raises what it raises."""
         self.calls += 1
         return self._function(self.accelerator, self.host)
+
+    def in_two_processes(self, see: "Callable[[Run], Any]") -> tuple[Any, Any]:
+        """Call see(run) in each of two `jax.distributed` processes; returns what the two gave.
+
+        Only for proofs with `STAGE = "processes"`; `verify/processes.py` says how to write one.
+        Raises ProcessError when a process did not say what it saw.
+        """
+        if self._look is None:
+            raise RuntimeError('in_two_processes needs STAGE = "processes" in the proof')
+        (first, second), calls = self._look(see)
+        self.calls += calls
+        return first, second

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from placement_lint.verify.environment import clean_environment
 from placement_lint.verify.observation import (
     InvalidObservationError,
     Observation,
@@ -27,10 +28,10 @@ from placement_lint.verify.proofs import PLAIN, STAGED, Proof, ProofError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-VIRTUAL, GPU = "virtual", "gpu"
 TIME_LIMIT = 120.0
 
 _OUTPUT_KEPT = 4000
+_TICK = 0.02
 
 
 class ChildError(Exception):
@@ -64,31 +65,6 @@ class RuleResult:
     verdict: Verdict
 
 
-def clean_environment(base: Mapping[str, str], devices: str | None) -> dict[str, str]:
-    """Environment of a subprocess: base without what steers JAX, XLA or Python's warnings.
-
-    devices: VIRTUAL, GPU, PLAIN, or None for "whatever JAX finds". What says which GPU may be
-    used (`CUDA_VISIBLE_DEVICES`) and where libraries are is kept.
-    """
-    kept = {
-        name: value
-        for name, value in base.items()
-        if not name.startswith(("JAX_", "XLA_")) and name != "PYTHONWARNINGS"
-    }
-    package_parent = str(Path(__file__).resolve().parents[2])
-    kept["PYTHONPATH"] = os.pathsep.join(
-        [package_parent, *filter(None, [base.get("PYTHONPATH", "")])]
-    )
-    kept["PYTHONIOENCODING"] = "utf-8"
-    # One process must not take three quarters of the card from the others.
-    kept["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    if devices in {VIRTUAL, PLAIN}:
-        kept["JAX_PLATFORMS"] = "cpu"
-    if devices == VIRTUAL:
-        kept["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
-    return kept
-
-
 class Runner:
     """Runs tasks of `placement_lint.verify.child`, each in a fresh process.
 
@@ -112,9 +88,8 @@ class Runner:
         """End every process that is still running, and start no more."""
         with self._lock:
             self._closed = True
-            live = list(self._live)
-        for process in live:
-            _end(process)
+            for process in self._live:
+                _end(process)
 
     def run(
         self,
@@ -137,13 +112,16 @@ class Runner:
             json.dumps(dict(task)),
             str(answer),
         ]
-        with self._process(command, folder, clean_environment(os.environ, devices)) as process:
-            try:
-                printed, _ = process.communicate(timeout=limit)
-            except subprocess.TimeoutExpired:
-                msg = f"no answer within {limit:g} s"
-                raise ChildError(msg) from None
-        output = printed.decode("utf-8", "replace")[-_OUTPUT_KEPT:]
+        environment = clean_environment(os.environ, devices)
+        # A file, not a pipe: what the code leaves running would keep a pipe open.
+        with tempfile.TemporaryFile() as printed:
+            with self._process(command, folder, environment, printed) as process:
+                if not _ended_within(process, limit):
+                    msg = f"no answer within {limit:g} s"
+                    raise ChildError(msg)
+            printed.seek(0)
+            text = printed.read()
+        output = text.decode("utf-8", "replace")[-_OUTPUT_KEPT:]
         try:
             value = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -156,7 +134,11 @@ class Runner:
 
     @contextlib.contextmanager
     def _process(
-        self, command: list[str], folder: Path, environment: dict[str, str]
+        self,
+        command: list[str],
+        folder: Path,
+        environment: dict[str, str],
+        printed: IO[bytes],
     ) -> Iterator[subprocess.Popen[bytes]]:
         with self._lock:
             if self._closed:
@@ -165,26 +147,47 @@ class Runner:
                 command,
                 cwd=folder,
                 env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                # Held open, never written to: it closes when we die, and so ends the process.
+                stdin=subprocess.PIPE,
+                stdout=printed,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
             self._live.add(process)
         try:
-            with process:
-                try:
-                    yield process
-                finally:
-                    _end(process)
+            yield process
         finally:
             with self._lock:
                 self._live.discard(process)
+                _end(process)
+            with process:
+                process.wait()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and what it started; nothing happens when it has already gone."""
-    if process.poll() is not None:
+def _ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
+    """Wait until the process has ended, and leave it unreaped; False when time ran out first.
+
+    As long as it is not reaped nothing else gets its number, so what it left running can be
+    ended by the number of its group.
+    """
+    if not hasattr(os, "waitid"):
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    deadline = time.monotonic() + seconds
+    while os.waitid(os.P_PID, process.pid, how) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_TICK)
+    return True
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End the process and what it started; nothing happens when it has already been reaped."""
+    if process.returncode is not None:
         return
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -229,7 +232,7 @@ def run_side(runner: Runner, proof: Proof, side: str, devices: str) -> Outcome:
         stage = proof.stage
         with tempfile.TemporaryDirectory(prefix="placement-lint-") as folder:
             value, output = runner.run(
-                {"task": "proof", "path": str(proof.path), "side": side, "stage": stage},
+                {"task": "proof", "path": str(proof.path.absolute()), "side": side, "stage": stage},
                 devices=devices if stage == STAGED else PLAIN,
                 folder=Path(folder),
             )

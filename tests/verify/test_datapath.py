@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from placement_lint.verify.runner import VIRTUAL, Runner
+from placement_lint.verify.environment import VIRTUAL
+from placement_lint.verify.runner import Runner
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
 

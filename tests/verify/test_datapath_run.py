@@ -11,7 +11,8 @@ from placement_lint.verify.datapath_run import (
     ratio_of,
     run_datapath,
 )
-from placement_lint.verify.runner import VIRTUAL, Runner
+from placement_lint.verify.environment import VIRTUAL
+from placement_lint.verify.runner import Runner
 
 MB = 2**20
 

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.observation import Outcome
 from placement_lint.verify.proofs import Proof
-from placement_lint.verify.runner import VIRTUAL, Runner, run_side
+from placement_lint.verify.runner import Runner, run_side
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]

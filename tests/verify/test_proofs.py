@@ -64,7 +64,10 @@ def test_the_stage_that_a_proof_declares(write_proof: WriteProof) -> None:
         (WHOLE.replace("def observe", "def look"), r"has no observe\(\)"),
         (WHOLE.replace('"""A title.\n\nMore.\n"""', ""), "has no docstring"),
         (WHOLE + 'STAGE = "cloud"\n', "STAGE must be one of"),
-        (WHOLE + "STAGE = print()\n", "STAGE must be one of"),
+        (WHOLE + "STAGE = print()\n", "STAGE must be a literal"),
+        (WHOLE + "JAX = 'new'\n", "JAX: 'new' is not a range of versions"),
+        (WHOLE + "JAX = 4\n", "JAX: '4' is not a range of versions"),
+        (WHOLE + "NEEDS = 'optax'\n", "NEEDS must be a tuple of names"),
     ],
 )
 def test_a_proof_that_is_not_whole_is_refused(

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.observation import Verdict
 from placement_lint.verify.proofs import NO_JAX, Proof, find_proofs, proof_folder
-from placement_lint.verify.runner import VIRTUAL, Runner, verify_rules
+from placement_lint.verify.runner import Runner, verify_rules
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.proofs import Proof
-from placement_lint.verify.runner import VIRTUAL, Runner, probe, run_side
+from placement_lint.verify.runner import Runner, probe, run_side
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]
