@@ -137,7 +137,8 @@ class Context:
     def with_items(self, node: cst.CSTNode) -> Iterator[cst.WithItem]:
         """Give the items of every `with` whose body a node stands in, innermost first.
 
-        The search ends at the function that holds the node: its caller's blocks are not seen.
+        For a node in an item itself: the items before it, which are entered by then. The search
+        ends at the function that holds the node: its caller's blocks are not seen.
         """
         child: cst.CSTNode = node
         for ancestor in self.tree.ancestors(node):
@@ -145,6 +146,8 @@ class Context:
                 return
             if isinstance(ancestor, cst.With) and child is ancestor.body:
                 yield from reversed(ancestor.items)
+            elif isinstance(ancestor, cst.With) and isinstance(child, cst.WithItem):
+                yield from reversed(ancestor.items[: list(ancestor.items).index(child)])
             child = ancestor
 
     def inside_with(self, node: cst.CSTNode, *names: str) -> bool:

@@ -44,17 +44,19 @@ class Identifier(Needs):
         return self._identifier in data and self._pattern.search(data) is not None
 
 
-class Matching(Needs):
-    """The file contains what a pattern describes, in any mixture of cases."""
+class Pattern(Needs):
+    """The file contains something that a regular expression matches."""
 
-    def __init__(self, word: bytes, pattern: bytes) -> None:
-        """Take the pattern, and a short word without which nothing matches it."""
-        cases = itertools.product(*zip(word.decode().lower(), word.decode().upper(), strict=True))
-        self._words = tuple({"".join(each).encode() for each in cases})
-        self._pattern = re.compile(pattern, re.IGNORECASE)
+    def __init__(self, pattern: bytes, *, word: bytes, ignore_case: bool = False) -> None:
+        """Take the expression, and a word that is part of all it matches: that is found faster.
+
+        Without regard to case, the word must be a short one.
+        """
+        self._words = _cases(word) if ignore_case else (word,)
+        self._pattern = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
 
     def met_by(self, data: bytes, *, jax: bool) -> bool:
-        """Search the bytes, for the word first: that is faster by far."""
+        """Search the bytes, for the plain word first."""
         return any(word in data for word in self._words) and bool(self._pattern.search(data))
 
 
@@ -99,11 +101,19 @@ class Never(Needs):
         return False
 
 
+def _cases(word: bytes) -> tuple[bytes, ...]:
+    """Give a word in every mixture of capitals and small letters."""
+    text = word.decode("ascii")
+    mixtures = itertools.product(*zip(text.lower(), text.upper(), strict=True))
+    return tuple(sorted({"".join(letters).encode() for letters in mixtures}))
+
+
 def _needs(need: Needs | bytes) -> Needs:
     return Word(need) if isinstance(need, bytes) else need
 
 
 NAMED_SUPPRESSION = AnyOf(
-    Matching(b"jdp", rb"#\s*noqa\s*:[^\n]*jdp[0-9]"), AllOf(b"placement-lint:", b"ignore")
+    Pattern(rb"#\s*noqa\s*:[^\n]*jdp[0-9]", word=b"jdp", ignore_case=True),
+    AllOf(b"placement-lint:", b"ignore"),
 )
 """A comment that silences rules of ours by name."""

@@ -1,0 +1,325 @@
+"""JDP108."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.placement.values import (
+    Array,
+    DeviceList,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+    TheDevice,
+)
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.surroundings import failure_is_expected, is_caught
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_CREATORS = """
+arange array asarray empty empty_like eye full full_like linspace ones ones_like zeros zeros_like
+"""
+_READERS = "concatenate fromfile load memmap random.rand random.randn stack"
+_DEVICE_KEYWORD = frozenset(f"jax.numpy.{name}" for name in _CREATORS.split())
+_ONE_ARRAY = frozenset(f"numpy.{name}" for name in f"{_CREATORS} {_READERS}".split())
+# Where a backend is named; the position of that parameter.
+_BACKENDS = {
+    "jax.devices": 0, "jax.device_count": 0, "jax.local_device_count": 0, "jax.local_devices": 1,
+}  # fmt: skip
+_SHARDING = "jax.sharding.SingleDeviceSharding"
+# `default_device` takes these from 0.4.36 on; every other string is a ValueError.
+_DEFAULT_DEVICE_STRINGS = frozenset({"cpu", "gpu", "tpu"})
+_PLATFORMS = frozenset({"cpu", "cuda", "gpu", "rocm", "tpu"})
+_NUMBERED = re.compile(r"(?P<platform>[a-z]+):(?P<index>\d+)")
+_LITERALS = (
+    cst.SimpleString, cst.ConcatenatedString, cst.List, cst.Tuple, cst.Set, cst.Integer, cst.Float,
+)  # fmt: skip
+_CAUGHT = frozenset({
+    "builtins.AttributeError", "builtins.BaseException", "builtins.Exception",
+    "builtins.RuntimeError", "builtins.TypeError", "builtins.ValueError",
+})  # fmt: skip
+
+
+class InvalidDeviceArgument(Rule):
+    """An argument that should be a device, and is a list, a string, a number or a sharding.
+
+    ## What it does
+    Finds, where JAX takes one device: a list of devices (`jax.default_device(jax.devices("cpu"))`),
+    a string (`jax.device_put(x, "cpu")`, `jax.default_device("cuda:0")`), a number, and a
+    `SingleDeviceSharding` given to `jax.default_device`. And, where JAX takes the name of a
+    backend: `jax.local_devices("cpu")`, whose first parameter is a process, and
+    `jax.devices("gpu:0")`, which is no backend.
+
+    ## Why is this bad?
+    None of these works. `jax.default_device` and `jax.device_put` raise ValueError; a
+    `SingleDeviceSharding` passes `jax.default_device`, and the first array after it raises
+    AttributeError; `jnp.zeros(…, device="cpu")` fails inside of JAX with a message that does not
+    name the argument; `jax.local_devices("cpu")` raises TypeError.
+
+    ## Example
+    ```python
+    import jax
+
+    with jax.default_device(jax.devices("cpu")):
+        table = load()
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    with jax.default_device(jax.devices("cpu")[0]):
+        table = load()
+    ```
+
+    ## Fix safety
+    Safe: of a list of devices the first one is taken; a string becomes the device that it names
+    (`"cuda:1"` becomes `jax.devices("cuda")[1]`); a sharding becomes its device;
+    `jax.local_devices("cpu")` gets the keyword `backend=`. Unsafe for a number, which is taken for
+    the place of a device in `jax.devices()`. No fix is offered for `jax.devices("gpu:0")`, for a
+    string that names no backend, and for a string in a variable.
+
+    ## What it does not flag
+    `jax.default_device("cpu")`, `"gpu"` and `"tpu"`, which work from JAX 0.4.36 on. Shardings,
+    memory kinds, `None`, and lists of devices given to `jax.device_put` together with a list of
+    arrays, or with something that may be one: one device for each. Anything that may be a device
+    after all; a failure that is expected or caught.
+
+    ## Verified by
+    The proof gives `jax.default_device` the list of the host's devices and sees the ValueError.
+    After the fix the array is there, on the host.
+
+    ## References
+    - [jax.default_device](https://docs.jax.dev/en/latest/_autosummary/jax.default_device.html)
+    - [jax-ml/jax#24751](https://github.com/jax-ml/jax/pull/24751): names of platforms become
+      acceptable to `jax.default_device`
+    - Each case was measured on JAX 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP108", "invalid-device-argument"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    needs = AllOf(
+        Jax(),
+        AnyOf(
+            b"default_device",
+            b"device_put",
+            b"to_device",
+            b"local_devices",
+            b"SingleDeviceSharding",
+            # The argument of a creator is looked at where it is a literal.
+            Pattern(rb"\bdevice\s*=\s*[rRuU]?[\"'(\[{\d-]", word=b"device"),
+            Pattern(rb"[\"'](?:cpu|cuda|gpu|rocm|tpu):\d", word=b"device"),
+        ),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each call that takes a device or a backend."""
+        name = ctx.called(node)
+        if name is None:
+            function = node.func
+            if isinstance(function, cst.Attribute) and function.attr.value == "to_device":
+                given = Arguments(node).get(0, "device")
+                if given is not None and ctx.flow.is_array(function.value):
+                    _look(node, given, "to_device", ctx)
+            return
+        if not name.startswith("jax."):
+            return
+        arguments = Arguments(node)
+        argument: cst.BaseExpression | None = None
+        if name == "jax.default_device":
+            argument = arguments.get(0, "new_val")
+        elif name == "jax.config.update":
+            if string_value(arguments.get(0, "name")) == "jax_default_device":
+                argument, name = arguments.get(1, "val"), "jax.default_device"
+        elif name == "jax.device_put":
+            argument = arguments.get(1, "device")
+        elif name == _SHARDING:
+            argument = arguments.get(0, "device")
+        elif name in _DEVICE_KEYWORD:
+            argument = arguments.get(None, "device")
+            if not isinstance(argument, _LITERALS):
+                return
+        elif name in _BACKENDS:
+            _look_at_backend(node, name, arguments, ctx)
+        if argument is not None:
+            _look(node, argument, name, ctx)
+
+
+def _look(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> None:
+    problem = _problem(call, argument, name, ctx)
+    if problem is not None and not _is_guarded(call, ctx):
+        message = f"{name} takes a device, not {problem}"
+        ctx.report(argument, message, fix=_device_plan(argument, ctx))
+
+
+def _is_guarded(call: cst.Call, ctx: Context) -> bool:
+    return failure_is_expected(call, ctx) or is_caught(call, ctx, _CAUGHT)
+
+
+# -- what is no device ------------------------------------------------------------------------
+
+
+def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> str | None:
+    """Say what an argument is that certainly is no device; None where it may be one."""
+    is_default = name == "jax.default_device"
+    text = string_value(argument)
+    if text is None and ctx.is_call(argument, "jax.default_backend"):
+        return None if is_default else "the name of a backend"
+    if text is not None:
+        return _string_problem([text], is_default=is_default)
+    if isinstance(argument, cst.Integer | cst.Float) or integer_value(argument) is not None:
+        return "a number"
+    if isinstance(argument, cst.Name) and argument.value in {"True", "False"}:
+        return "a boolean"
+    held = ctx.flow.value(argument)
+    if held and all(isinstance(atom, Plain) and atom.text is not None for atom in held):
+        texts = [atom.text for atom in held if isinstance(atom, Plain) and atom.text is not None]
+        return _string_problem(texts, is_default=is_default)
+    if is_default and _is_sharding(argument, ctx):
+        return "a sharding: the first array made under it raises AttributeError"
+    if _is_list(argument, ctx) and not (
+        name in {"jax.device_put", "to_device"} and _may_be_sequence(call, name, ctx)
+    ):
+        return "a list of devices"
+    return None
+
+
+def _string_problem(texts: list[str], *, is_default: bool) -> str | None:
+    wrong = sorted(set(texts) - _DEFAULT_DEVICE_STRINGS) if is_default else sorted(set(texts))
+    if len(wrong) < len(set(texts)):
+        return None
+    return f'the string "{wrong[0]}"' if len(wrong) == 1 else "a string"
+
+
+def _is_sharding(argument: cst.BaseExpression, ctx: Context) -> bool:
+    return ctx.is_call(followed(argument, ctx), _SHARDING)
+
+
+def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether an expression certainly is a list, a tuple or a set of devices."""
+    if isinstance(argument, cst.List | cst.Tuple | cst.Set):
+        return bool(argument.elements)
+    held = ctx.flow.value(argument)
+    return bool(held) and all(
+        isinstance(atom, DeviceList)
+        or (
+            isinstance(atom, Sequence)
+            and bool(atom.element)
+            and all(isinstance(each, TheDevice) for each in atom.element)
+        )
+        for atom in held
+    )
+
+
+def _may_be_sequence(call: cst.Call, name: str, ctx: Context) -> bool:
+    """Tell whether the operand of a call may be a list or a tuple: then a list suits it."""
+    if name == "to_device":
+        return False
+    operand = Arguments(call).get(0, "x")
+    if operand is None:
+        return True
+    if isinstance(operand, cst.Integer | cst.Float | cst.Dict | cst.DictComp):
+        return False
+    held = ctx.flow.value(operand)
+    if held and all(isinstance(atom, Host) for atom in held):
+        # What gives NumPy arrays may give a list of them, as `np.split` does.
+        return ctx.called(followed(operand, ctx)) not in _ONE_ARRAY
+    return not held or not all(isinstance(atom, Array | Mapping) for atom in held)
+
+
+def _look_at_backend(call: cst.Call, name: str, arguments: Arguments, ctx: Context) -> None:
+    backend = arguments.get(_BACKENDS[name], "backend")
+    text = string_value(backend)
+    if text is not None and _NUMBERED.fullmatch(text) and not _is_guarded(call, ctx):
+        ctx.report(call, f'"{text}" is the name of no backend: {name} raises RuntimeError')
+    process = arguments.get(0, "process_index")
+    if name != "jax.local_devices" or string_value(process) is None or _is_guarded(call, ctx):
+        return
+    if process is not None and arguments.get(None, "process_index") is None:
+        message = "the first parameter of jax.local_devices is a process, not a backend"
+        plan = None if arguments.may_pass(1, "backend") else _backend_plan(process)
+        ctx.report(process, message, fix=plan)
+
+
+# -- the fix ----------------------------------------------------------------------------------
+
+_IMPERATIVE = "Give it a device"
+
+
+def _backend_plan(argument: cst.BaseExpression) -> FixPlan:
+    def build(editor: Editor) -> list[Edit]:
+        start, _ = editor.spans.outer(argument)
+        return [editor.insert(start, "backend=")]
+
+    return FixPlan(Applicability.SAFE, "Name the parameter", build)
+
+
+def _device_plan(argument: cst.BaseExpression, ctx: Context) -> FixPlan | None:
+    """Make the device of what stands for it."""
+    text, number = string_value(argument), integer_value(argument)
+    devices = ctx.spell("jax.devices", at=argument)
+    if text is not None:
+        wanted = _wanted(text)
+        if wanted is None or devices is None:
+            return None
+        return _replacement(argument, f"{devices}({wanted[0]})[{wanted[1]}]")
+    if number is not None:
+        if devices is None:
+            return None
+        return _replacement(argument, f"{devices}()[{number}]", Applicability.UNSAFE)
+    if ctx.is_call(argument, "jax.default_backend"):
+        return None if devices is None else _replacement(argument, f"{devices}()[0]")
+    if isinstance(argument, cst.List | cst.Tuple | cst.Set):
+        element = argument.elements[0]
+        if len(argument.elements) > 1 or isinstance(element, cst.StarredElement):
+            return None
+        return _unwrapping(argument, element.value)
+    if ctx.is_call(argument, _SHARDING) and isinstance(argument, cst.Call):
+        device = Arguments(argument).get(0, "device")
+        if len(argument.args) > 1 or device is None:
+            return None
+        return _unwrapping(argument, device)
+    if _is_list(argument, ctx) and isinstance(argument, cst.Call | cst.Name | cst.Attribute):
+        return FixPlan(Applicability.SAFE, _IMPERATIVE, lambda editor: _indexed(argument, editor))
+    return None
+
+
+def _wanted(text: str) -> tuple[str, int] | None:
+    """Give the arguments of `jax.devices(…)[…]` for the device that a string names."""
+    numbered = _NUMBERED.fullmatch(text.lower())
+    platform = numbered["platform"] if numbered else text.lower()
+    if platform not in _PLATFORMS:
+        return None
+    return f'"{platform}"', int(numbered["index"]) if numbered else 0
+
+
+def _indexed(node: cst.BaseExpression, editor: Editor) -> list[Edit]:
+    _, end = editor.spans.outer(node)
+    return [editor.insert(end, "[0]")]
+
+
+def _replacement(
+    node: cst.BaseExpression, text: str, level: Applicability = Applicability.SAFE
+) -> FixPlan:
+    return FixPlan(level, _IMPERATIVE, lambda editor: [editor.replace(node, text)])
+
+
+def _unwrapping(node: cst.BaseExpression, kept: cst.BaseExpression) -> FixPlan:
+    def build(editor: Editor) -> list[Edit] | None:
+        if editor.has_comment(editor.spans.outer(node)):
+            return None
+        start, end = editor.spans.outer(kept)
+        return [editor.replace_offsets(*editor.spans.outer(node), editor.source.text[start:end])]
+
+    return FixPlan(Applicability.SAFE, _IMPERATIVE, build)
