@@ -15,6 +15,7 @@ from placement_lint.placement.values import (
     Device,
     ExitStack,
     Host,
+    Instance,
     Place,
     Plain,
     TensorFile,
@@ -22,11 +23,12 @@ from placement_lint.placement.values import (
 )
 
 if TYPE_CHECKING:
-    from placement_lint.placement.environment import State
     from placement_lint.placement.module import Module
 
 _NEUTRAL = (Context, ExitStack, Plain, Host, Array, TensorFile)
 """What changes no default device where it is entered."""
+_FOLLOWED = (*_NEUTRAL, Instance)
+"""What changes none but by what it executes: an object's `__enter__`."""
 
 _NEUTRAL_PACKAGES = frozenset(sys.stdlib_module_names) | {
     "builtins", "h5py", "numpy", "pytest", "rich", "safetensors", "torch", "tqdm", "wandb",
@@ -52,27 +54,45 @@ def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
     return any(name == known or name.startswith(known + ".") for known in _NEUTRAL_JAX)
 
 
-def entered_default(held: Value, state: State) -> DefaultDevice | None:
-    """Give the default device inside a `with` of a value; None where it certainly stays."""
+def entered_default(held: Value) -> DefaultDevice | None:
+    """Give the default device inside a `with` of a value; None where it certainly stays.
+
+    An object is taken to be one whose `__enter__` is executed too.
+    """
     devices: set[Device | None] = set()
     expressions: set[Place | None] = set()
-    inherited = False
+    inherited = may_be_absent = False
     for atom in held:
         if isinstance(atom, DefaultDeviceContext):
             devices |= atom.devices
             expressions.add(atom.expression)
             inherited |= atom.inherited
-        elif isinstance(atom, _NEUTRAL):
-            devices |= state.default.devices
-            expressions.add(state.default.expression)
+        elif isinstance(atom, _FOLLOWED):
+            may_be_absent = True
         else:
             devices.add(None)
             expressions.add(None)
-    if all(isinstance(atom, _NEUTRAL) for atom in held):
+    if not devices:
         return None
-    if len(devices) > 1:
-        # Chosen at run time: it may be the accelerator's own.
-        devices = {None}
-    named = expressions - {None}
-    expression = named.pop() if len(named) == 1 else None
-    return DefaultDevice(frozenset(devices), expression, inherited)
+    # Where the device is chosen at run time, there is none to commit to.
+    names = {place for place in expressions if place is not None}
+    is_named = len(devices) == 1 and None not in expressions
+    return DefaultDevice(
+        frozenset(devices),
+        min(names) if is_named else None,
+        inherited,
+        may_be_absent=may_be_absent,
+        is_chosen=may_be_absent or len(devices) > 1,
+    )
+
+
+def entered_by_hand(held: Value) -> frozenset[Place]:
+    """Give what identifies a context of a default device that is entered by `__enter__()`.
+
+    That is the expression that names its device; nothing where the context is not known for sure.
+    """
+    if len(held) == 1:
+        (atom,) = held
+        if isinstance(atom, DefaultDeviceContext) and atom.expression is not None:
+            return frozenset({atom.expression})
+    return frozenset()

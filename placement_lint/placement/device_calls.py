@@ -109,7 +109,7 @@ class DeviceCalls:
 
     def exit_stack(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`contextlib.ExitStack()`."""
-        return value(ExitStack())
+        return value(ExitStack(self.on.module.place(node)))
 
     def host_file(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`h5py.File(path)`, whose items are read as NumPy arrays."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.values import SYSTEM_DEFAULT, Device, Place, Value, join
@@ -30,10 +30,18 @@ class DefaultDevice:
     expression: Place | None = None
     inherited: bool = False
     """It was set by a caller: the names in the expression mean nothing here."""
+    may_be_absent: bool = False
+    """It may be that this was not entered: then what is around it holds."""
+    owners: frozenset[Place] = frozenset()
+    """What leaves it, where that is not the end of a `with` of its own: an `ExitStack`, or a
+    context that was entered by hand."""
+    is_chosen: bool = False
+    """Which of the devices it is, is decided when the program runs: nobody is told of what only
+    happens for some of them, for the arrays are mostly made under the same choice."""
 
     def for_callee(self) -> DefaultDevice:
         """Give what a function that is called now sees of it."""
-        return DefaultDevice(self.devices, self.expression, inherited=True)
+        return replace(self, inherited=True)
 
 
 def variable(scope: Scope, name: str) -> Variable:
@@ -177,19 +185,117 @@ class State:
     @property
     def default(self) -> DefaultDevice:
         """The default device in force."""
-        return self.blocks[-1] if self.blocks else self.base
+        if not self.blocks:
+            return self.base
+        innermost = self.blocks[-1]
+        if not innermost.may_be_absent:
+            return innermost
+        return _one_of([*self.alternatives()])
+
+    def alternatives(self) -> Iterator[DefaultDevice]:
+        """Give the blocks of which one is in force, innermost first, and what is around them."""
+        for block in reversed(self.blocks):
+            yield block
+            if not block.may_be_absent:
+                return
+        yield self.base
+
+    def seen_by_callee(self) -> tuple[DefaultDevice, ...]:
+        """Give the blocks around the body of a function that is called now."""
+        found: list[DefaultDevice] = []
+        for block in reversed(self.blocks):
+            found.append(block.for_callee())
+            if not block.may_be_absent:
+                break
+        return tuple(reversed(found))
+
+    def become(self, other: State) -> None:
+        """Go on as another state does."""
+        self.base, self.blocks, self.variables = other.base, other.blocks, other.variables
+
+    def release(self, owners: frozenset[Place]) -> bool:
+        """Leave the blocks of an `ExitStack`, or one entered by hand; False where none is known.
+
+        Leaving restores the default device that was in force before: what was entered later ends.
+        """
+        for position, block in enumerate(self.blocks):
+            if block.owners and block.owners <= owners:
+                self.blocks = self.blocks[:position]
+                return True
+        return False
+
+    def forget_default(self) -> None:
+        """Say that any default device may be in force from here on."""
+        self.base = DefaultDevice(ANY_DEVICE)
+        self.blocks = tuple(DefaultDevice(ANY_DEVICE) for _ in self.blocks)
 
 
-def meet(states: Iterable[State | None], blocks: tuple[DefaultDevice, ...]) -> State | None:
-    """Join the states of all ways that lead to one point, inside the given blocks."""
+def meet(states: Iterable[State | None]) -> State | None:
+    """Join the states of all ways that lead to one point."""
     alive = [state for state in states if state is not None]
     if not alive:
         return None
     first = alive[0]
     if len(alive) == 1:
-        return State(first.base, blocks, first.variables)
-    base = first.base
+        return State(first.base, first.blocks, first.variables)
+    base, blocks = first.base, first.blocks
     for state in alive[1:]:
         if state.base != base:
-            base = DefaultDevice(base.devices | state.base.devices)
+            base = _joined(base, state.base)
+        if state.blocks != blocks:
+            blocks = _met_blocks(blocks, state.blocks)
     return State(base, blocks, Variables.joined([state.variables for state in alive]))
+
+
+def _met_blocks(
+    one: tuple[DefaultDevice, ...], other: tuple[DefaultDevice, ...]
+) -> tuple[DefaultDevice, ...]:
+    """Give the blocks around a point that two ways lead to.
+
+    Lexical ones are the same on both. What an `ExitStack` entered on only one of them may be
+    absent.
+    """
+    shared = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        shared += 1
+    common, mine_left, theirs_left = one[:shared], one[shared:], other[shared:]
+    every = [*mine_left, *theirs_left]
+    joined = every[0]
+    for block in every[1:]:
+        joined = _joined(joined, block)
+    absent = any(all(block.may_be_absent for block in left) for left in (mine_left, theirs_left))
+    joined = replace(
+        joined,
+        may_be_absent=absent,
+        is_chosen=absent or len(joined.devices) > 1,
+        owners=frozenset().union(*(block.owners for block in every)),
+    )
+    if common and common[-1] == joined and absent:
+        # Entered round after round of a loop: once more makes no difference.
+        return common
+    return (*common, joined)
+
+
+def _joined(one: DefaultDevice, other: DefaultDevice) -> DefaultDevice:
+    """Give the default device that is the one or the other."""
+    if one == other:
+        return one
+    named = [each.expression for each in (one, other) if each.expression is not None]
+    devices = one.devices | other.devices
+    return DefaultDevice(
+        devices,
+        # Two ways to write one device: either will do.
+        min(named) if len(named) == 2 and len(devices) == 1 else None,
+        inherited=one.inherited or other.inherited,
+        is_chosen=one.is_chosen or other.is_chosen,
+    )
+
+
+def _one_of(every: list[DefaultDevice]) -> DefaultDevice:
+    """Give the default device where one of several is in force, as was chosen at run time."""
+    joined = every[0]
+    for each in every[1:]:
+        joined = _joined(joined, each)
+    return replace(joined, may_be_absent=False, is_chosen=len(joined.devices) > 1)

@@ -359,7 +359,7 @@ class Expressions:
             held = PLAIN if node.value is None else self.evaluate(node.value, state)
         frame = self.program.frame
         if frame is not None:
-            frame.yields.append((state.default, held))
+            frame.yields.append((tuple(state.alternatives()), held))
         return UNKNOWN
 
     def walrus(self, node: cst.NamedExpr, state: State) -> Value:
@@ -474,9 +474,9 @@ class Expressions:
             if self.narrow(node.test, branch, holds=holds):
                 ways.append(self.evaluate(part, branch))
         held = join(*ways)
-        met = meet([first, second], state.blocks)
+        met = meet([first, second])
         if met is not None:
-            state.variables, state.base = met.variables, met.base
+            state.become(met)
         return held
 
     def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool:

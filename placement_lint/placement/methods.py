@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.contexts import entered_default
-from placement_lint.placement.environment import (
-    ANY_DEVICE,
-    DefaultDevice,
-    State,
-)
+from placement_lint.placement.contexts import entered_by_hand, entered_default
 from placement_lint.placement.values import (
     ANYTHING,
     PLAIN,
     UNKNOWN,
+    Anything,
     Array,
     Class,
     Context,
@@ -37,10 +34,13 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from placement_lint.placement.environment import State
     from placement_lint.placement.expressions import Expressions, Operand
 
 _REFILLING = frozenset({"clear", "popitem", "setdefault", "update"})
 _REORDERING = frozenset({"clear", "remove", "reverse", "sort"})
+_ENTERING = frozenset({"enter_context", "enter_async_context"})
+_BY_HAND = frozenset({"__enter__", "__exit__"})
 _SUPER = "builtins.super"
 
 
@@ -89,11 +89,12 @@ class MethodCalls:
             elif isinstance(atom, TensorFile) and name in {"get_tensor", "get_slice"}:
                 found |= self.on.operations.created(self.on.index(node), state)
             elif isinstance(atom, ExitStack):
-                found |= self._exit_stack_method(name, operands, state)
-            elif isinstance(atom, DefaultDeviceContext | Context) and name == "__enter__":
-                state.base = DefaultDevice(ANY_DEVICE)
-                state.blocks = tuple(DefaultDevice(ANY_DEVICE) for _ in state.blocks)
-                found |= PLAIN
+                found |= self._exit_stack_method(node, atom, name, operands, state)
+            elif name in _ENTERING and isinstance(atom, Anything):
+                # A stack that nobody knows: what it enters stays, until the function ends.
+                found |= self._exit_stack_method(node, ExitStack(), name, operands, state)
+            elif isinstance(atom, DefaultDeviceContext | Context) and name in _BY_HAND:
+                found |= self._by_hand(receiver, held, name, state)
             elif not isinstance(atom, Array | Host):
                 for _, given in operands:
                     self.on.escapes(given, state)
@@ -164,12 +165,51 @@ class MethodCalls:
             return value(atom)
         return UNKNOWN
 
-    def _exit_stack_method(self, name: str, operands: list[Operand], state: State) -> Value:
-        if name in {"enter_context", "enter_async_context"} and operands:
-            entered = entered_default(operands[0][1], state)
+    def _exit_stack_method(
+        self, node: cst.Call, stack: ExitStack, name: str, operands: list[Operand], state: State
+    ) -> Value:
+        site = self.on.module.place(node) if stack.site is None else stack.site
+        owners = frozenset({site})
+        if name in _ENTERING and operands:
+            given = self.on.calls.objects.contexts(operands[0][1])
+            entered = entered_default(given)
+            outside = len(state.blocks)
+            gives = self.on.calls.objects.entered_value(given, state)
             if entered is not None:
                 state.blocks = (*state.blocks, entered)
+            state.blocks = (
+                *state.blocks[:outside],
+                *(replace(block, owners=owners) for block in state.blocks[outside:]),
+            )
+            return gives
+        if name in {"close", "aclose"}:
+            state.release(owners)
+            return PLAIN
+        if name == "pop_all":
+            # What it holds stays entered, until the new stack is left.
+            taken = self.on.module.place(node)
+            state.blocks = tuple(
+                replace(block, owners=frozenset({taken})) if block.owners == owners else block
+                for block in state.blocks
+            )
+            return value(ExitStack(taken))
         return UNKNOWN
+
+    def _by_hand(self, receiver: cst.BaseExpression, held: Value, name: str, state: State) -> Value:
+        """`context.__enter__()` and `context.__exit__(…)`."""
+        if all(isinstance(atom, Context) for atom in held):
+            return PLAIN
+        owners = entered_by_hand(held)
+        if not owners or isinstance(receiver, cst.Call):
+            # Entered and dropped: from JAX 0.5.3 on it stays in force, before it did not.
+            state.forget_default()
+        elif name == "__enter__":
+            entered = entered_default(held)
+            if entered is not None:
+                state.blocks = (*state.blocks, replace(entered, owners=owners))
+        elif not state.release(owners):
+            state.forget_default()
+        return PLAIN
 
 
 def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:

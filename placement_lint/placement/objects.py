@@ -31,6 +31,7 @@ from placement_lint.placement.values import (
     Method,
     Partial,
     Place,
+    Plain,
     Sequence,
     Value,
     element_of,
@@ -141,9 +142,9 @@ class ObjectCalls:
             found |= self._atom_called(node, atom, passed, branch)
             ends.append(branch)
         if several:
-            met = meet(ends, state.blocks)
+            met = meet(ends)
             if met is not None:
-                state.variables, state.base = met.variables, met.base
+                state.become(met)
         return limited(frozenset(found)) or UNKNOWN
 
     def _atom_called(
@@ -311,16 +312,46 @@ class ObjectCalls:
         return self.special(instance, "__getitem__", [PLAIN], state)
 
     def entered_value(self, held: Value, state: State) -> Value:
-        """Give what `with … as` binds."""
+        """Enter contexts, as far as the program says how; give what `with … as` binds."""
         found: set[Any] = set()
+        ends: list[State | None] = []
         for atom in held:
             if isinstance(atom, DefaultDeviceContext | Context):
                 found |= atom.gives or PLAIN
             elif isinstance(atom, Instance):
-                found |= self.special(atom, "__enter__", [], state)
+                branch = state.copy() if len(held) > 1 else state
+                found |= self.special(atom, "__enter__", [], branch)
+                ends.append(branch)
             elif not isinstance(atom, Anything):
                 found.add(atom)
+        if len(held) > 1 and ends:
+            met = meet([state.copy(), *ends])
+            if met is not None:
+                state.become(met)
         return frozenset(found) or UNKNOWN
+
+    def left(self, held: Value, state: State) -> bool:
+        """Leave contexts, as far as the program says how; tell whether they may hide an error."""
+        hides = False
+        for atom in held:
+            if isinstance(atom, Instance) and self.on.program.method(atom.cls, "__exit__"):
+                branch = state.copy() if len(held) > 1 else state
+                verdict = self.special(atom, "__exit__", [UNKNOWN] * 3, branch)
+                hides |= any(not isinstance(v, Plain) or v.truth is not False for v in verdict)
+                if branch is not state:
+                    met = meet([state, branch])
+                    if met is not None:
+                        state.become(met)
+        return hides
+
+    def contexts(self, held: Value) -> Value:
+        """Give contexts with those forgotten of which the program does not say what they do."""
+        return frozenset(
+            ANYTHING
+            if isinstance(atom, Instance) and self.on.program.method(atom.cls, "__enter__") is None
+            else atom
+            for atom in held
+        )
 
     def decorated(self, node: cst.FunctionDef, state: State) -> Value:
         """Give what a function is after decorators of the program."""

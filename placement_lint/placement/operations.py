@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
     ANYTHING,
+    SYSTEM_DEFAULT,
     Anything,
     Array,
     Device,
@@ -48,7 +49,9 @@ class Operations:
         """Give what a creator makes here: on the default device, uncommitted."""
         default = state.default
         place = Place(self.module, node)
-        origin = Origin(place, place, default.expression)
+        # Made on one of several devices, it can be committed to none of them.
+        named = default.expression if len(default.devices) == 1 else None
+        origin = Origin(place, place, named)
         atoms = {
             Array(device, committed=False, origin=origin, is_small=is_small)
             for device in default.devices
@@ -99,6 +102,7 @@ class Operations:
                 kind,
                 in_loop=in_loop,
                 certain=certain and not others_open,
+                chosen=not surely and state.default.is_chosen,
             )
             for array in every[position]:
                 if array.origin is not None and not array.committed:
@@ -148,10 +152,12 @@ class Operations:
         *,
         in_loop: bool,
         certain: bool,
+        chosen: bool,
     ) -> None:
         if not found:
             return
         moved: set[Array] = set()
+        possible: set[Array] = set()
         always = certain and (
             all(isinstance(atom, Array) for atom in held)
             or all(isinstance(atom, Mapping | Sequence) for atom in held)
@@ -159,12 +165,16 @@ class Operations:
         for array in found:
             verdicts = [self._moves(array, device) for device in places]
             if any(verdict is True for verdict in verdicts):
-                moved.add(array)
+                on_some = chosen and not all(verdict is True for verdict in verdicts)
+                (possible if on_some else moved).add(array)
+            elif self._moves_by_choice(array, places):
+                possible.add(array)
             always &= all(verdict is True for verdict in verdicts)
         self.record.saw_use(
             place,
             kind,
             moved,
+            possible,
             always=always,
             in_loop=in_loop,
         )
@@ -180,6 +190,19 @@ class Operations:
         if array.origin is None or array.origin.device is None:
             return False
         return differ(array.device, to, accelerator=self.accelerator)  # type: ignore[arg-type]
+
+    def _moves_by_choice(self, array: Array, places: Devices) -> bool:
+        """Tell whether an array that may have been made on the default device moves if it was not.
+
+        It was made under a device that was chosen at run time.
+        """
+        if array.committed or array.is_small or array.device is None:
+            return False
+        accelerator = self.accelerator
+        away = differ(array.device, SYSTEM_DEFAULT, accelerator=accelerator) is True
+        return away and any(
+            differ(array.device, place, accelerator=accelerator) is True for place in places
+        )
 
 
 def _parts(held: Value) -> tuple[Value, ...]:

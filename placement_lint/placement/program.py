@@ -84,6 +84,10 @@ class _Execution:
     writes: dict[Variable, Value]
     base: DefaultDevice | None
     """The default device that it left behind, where it changed it."""
+    released: frozenset[Place] | None = frozenset()
+    """What of its caller's it left; None: something that cannot be named."""
+    entered: tuple[DefaultDevice, ...] = ()
+    """What it entered, through an `ExitStack` or by hand, and did not leave."""
 
 
 @dataclass
@@ -95,7 +99,8 @@ class Frame:
     """The scopes, by id, of the function and of what is defined in it."""
     reads: dict[Variable, Value | None] = field(default_factory=dict)
     returns: list[Value] = field(default_factory=list)
-    yields: list[tuple[DefaultDevice, Value]] = field(default_factory=list)
+    yields: list[tuple[tuple[DefaultDevice, ...], Value]] = field(default_factory=list)
+    """What is yielded, and the default devices of which one is in force there, innermost first."""
 
 
 class Program:
@@ -438,7 +443,7 @@ class Program:
 
     def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
         looping = self.loop_depth > 0
-        key: object = (tuple(bindings.items()), state.default, state.base, looping)
+        key: object = (tuple(bindings.items()), state.seen_by_callee(), state.base, looping)
         contexts = self._memo.setdefault(place, {})
         for execution in contexts.get(key, ()):
             if all(state.variables.get(name) == held for name, held in execution.reads.items()):
@@ -461,6 +466,11 @@ class Program:
             state.variables[name] = held
         if execution.base is not None:
             state.base = execution.base
+        if execution.released is None or (
+            execution.released and not state.release(execution.released)
+        ):
+            state.forget_default()
+        state.blocks = (*state.blocks, *execution.entered)
         return execution.result
 
     def _execute(self, place: Place, bindings: dict[str, Value], state: State) -> _Execution:
@@ -469,7 +479,7 @@ class Program:
             raise TypeError(place)
         scope = module.names.scope(node.body)
         variables, entered = state.variables.enter()
-        inner = State(state.base.for_callee(), _inherited(state), variables)
+        inner = State(state.base.for_callee(), state.seen_by_callee(), variables)
         if state.blocks and isinstance(node, cst.FunctionDef) and module.is_generator(node):
             # Its body runs where it is consumed, perhaps outside of the block.
             inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
@@ -485,7 +495,7 @@ class Program:
         self._frames.append(frame)
         self._running.add(place)
         self._executed.add(place)
-        before = inner.base
+        before, around = inner.base, inner.blocks
         raised: State | None = None
         try:
             statements = Statements(self, module)
@@ -509,10 +519,11 @@ class Program:
             for key in writes:
                 frame.reads.setdefault(key, entry.get(key))
             base = end.base if end.base != before else None
+        changed = _changed_blocks(around, () if end is None else end.blocks)
         result = self._result(module, node, frame)
         before_this = self._results.get(place)
         self._results[place] = result if before_this is None else join(before_this, result)
-        return _Execution(result, frame.reads, writes, base)
+        return _Execution(result, frame.reads, writes, base, *changed)
 
     def _result(self, module: Module, node: cst.CSTNode, frame: Frame) -> Value:
         if isinstance(node, cst.FunctionDef):
@@ -521,7 +532,7 @@ class Program:
                     return _context(frame.yields)
                 # What is yielded inside a block of its own meets a consumer under that default.
                 element = join(
-                    *(held if default.inherited else UNKNOWN for default, held in frame.yields)
+                    *(held if defaults[0].inherited else UNKNOWN for defaults, held in frame.yields)
                 )
                 return value(Sequence(None, element))
             result = join(*frame.returns) if frame.returns else PLAIN
@@ -835,8 +846,19 @@ def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
     return cached
 
 
-def _inherited(state: State) -> tuple[DefaultDevice, ...]:
-    return (state.blocks[-1].for_callee(),) if state.blocks else ()
+def _changed_blocks(
+    before: tuple[DefaultDevice, ...], after: tuple[DefaultDevice, ...]
+) -> tuple[frozenset[Place] | None, tuple[DefaultDevice, ...]]:
+    """Give what a function left of its caller's, and what it entered and did not leave."""
+    shared = 0
+    for mine, theirs in zip(before, after, strict=False):
+        if mine != theirs:
+            break
+        shared += 1
+    entered = tuple(block.for_callee() for block in after[shared:] if block.owners)
+    if shared == len(before):
+        return frozenset(), entered
+    return before[shared].owners or None, entered
 
 
 def _decorated_default(
@@ -859,14 +881,16 @@ def _decorated_default(
     return None
 
 
-def _context(yields: list[tuple[DefaultDevice, Value]]) -> Value:
+def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
     """Give the context that a `@contextmanager` function makes: what holds where it yields."""
     atoms: list[Atom] = []
-    for default, given in yields:
-        if default.inherited:
-            atoms.append(Context(given))
-        else:
-            atoms.append(DefaultDeviceContext(default.devices, default.expression, True, given))
+    for defaults, given in yields:
+        for default in defaults:
+            if default.inherited:
+                atoms.append(Context(given))
+            else:
+                devices, expression = default.devices, default.expression
+                atoms.append(DefaultDeviceContext(devices, expression, True, given))
     return value(*atoms) if atoms else UNKNOWN
 
 

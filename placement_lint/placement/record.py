@@ -34,6 +34,9 @@ class Use:
     kind: UseKind
     moved: set[Array] = field(default_factory=set)
     """The arrays, of those that the operand may be, that are copied to another device."""
+    possible: set[Array] = field(default_factory=set)
+    """Those that are copied where a device that is chosen at run time comes out one way, and not
+    where it comes out the other: nobody is told of them."""
     always: bool = True
     """On every way that leads here the operand is one of these, and it is copied."""
     in_loop: bool = False
@@ -85,6 +88,7 @@ class Record:
         node: int,
         kind: UseKind,
         moved: set[Array],
+        possible: set[Array],
         *,
         always: bool,
         in_loop: bool,
@@ -94,6 +98,7 @@ class Record:
         if use is None:
             use = self.uses[node] = Use(node, kind)
         use.moved |= moved
+        use.possible |= possible
         use.always &= always
         use.in_loop |= in_loop
 

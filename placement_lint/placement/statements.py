@@ -14,16 +14,22 @@ from placement_lint.placement.environment import (
     variable,
 )
 from placement_lint.placement.values import (
-    PLAIN,
+    NONE,
     UNKNOWN,
     Array,
     Class,
+    Context,
+    ExitStack,
+    Instance,
+    Place,
+    Value,
     value,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from placement_lint.placement.environment import DefaultDevice
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Frame, Program
 
@@ -51,6 +57,8 @@ class Statements:
         self.expressions = program.expressions(module)
         self._loops: list[_Loop] = []
         self._raised: list[State | None] = []
+        self._guarded: list[list[State | None]] = []
+        """For each `try` around: the states in which its body may raise."""
         self._exits: list[State | None] = []
         """The states in which the function returns before its end."""
         self._executors: dict[type[cst.CSTNode], Callable[[Any, State], State | None]] = {
@@ -77,17 +85,17 @@ class Statements:
 
     def raised(self) -> State | None:
         """Give the state in which the body may leave by an exception of its own."""
-        return meet(self._raised, ())
+        return meet(self._raised)
 
     def function_body(self, node: cst.FunctionDef, state: State, frame: Frame) -> State | None:
         """Execute a function's body; give the state in which its caller goes on."""
-        outside = state.blocks
+        around = tuple(state.alternatives())
         after = self.suite(node.body, state)
         if after is not None and not self.module.is_generator(node):
-            frame.returns.append(PLAIN)
+            frame.returns.append(NONE)
         if self.module.is_generator(node) and not frame.yields:
-            frame.yields.append((state.default, UNKNOWN))
-        return meet([after, *self._exits], outside)
+            frame.yields.append((around, UNKNOWN))
+        return meet([after, *self._exits])
 
     # -- blocks -----------------------------------------------------------------------------
 
@@ -107,6 +115,9 @@ class Statements:
             executor = self._executors.get(type(statement))
             if executor is not None:
                 current = executor(statement, current)
+                if self._guarded and current is not None:
+                    # What comes next may raise.
+                    self._guarded[-1].append(current.copy())
         return current
 
     # -- small statements ---------------------------------------------------------------------
@@ -196,7 +207,7 @@ class Statements:
 
     def return_(self, node: cst.Return, state: State) -> None:
         """`return value`."""
-        held = PLAIN if node.value is None else self.expressions.evaluate(node.value, state)
+        held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
         frame = self.program.frame
         if frame is not None:
             frame.returns.append(held)
@@ -266,13 +277,13 @@ class Statements:
             if self.expressions.narrow(current.test, branch, holds=True):
                 ends.append(self.suite(current.body, branch))
             if not self.expressions.narrow(current.test, state, holds=False):
-                return meet(ends, state.blocks)
+                return meet(ends)
             current = current.orelse
         if current is not None:
             ends.append(self.suite(current.body, state.copy()))
         else:
             ends.append(state)
-        return meet(ends, state.blocks)
+        return meet(ends)
 
     def match(self, node: cst.Match, state: State) -> State | None:
         """`match`: any case, or none."""
@@ -286,8 +297,8 @@ class Statements:
                 self.expressions.evaluate(case.guard, branch)
             ends.append(self.suite(case.body, branch))
             if case.guard is None and _is_irrefutable(case.pattern):
-                return meet(ends, state.blocks)
-        return meet([*ends, state], state.blocks)
+                return meet(ends)
+        return meet([*ends, state])
 
     # -- loops --------------------------------------------------------------------------------
 
@@ -323,7 +334,6 @@ class Statements:
         ends: bool,
     ) -> State | None:
         """Execute a loop until what holds at its head no longer changes."""
-        blocks = state.blocks
         head = state.copy()
         breaks: list[State | None] = []
         for round_number in range(_MAX_ROUNDS):
@@ -333,9 +343,11 @@ class Statements:
                 after = self.suite(body, begin(head.copy()))
             self._loops.pop()
             breaks = loop.breaks
-            joined = meet([head, after, *loop.continues], blocks)
+            joined = meet([head, after, *loop.continues])
             if joined is None or (
-                joined.base == head.base and joined.variables.equals(head.variables)
+                joined.base == head.base
+                and joined.blocks == head.blocks
+                and joined.variables.equals(head.variables)
             ):
                 break
             if round_number == _MAX_ROUNDS - 2:
@@ -345,30 +357,41 @@ class Statements:
         normal: State | None = head.copy() if ends else None
         if normal is not None and orelse is not None:
             normal = self.suite(orelse.body, normal)
-        return meet([normal, *breaks], blocks)
+        return meet([normal, *breaks])
 
     # -- with ---------------------------------------------------------------------------------
 
     def with_(self, node: cst.With, state: State) -> State | None:
         """`with a as b, c as d:`; the default device of before holds again after it."""
         outside = state.blocks
-        for item in node.items:
-            self._enter(item, state)
-        inner = state.blocks
-        marks = (
-            [len(loop.breaks) for loop in self._loops],
-            [len(loop.continues) for loop in self._loops],
-        )
-        skipped = state.copy() if self._suppresses(node) else None
-        after = meet([self.suite(node.body, state), skipped], inner)
-        for position, loop in enumerate(self._loops):
-            for ends, mark in ((loop.breaks, marks[0]), (loop.continues, marks[1])):
-                for way in ends[mark[position] :]:
-                    if way is not None and way.blocks[: len(inner)] == inner:
-                        way.blocks = outside
+        contexts = [self._enter(item, state) for item in node.items]
+        left = _Left(outside, state.blocks, frozenset().union(*map(_stacks, contexts)))
+        ways = self._ways()
+        marks = [len(way) for way in ways]
+        hides = self._suppresses(node)
+        followed = any(isinstance(atom, Instance) for held in contexts for atom in held)
+        raised: State | None = None
+        if hides or followed:
+            self._guarded.append([state.copy()])
+        after = self.suite(node.body, state)
+        if hides or followed:
+            raised = meet(_thinned(self._guarded.pop()))
+            if self._guarded and raised is not None:
+                self._guarded[-1].append(raised.copy())
+        for ends, mark in zip(ways, marks, strict=True):
+            for way in ends[mark:]:
+                if way is not None:
+                    self._leave(contexts, left, way)
         if after is not None:
-            after.blocks = outside
+            self._leave(contexts, left, after)
+        if raised is not None and self._leave(contexts, left, raised) | hides:
+            return meet([after, raised])
         return after
+
+    def _ways(self) -> list[list[State | None]]:
+        """Give all lists of states in which the statement at hand may be left before its end."""
+        loops = [ends for loop in self._loops for ends in (loop.breaks, loop.continues)]
+        return [*loops, self._exits, self._raised, *self._guarded]
 
     def _suppresses(self, node: cst.With) -> bool:
         """Tell whether the body of a `with` may end early, and the program goes on."""
@@ -378,38 +401,42 @@ class Statements:
             for item in node.items
         )
 
-    def _enter(self, item: cst.WithItem, state: State) -> None:
+    def _enter(self, item: cst.WithItem, state: State) -> Value:
         held = self.expressions.evaluate(item.item, state)
-        neutral = held == UNKNOWN and is_neutral_context(self.module, item.item)
-        given = self.expressions.calls.objects.entered_value(held, state)
-        entered = None if neutral else entered_default(held, state)
+        if held == UNKNOWN and is_neutral_context(self.module, item.item):
+            held = value(Context())
+        objects = self.expressions.calls.objects
+        held = objects.contexts(held)
+        given = objects.entered_value(held, state)
+        entered = entered_default(held)
         if entered is not None:
             state.blocks = (*state.blocks, entered)
         if item.asname is not None:
             self.expressions.assign(item.asname.name, given, state)
+        return held
+
+    def _leave(self, contexts: list[Value], left: _Left, way: State) -> bool:
+        """Leave the contexts of a `with`; tell whether one of them may hide an error."""
+        hides = False
+        for held in reversed(contexts):
+            hides |= self.expressions.calls.objects.left(held, way)
+        way.blocks = left.blocks(way.blocks)
+        return hides
 
     # -- try ----------------------------------------------------------------------------------
 
     def try_(self, node: cst.Try | cst.TryStar, state: State) -> State | None:
         """`try`: its body may raise before and after each statement."""
-        blocks = state.blocks
-        leaving = len(self._exits)
-        raised: list[State | None] = [state.copy()]
-        ends: list[State | None] = []
-        after: State | None = state
-        for statement in node.body.body:
-            # It may raise before or after any statement at this level; what changes inside one
-            # that is compound shows at its end.
-            if after is None:
-                break
-            after = self.block([statement], after)
-            if after is not None:
-                raised.append(after.copy())
-        raised = _thinned(raised)
+        ways = self._ways()
+        marks = [len(way) for way in ways]
+        frame = self.program.frame
+        returned = 0 if frame is None else len(frame.returns)
+        self._guarded.append([state.copy()])
+        after = self.suite(node.body, state)
+        entry = meet(_thinned(self._guarded.pop()))
         if after is not None and node.orelse is not None:
             after = self.suite(node.orelse.body, after)
-        ends.append(after)
-        entry = meet(raised, blocks)
+        ends = [after]
         for handler in node.handlers:
             if entry is None:
                 break
@@ -419,19 +446,61 @@ class Statements:
             if handler.name is not None:
                 self.expressions.assign(handler.name.name, UNKNOWN, branch)
             ends.append(self.suite(handler.body, branch))
-        met = meet(ends, blocks)
+        if self._guarded and entry is not None:
+            # Perhaps no handler takes the error.
+            self._guarded[-1].append(entry.copy())
+        met = meet(ends)
         if node.finalbody is None:
             return met
-        for position in range(leaving, len(self._exits)):
-            way = self._exits[position]
-            if way is not None:
-                self._exits[position] = self.suite(node.finalbody.body, way)
+        finally_ = node.finalbody.body
+        for position, mark in enumerate(marks):
+            leaving = meet(ways[position][mark:])
+            if leaving is None:
+                continue
+            count = 0 if frame is None else len(frame.returns)
+            way = self.suite(finally_, leaving.copy())
+            ways[position][mark:] = [way]
+            if frame is not None and way is None and ways[position] is self._exits:
+                # It returns something else itself, or raises.
+                del frame.returns[returned:count]
         if met is None:
             # Every way leaves: the last block still runs, but nothing follows it.
             if entry is not None:
-                self.suite(node.finalbody.body, entry.copy())
+                self.suite(finally_, entry.copy())
             return None
-        return self.suite(node.finalbody.body, met)
+        return self.suite(finally_, met)
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What the end of a `with` does to the blocks around."""
+
+    outside: tuple[DefaultDevice, ...]
+    inside: tuple[DefaultDevice, ...]
+    stacks: frozenset[Place]
+    """The `ExitStack`s that it leaves."""
+
+    def blocks(self, now: tuple[DefaultDevice, ...]) -> tuple[DefaultDevice, ...]:
+        """Give the blocks around the next statement, from those around the end of the body.
+
+        Leaving a default device restores the one before, whatever was entered since. Leaving
+        anything else ends only what was entered through it.
+        """
+        count = len(self.outside)
+        if self.inside != self.outside:
+            return self.outside
+        kept = now[:count]
+        for block in now[count:]:
+            if block.owners & self.stacks:
+                break
+            kept = (*kept, block)
+        return kept
+
+
+def _stacks(held: Value) -> frozenset[Place]:
+    return frozenset(
+        atom.site for atom in held if isinstance(atom, ExitStack) and atom.site is not None
+    )
 
 
 def _thinned(states: list[State | None]) -> list[State | None]:

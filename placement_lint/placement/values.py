@@ -156,7 +156,9 @@ class TensorFile:
 
 @dataclass(frozen=True)
 class ExitStack:
-    """A `contextlib.ExitStack`."""
+    """A `contextlib.ExitStack`, by the call that made it."""
+
+    site: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -280,6 +282,7 @@ Value: TypeAlias = "frozenset[Atom]"
 ANYTHING = Anything()
 UNKNOWN: Value = frozenset({ANYTHING})
 PLAIN: Value = frozenset({Plain()})
+NONE: Value = frozenset({Plain(truth=False)})
 HOST: Value = frozenset({Host()})
 NOTHING: Value = frozenset()
 """What an empty container holds: no alternative at all."""

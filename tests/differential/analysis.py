@@ -21,6 +21,7 @@ from placement_lint.placement.values import (
     External,
     Mapping,
     Sequence,
+    arrays,
 )
 from placement_lint.syntax.spans import Spans
 
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
 Span = tuple[int, int, int, int]
 """Lines from 1, columns from 0, as `ast` counts, without parentheses around."""
 
+Placement = tuple[int, bool]
+"""The number of a device on the stage, and whether the array is committed to it."""
+
 _KINDS = {"JDP201": "indexed", "JDP202": "computed"}
+_STAGE = {"cpu": 1}
+"""The number of the first device of a platform."""
 _SETTINGS = Settings(select=(*_KINDS, "JDP901", "JDP903"))
 
 
@@ -54,6 +60,11 @@ class Analysis:
     """The expressions of which the analyser knows for certain what they are."""
     undecided: frozenset[tuple[str, Span]]
     """The operands of which it could not tell whether they move: a device that is not known."""
+    possible: frozenset[tuple[str, Span]]
+    """The operands that it says to move for one choice of a device, and not for the other: it tells
+    nobody, but it knows."""
+    placements: dict[tuple[str, Span], frozenset[Placement]]
+    """Of the expressions that are known: where the arrays in them may be."""
     failures: tuple[str, ...]
     """Findings about the tool itself."""
 
@@ -100,17 +111,40 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
             failures.append(f"{name}:{where.line}: {finding.code} {finding.message}")
     known: set[tuple[str, Span]] = set()
     open_: set[tuple[str, Span]] = set()
+    possible: set[tuple[str, Span]] = set()
+    placements: dict[tuple[str, Span], set[Placement]] = {}
     for program in programs:
         for module in program.modules.values():
             name = names[module.name]
             places = _Places(module, modules[name])
-            known |= {
+            for node, held in module.record.values.items():
+                if _is_known(held):
+                    expression = (name, places.span(node))
+                    known.add(expression)
+                    placements.setdefault(expression, set()).update(map(_placement, arrays(held)))
+            possible |= {
                 (name, places.span(node))
-                for node, held in module.record.values.items()
-                if _is_known(held)
+                for node, use in module.record.uses.items()
+                if use.possible
             }
             open_ |= {(name, places.span(node)) for path, node in undecided if path == module.name}
-    return Analysis(frozenset(alarms), frozenset(known), frozenset(open_), tuple(failures))
+    return Analysis(
+        frozenset(alarms),
+        frozenset(known),
+        frozenset(open_),
+        frozenset(possible),
+        {where: frozenset(found) for where, found in placements.items()},
+        tuple(failures),
+    )
+
+
+def _placement(array: Array) -> Placement:
+    """Give where an array is on the stage, whose device 0 is the accelerator."""
+    device = array.device
+    assert device is not None
+    assert device.index is not None
+    number = 0 if device.platform is None else _STAGE[device.platform] + device.index
+    return number, array.committed
 
 
 def _written(modules: dict[str, str], folder: Path) -> dict[str, str]:
@@ -146,7 +180,7 @@ def _is_known(held: Value, depth: int = MAX_DEPTH) -> bool:
     for atom in held:
         if isinstance(atom, Anything | External):
             return False
-        if isinstance(atom, Array) and atom.device is None:
+        if isinstance(atom, Array) and (atom.device is None or atom.device.index is None):
             return False
         inside: list[Value] = []
         if isinstance(atom, Sequence):

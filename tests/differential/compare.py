@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FALSE_DEFINITE = "false definite alarm: nothing moved in any run"
 NOT_ALWAYS = "definite alarm, but a run came by without a move"
 MISSED = "missed move"
+ELSEWHERE = "an operand is not where it is said to be"
 FAILED = "the analyser failed"
 
 
@@ -43,6 +44,8 @@ class Comparison:
     unknown: int = 0
     moves: int = 0
     found: int = 0
+    by_choice: int = 0
+    """Moves that depend on a device that is chosen at run time: known, and told to nobody."""
     unattributed: int = 0
     false_likely: int = 0
     alarms: int = 0
@@ -101,13 +104,24 @@ class _Comparing:
             unknown = all((module, span) not in self.analysis.known for span in operands)
             open_ = any((module, span) in self.analysis.undecided for span in operands)
             self.result.unknown += unknown or open_
+            for span in operands:
+                self._placed(module, span, uses)
             if not any(use.moved and use.away and not use.small for use in uses):
                 continue
             self.result.moves += 1
             if any((module, span) in alarmed for span in operands):
                 self.result.found += 1
+            elif any((module, span) in self.analysis.possible for span in operands):
+                self.result.by_choice += 1
             elif not unknown and not open_:
                 self._disagree(MISSED, module, operands[0])
+
+    def _placed(self, module: str, span: Span, uses: list[Use]) -> None:
+        """Compare where an operand was with where the analyser says that it may be."""
+        said = self.analysis.placements.get((module, span))
+        # What is in an object is not looked at: of it nothing is said.
+        if said and any((use.device, use.committed) not in said for use in uses if not use.small):
+            self._disagree(ELSEWHERE, module, span)
 
     # -- alarms ----------------------------------------------------------------------------------
 

@@ -68,6 +68,9 @@ class Use:
     """A PRNG key or a scalar."""
     known: bool = True
     """A probe saw the array; else JAX made it on the way."""
+    device: int = 0
+    """The device that it is on; of several, one."""
+    committed: bool = False
 
 
 @dataclass
@@ -193,8 +196,11 @@ class Observer:
             module, place, operands = self.iterated[id(array)]
         away = all(device.id != 0 for device in array.devices())
         small = array.ndim == 0 or array.dtype.name.startswith("key")
-        key = (module, place, tuple(operands), moved, away, small, known)
-        self.run.uses[key] = Use(module, place, operands, moved, away, small, known)
+        device = min(device.id for device in array.devices())
+        committed = array.committed
+        use = Use(module, place, operands, moved, away, small, known, device, committed)
+        key = (module, place, tuple(operands), moved, away, small, known, device, committed)
+        self.run.uses[key] = use
 
     def _operands(self, program: Program, number: int, array: Any) -> list[Place]:
         """Find the expressions that gave an array to an operation."""

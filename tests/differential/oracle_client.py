@@ -31,6 +31,8 @@ class Use:
     away: bool
     small: bool
     known: bool
+    device: int
+    committed: bool
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ def _decoded(run: dict[str, Any]) -> Run:
                 use["away"],
                 use["small"],
                 use["known"],
+                use["device"],
+                use["committed"],
             )
             for use in run["uses"]
         ),
