@@ -42,9 +42,6 @@ _SHARDING = "jax.sharding.SingleDeviceSharding"
 _DEFAULT_DEVICE_STRINGS = frozenset({"cpu", "gpu", "tpu"})
 _PLATFORMS = frozenset({"cpu", "cuda", "gpu", "rocm", "tpu"})
 _NUMBERED = re.compile(r"(?P<platform>[a-z]+):(?P<index>\d+)")
-_LITERALS = (
-    cst.SimpleString, cst.ConcatenatedString, cst.List, cst.Tuple, cst.Set, cst.Integer, cst.Float,
-)  # fmt: skip
 _CAUGHT = frozenset({
     "builtins.AttributeError", "builtins.BaseException", "builtins.Exception",
     "builtins.RuntimeError", "builtins.TypeError", "builtins.ValueError",
@@ -109,6 +106,7 @@ class InvalidDeviceArgument(Rule):
 
     code, name = "JDP108", "invalid-device-argument"
     severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_callers = True
     needs = AllOf(
         Jax(),
         AnyOf(
@@ -148,12 +146,19 @@ class InvalidDeviceArgument(Rule):
             argument = arguments.get(0, "device")
         elif name in _DEVICE_KEYWORD:
             argument = arguments.get(None, "device")
-            if not isinstance(argument, _LITERALS):
+            if not _is_literal(argument):
                 return
         elif name in _BACKENDS:
             _look_at_backend(node, name, arguments, ctx)
         if argument is not None:
             _look(node, argument, name, ctx)
+
+
+def _is_literal(argument: cst.BaseExpression) -> bool:
+    return isinstance(
+        argument,
+        cst.BaseString | cst.BaseNumber | cst.List | cst.Tuple | cst.Set,
+    )
 
 
 def _look(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> None:
