@@ -154,7 +154,7 @@ class InvalidDeviceArgument(Rule):
             _look(node, argument, name, ctx)
 
 
-def _is_literal(argument: cst.BaseExpression) -> bool:
+def _is_literal(argument: cst.BaseExpression | None) -> bool:
     return isinstance(
         argument,
         cst.BaseString | cst.BaseNumber | cst.List | cst.Tuple | cst.Set,

@@ -1,0 +1,130 @@
+"""JDP408."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Severity
+from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
+from placement_lint.jaxmodel.transfer import TABLE, Effect
+from placement_lint.placement.traced import Traced
+from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.functions import calls_inside, function_of
+from placement_lint.rules.needs import AllOf, Jax
+from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+
+_MESSAGE = "{} waits for the device, which waits for the callback: the program stops for ever"
+
+
+class JaxInHostCallback(Rule):
+    """A JAX computation in the Python function that a host callback runs.
+
+    ## What it does
+    Finds the first JAX computation in a function given to `jax.pure_callback`,
+    `jax.experimental.io_callback` or `jax.debug.callback`: in the function itself, in a lambda, or
+    in a function of the same file that it calls. Also a callback that is a jitted function.
+
+    ## Why is this bad?
+    The device waits for the callback, and the callback waits for the device. While few steps are
+    under way there is a thread left for it, and all seems well; with some thirty dispatched ahead
+    of it, as in any training loop, the program stops for ever, without a message. Seen on every
+    measured version from 0.5.3 to 0.10.2.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    def standardise(x):
+        return (x - jnp.mean(x)) / jnp.std(x)
+
+    @jax.jit
+    def step(x):
+        return jax.pure_callback(standardise, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+
+    def standardise(x):
+        x = np.asarray(x)
+        return (x - np.mean(x)) / np.std(x)
+
+    @jax.jit
+    def step(x):
+        return jax.pure_callback(standardise, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    ```
+
+    ## Fix safety
+    No fix: whether NumPy has the function, and computes the same, is for the author to say.
+
+    ## What it does not flag
+    What computes nothing on a device: types (`jnp.float32`), shapes, `jax.ShapeDtypeStruct`,
+    `jax.device_get`, tree functions over NumPy functions, `np.asarray`. Functions that the callback
+    only defines, or that come from another file; callbacks that are not known. Arithmetic on what
+    the callback is given, `x[0]` of it, and `np.sum(x)`, which calls a method of it: these are
+    JAX computations as well, since a callback is given JAX arrays, and stop a program in the same
+    way. Begin each callback with `x = np.asarray(x)`.
+
+    ## Verified by
+    The proof dispatches 64 steps and waits for them. With the computation in the callback they are
+    not ready after twelve seconds; with NumPy there they all are, within one or two.
+
+    ## References
+    - [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html): a callback is to
+      use NumPy or other host code
+    - jax-ml/jax#24255, jax-ml/jax#25861: programs that hang in this way since 0.4.32
+    - jax-ml/jax#24720: `jax.random` in a callback on a TPU
+    """
+
+    code, name = "JDP408", "jax-in-host-callback"
+    severity = Severity.ERROR
+    needs = AllOf(Jax(), b"callback")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at a call that takes a callback."""
+        if ctx.called(node) not in HOST_CALLBACKS or failure_is_expected(node, ctx):
+            return
+        callback = Arguments(node).get(0, "callback")
+        if callback is None:
+            return
+        if _computes(callback, ctx):
+            ctx.report(callback, _MESSAGE.format("this callback"))
+            return
+        function = function_of(callback, ctx)
+        for call in () if function is None else calls_inside(function, ctx):
+            name = ctx.called(call)
+            if name is not None and runs_on_device(name):
+                given = (node, ctx.module.path, "given to the device here")
+                message = _MESSAGE.format(f"{name} in a host callback")
+                ctx.report(call, message, related=(given,))
+                return
+
+
+def _computes(callback: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether a callback is itself a JAX function, or one that `jax.jit` made."""
+    name = ctx.name(callback)
+    if name is not None and runs_on_device(name):
+        return True
+    maker = ctx.called(followed(callback, ctx))
+    row = TABLE.get(maker or "")
+    if row is not None and row.effect is Effect.TRANSFORM:
+        return True
+    function = function_of(callback, ctx)
+    traced = ctx.module.fact(_traced)
+    return isinstance(function, cst.FunctionDef) and traced.computation(function) is not None
+
+
+def _traced(facts: ModuleFacts) -> Traced:
+    return Traced(facts.tree, facts.names)
