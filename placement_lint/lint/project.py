@@ -529,7 +529,9 @@ def _add(ways: dict[str, list[_Way]], name: str, way: _Way) -> None:
 def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
     for item in _NOISE.sub(" ", text).split(","):
         match = _ALIAS.fullmatch(item)
-        if match:
+        if item.strip() == "*":
+            yield "*", None
+        elif match:
             yield match["name"], match["alias"]
 
 

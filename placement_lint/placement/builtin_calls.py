@@ -118,7 +118,10 @@ class BuiltinCalls:
 
     def next_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`next(iterator)`."""
-        held = [self.on.argument(argument.value, state) for argument in node.args]
+        held = [
+            self.on.program.consumed(self.on.argument(argument.value, state), state)
+            for argument in node.args
+        ]
         return join(element_of(held[0]) or UNKNOWN, *held[1:]) if held else UNKNOWN
 
     def dict_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:

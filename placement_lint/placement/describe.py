@@ -14,6 +14,7 @@ from placement_lint.placement.values import (
     DeviceList,
     External,
     Function,
+    Generator,
     Host,
     Instance,
     Mapping,
@@ -76,6 +77,7 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
 _NAMES: dict[type, str] = {
     Computation: "a function that computes on the default device",
     DeviceList: "a list of devices",
+    Generator: "a generator",
     Host: "a NumPy array",
     Method: "a method",
     Partial: "a partial",

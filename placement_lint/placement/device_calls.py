@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import libcst as cst
+
 from placement_lint.placement.environment import (
     ANY_DEVICE,
     SYSTEM,
@@ -31,10 +33,9 @@ from placement_lint.placement.values import (
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.placement.expressions import Expressions
 
+_DEVICE_CALLS = frozenset({"jax.devices", "jax.local_devices"})
 _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
 
 
@@ -50,6 +51,11 @@ class DeviceCalls:
         """Give the devices that an expression names; `None` is the system default."""
         if node is None:
             return ANY_DEVICE
+        if isinstance(node, cst.Call) and self.names.qualified(node.func) not in _DEVICE_CALLS:
+            # A file that gives a device is read for it, though it makes no array.
+            for atom in self.on.evaluate(node.func, state):
+                if isinstance(atom, External):
+                    self.on.program.loaded(atom, state)
         held = self.on.evaluate(node, state)
         if is_none(node):
             return SYSTEM

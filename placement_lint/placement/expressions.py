@@ -230,7 +230,12 @@ class Expressions:
             return _CONSTANTS.get(node.value, PLAIN)
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
-            return _CONSTANTS.get(node.value, UNKNOWN)
+            constant = _CONSTANTS.get(node.value)
+            return (
+                self.program.star_imported(self.module, node.value, state)
+                if constant is None
+                else constant
+            )
         return self.program.variable_of(self.module, owner, node.value, state)
 
     def owner_of(self, node: cst.Name) -> Scope:
@@ -276,6 +281,7 @@ class Expressions:
                 state.variables[key] = held if before is None else join(before, held)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
+        held = self.program.consumed(held, state)
         count = len(target.elements)
         star = next(
             (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
@@ -561,6 +567,7 @@ class Expressions:
 
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
         """Give what iterating over an expression gives; iterating over an array indexes it."""
+        held = self.program.consumed(held, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         found = element_of(held - objects) if held - objects else NOTHING
         for instance in objects:

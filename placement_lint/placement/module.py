@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.imports import star_import
 from placement_lint.placement.pinned import pins_cpu
 from placement_lint.placement.record import Record
 from placement_lint.placement.traced import Traced
@@ -31,6 +32,11 @@ class Module:
         """Look for traced functions, and for what pins the program to the CPU."""
         self.traced = Traced(self.tree, self.names)
         self.pins_cpu = pins_cpu(self.tree, self.names)
+        self.star_imports: list[str] = []
+        """The modules from which the names that nothing here binds may come, in order."""
+        if self.names.module_scope.has_star_import:
+            found = map(star_import, self.tree.nodes)
+            self.star_imports = [module for module in found if module is not None]
 
     def place(self, node: cst.CSTNode) -> Place:
         """Give the place of one of its nodes."""

@@ -85,6 +85,7 @@ class ObjectCalls:
         for argument in node.args:
             held = self.on.argument(argument.value, state)
             if argument.star == "*":
+                held = self.on.program.consumed(held, state)
                 known = [a.items for a in held if isinstance(a, Sequence)] if len(held) == 1 else []
                 if found.rest is None and known and known[0] is not None:
                     found.positional += known[0]
@@ -299,7 +300,7 @@ class ObjectCalls:
         """Give what iterating over an object of the program gives."""
         program = self.on.program
         if program.method(instance.cls, "__iter__") is not None:
-            held = self.special(instance, "__iter__", [], state)
+            held = program.consumed(self.special(instance, "__iter__", [], state), state)
             found: set[Any] = set()
             for atom in held:
                 if isinstance(atom, Instance):

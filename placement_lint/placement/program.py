@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import libcst as cst
 
@@ -29,6 +29,7 @@ from placement_lint.placement.environment import (
     State,
     Variable,
     Variables,
+    meet,
     variable,
 )
 from placement_lint.placement.expressions import Expressions
@@ -45,12 +46,15 @@ from placement_lint.placement.values import (
     Device,
     External,
     Function,
+    Generator,
     Instance,
     Place,
     Sequence,
+    TheDevice,
     Value,
     arrays,
     join,
+    limited,
     value,
 )
 from placement_lint.syntax.names import BindingKind
@@ -73,6 +77,12 @@ class Sources(Protocol):
 
     def load(self, name: str) -> Module | None:
         """Read a module; None where that cannot be done."""
+
+
+_Key: TypeAlias = (
+    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
+)
+"""A way to call a function: with which arguments, under which default device, in a loop or not."""
 
 
 @dataclass
@@ -121,7 +131,7 @@ class Program:
         self._bases: dict[Place, list[Place]] = {}
         self._executed: set[Place] = set()
         self._results: dict[Place, Value] = {}
-        self._memo: dict[Place, dict[object, list[_Execution]]] = {}
+        self._memo: dict[Place, dict[_Key, list[_Execution]]] = {}
         self._running: set[Place] = set()
         self._frames: list[Frame] = []
         self._ends: dict[str, State | None] = {}
@@ -130,6 +140,18 @@ class Program:
         self._attributes: dict[Instance, dict[str, None]] = {}
         self._instances: dict[Place, dict[Instance, None]] = {}
         self._base = DefaultDevice(SYSTEM)
+        self._left_behind: dict[str, DefaultDevice] = {}
+        """The default device that a module's body left behind, where it changed it."""
+        self._imported: set[str] = set()
+        """What is imported since the program was started."""
+        self._sets_default: set[Place] = set()
+        """Functions that change the default device outside of every block."""
+        self._recursed: dict[Place, list[tuple[dict[str, Value], State]]] = {}
+        """Calls of functions from inside of themselves, that are still to be executed."""
+        self._widened: dict[Place, dict[str, Value]] = {}
+        """For functions that are called in too many ways: what holds for all of those."""
+        self._unconsumed: dict[Generator, State] = {}
+        """Generators of which nothing was consumed yet, and where they were made."""
 
     # -- running ------------------------------------------------------------------------------
 
@@ -140,7 +162,9 @@ class Program:
         else:
             self._base_of_functions = None
         given = list(self.modules)
-        for name in given:
+        imported = {name for module in self.modules.values() for name in self._imports_of(module)}
+        for name in sorted(given, key=imported.__contains__):
+            self._imported = {name}
             self.import_module(name)
         for name in given:
             self._run_functions(self.modules[name], only_roots=True)
@@ -148,20 +172,67 @@ class Program:
             self._run_classes(self.modules[name])
         for name in given:
             self._run_functions(self.modules[name], only_roots=False)
+        while self._unconsumed:
+            # Who consumes it is not known: it is taken to be done where it was made.
+            generator, state = self._unconsumed.popitem()
+            self.consumed(value(generator), state)
 
     _base_of_functions: DefaultDevice | None = None
 
-    def import_module(self, name: str) -> None:
+    def _imports_of(self, module: Module) -> set[str]:
+        """Give the modules that importing a module leads into."""
+        return {
+            found[0]
+            for bindings in module.names.module_scope.bindings.values()
+            for binding in bindings
+            if binding.kind is BindingKind.IMPORT
+            and binding.target is not None
+            and (found := self._found(module, binding.target)) is not None
+            and found[0] != module.name
+        }
+
+    def _found(self, module: Module, qualified: str) -> tuple[str, str] | None:
+        return None if self._sources is None else self._sources.find(module.name, qualified)
+
+    def run_import(self, importer: Module, qualified: str, state: State) -> None:
+        """Run what an import statement names, where that is a module that was not run yet.
+
+        A default device that its body sets stays set.
+        """
+        found = self._found(importer, qualified)
+        if found is None or found[1] or found[0] not in self.modules or found[0] == importer.name:
+            return
+        name = found[0]
+        if name in self._ends:
+            if name not in self._imported and name in self._left_behind:
+                # It was run for another program of the project, but not for this one.
+                state.base = self._left_behind[name]
+        else:
+            self.import_module(name, state)
+        self._imported.add(name)
+
+    def import_module(self, name: str, importing: State | None = None) -> None:
         """Execute the body of a module, the first time that it is imported."""
         if name in self._ends:
             return
         self._ends[name] = None
         module = self.modules[name]
-        state = State(self._base, (), Variables())
+        base = self._base
+        blocks: tuple[DefaultDevice, ...] = ()
+        if importing is not None:
+            base, blocks = importing.base, importing.seen_by_callee()
+        frames, self._frames = self._frames, []
+        depth, self.loop_depth = self.loop_depth, 0
+        state = State(base, blocks, Variables())
         end = Statements(self, module).block(module.tree.module.body, state)
+        self._frames, self.loop_depth = frames, depth
         if end is not None:
             self._ends[name] = end
             self.finish(end.variables.changes(None))
+            if end.base != base:
+                self._left_behind[name] = end.base
+                if importing is not None:
+                    importing.base = end.base
 
     def _outside(self, module: Module) -> State:
         """Give the state in which code runs that is called from outside of the program."""
@@ -236,12 +307,27 @@ class Program:
 
     def imported(self, module: Module, qualified: str, state: State) -> Value:
         """Give what a qualified name stands for that leads into another module of the program."""
-        found = None if self._sources is None else self._sources.find(module.name, qualified)
+        found = self._found(module, qualified)
         if found is None or not found[1]:
             return UNKNOWN
         if found[0] not in self.modules:
             return value(External(*found))
         return self._member(self.modules[found[0]], found[1], state)
+
+    def star_imported(self, module: Module, name: str, state: State) -> Value:
+        """Give what a name stands for that nothing binds but, perhaps, `from … import *`."""
+        if name.startswith("_") or not module.names.module_scope.has_star_import:
+            return UNKNOWN
+        found: list[Value] = []
+        for source in module.star_imports:
+            target = self._found(module, source)
+            if target is None or target[1] or target[0] == module.name:
+                # It may hide what another one gives.
+                return UNKNOWN
+            other = self.modules.get(target[0])
+            if other is not None and name in other.names.module_scope.bindings:
+                found.append(self._member(other, name, state))
+        return found[-1] if found else UNKNOWN
 
     def loaded(self, external: External, state: State) -> Value:
         """Read a module that something is called in with a placement, and give the thing."""
@@ -256,6 +342,8 @@ class Program:
         """Tell whether a value holds an array that was made under a default device."""
         if any(a.origin is not None and a.origin.device is not None for a in arrays(held)):
             return True
+        if any(isinstance(atom, Generator) and self._generates(atom, state) for atom in held):
+            return True
         return depth > 0 and any(
             self.carries_placement(attribute, state, depth - 1)
             for atom in held
@@ -264,8 +352,17 @@ class Program:
             if (attribute := state.variables.get((atom, name))) is not None
         )
 
+    def _generates(self, generator: Generator, state: State) -> bool:
+        """Tell whether a generator has, or gives, an array made under a default device."""
+        given = [held for _, held in generator.arguments]
+        result = self._results.get(generator.function, NOTHING)
+        return any(self.carries_placement(held, state, 0) for held in (*given, result))
+
     def carried_by(self, module: Module) -> frozenset[str]:
         """Give the names of a module through which a placement, or a default device, gets out."""
+        if module.name in self._left_behind:
+            # Whoever imports anything of it has another default device from then on.
+            return frozenset(module.names.module_scope.bindings)
         found = set()
         state = State(self._base, (), Variables())
         for name in module.names.module_scope.bindings:
@@ -279,11 +376,17 @@ class Program:
         state = State(self._base, (), Variables())
         if isinstance(atom, Function):
             result = self._results.get(atom.place, NOTHING)
-            return self.carries_placement(result, state) or any(
-                isinstance(inner, DefaultDeviceContext)
-                or (isinstance(inner, Coroutine) and self.carries_placement(inner.result, state))
-                or (isinstance(inner, Instance) and self._holds_placement(inner.cls))
-                for inner in result
+            return (
+                atom.place in self._sets_default
+                or self.carries_placement(result, state)
+                or any(
+                    isinstance(inner, DefaultDeviceContext | TheDevice)
+                    or (
+                        isinstance(inner, Coroutine) and self.carries_placement(inner.result, state)
+                    )
+                    or (isinstance(inner, Instance) and self._holds_placement(inner.cls))
+                    for inner in result
+                )
             )
         if isinstance(atom, Class):
             return self._holds_placement(atom.place)
@@ -431,7 +534,7 @@ class Program:
         node = self.node(place)
         if isinstance(node, cst.FunctionDef) and node in module.traced:
             return UNKNOWN
-        if place in self._running or len(self._frames) > _MAX_DEPTH:
+        if len(self._frames) > _MAX_DEPTH:
             self._executed.add(place)
             return UNKNOWN
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
@@ -439,25 +542,84 @@ class Program:
         bindings = self._bind(
             module, node, arguments, state, rest=rest, open_to_more=open_to_more, bound=bound
         )
-        return self._memoized(place, bindings, state)
+        if (
+            isinstance(node, cst.FunctionDef)
+            and node.asynchronous is None
+            and module.is_generator(node)
+            and not makes_context(module, node)
+        ):
+            generator = Generator(place, tuple(bindings.items()), self.loop_depth > 0)
+            self._unconsumed.setdefault(generator, state.copy())
+            self._executed.add(place)
+            return value(generator)
+        return self._executed_or_later(place, bindings, state)
+
+    def consumed(self, held: Value, state: State) -> Value:
+        """Run the bodies of generators, where they are consumed, and give what they yield."""
+        generators = [atom for atom in held if isinstance(atom, Generator)]
+        if not generators:
+            return held
+        found = held - frozenset(generators)
+        depth = self.loop_depth
+        for generator in generators:
+            self._unconsumed.pop(generator, None)
+            self.loop_depth = int(generator.in_loop)
+            branch = state.copy() if len(held) > 1 else state
+            found |= self._executed_or_later(generator.function, dict(generator.arguments), branch)
+            if branch is not state and (met := meet([state, branch])) is not None:
+                state.become(met)
+        self.loop_depth = depth
+        return limited(found)
+
+    def _executed_or_later(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
+        """Execute a function; one that is being executed is executed again after that.
+
+        What such an inner call gives is unknown: what it does to its arguments is not.
+        """
+        if place in self._running:
+            self._recursed.setdefault(place, []).append((bindings, state.copy()))
+            return UNKNOWN
+        result = self._memoized(place, bindings, state)
+        while self._recursed.get(place):
+            again, there = self._recursed[place].pop()
+            self._memoized(place, again, there)
+        return result
 
     def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
-        looping = self.loop_depth > 0
-        key: object = (tuple(bindings.items()), state.seen_by_callee(), state.base, looping)
         contexts = self._memo.setdefault(place, {})
+        key, there = self._key(bindings, state), state
+        if key not in contexts and len(contexts) >= _MAX_CONTEXTS:
+            bindings = self._widen(place, bindings)
+            key = self._key(bindings, state)
+            if key not in contexts and len(contexts) >= 4 * _MAX_CONTEXTS:
+                bindings = dict.fromkeys(bindings, UNKNOWN)
+                there = State(DefaultDevice(ANY_DEVICE), (), state.variables)
+                key = self._key(bindings, there)
         for execution in contexts.get(key, ()):
             if all(state.variables.get(name) == held for name, held in execution.reads.items()):
                 return self._reuse(execution, state)
-        if key not in contexts and len(contexts) >= _MAX_CONTEXTS:
-            bindings = dict.fromkeys(bindings, UNKNOWN)
-            key = None
-            for execution in contexts.get(key, ()):
-                if all(state.variables.get(name) == held for name, held in execution.reads.items()):
-                    return self._reuse(execution, state)
-        execution = self._execute(place, bindings, state)
+        execution = self._execute(place, bindings, there)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
         return self._reuse(execution, state)
+
+    def _key(self, bindings: dict[str, Value], state: State) -> _Key:
+        return (
+            tuple(bindings.items()),
+            state.seen_by_callee(),
+            state.base,
+            self.loop_depth > 0,
+        )
+
+    def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:
+        """Give arguments that hold for all calls of a function which is called in many ways."""
+        wide = self._widened.get(place)
+        if wide is None:
+            wide = dict(bindings)
+            for known, *_ in self._memo[place]:
+                wide = {name: join(wide[name], held) for name, held in known}
+        self._widened[place] = {name: join(wide[name], held) for name, held in bindings.items()}
+        return self._widened[place]
 
     def _reuse(self, execution: _Execution, state: State) -> Value:
         for name in execution.reads:
@@ -480,7 +642,7 @@ class Program:
         scope = module.names.scope(node.body)
         variables, entered = state.variables.enter()
         inner = State(state.base.for_callee(), state.seen_by_callee(), variables)
-        if state.blocks and isinstance(node, cst.FunctionDef) and module.is_generator(node):
+        if state.blocks and isinstance(node, cst.FunctionDef) and _runs_later(module, node):
             # Its body runs where it is consumed, perhaps outside of the block.
             inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
         if isinstance(node, cst.FunctionDef):
@@ -519,6 +681,8 @@ class Program:
             for key in writes:
                 frame.reads.setdefault(key, entry.get(key))
             base = end.base if end.base != before else None
+        if base is not None:
+            self._sets_default.add(place)
         changed = _changed_blocks(around, () if end is None else end.blocks)
         result = self._result(module, node, frame)
         before_this = self._results.get(place)
@@ -844,6 +1008,11 @@ def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
         }
         module.scopes_inside[key] = cached
     return cached
+
+
+def _runs_later(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a function makes an asynchronous generator, whose consumer is not followed."""
+    return module.is_generator(node) and node.asynchronous is not None
 
 
 def _changed_blocks(

@@ -13,6 +13,7 @@ from placement_lint.placement.environment import (
     meet,
     variable,
 )
+from placement_lint.placement.imports import modules_named, names_bound
 from placement_lint.placement.values import (
     NONE,
     UNKNOWN,
@@ -74,6 +75,8 @@ class Statements:
             cst.For: self.for_,
             cst.FunctionDef: self.function,
             cst.If: self.if_,
+            cst.Import: self.import_,
+            cst.ImportFrom: self.import_,
             cst.Match: self.match,
             cst.Raise: self.raise_,
             cst.Return: self.return_,
@@ -230,6 +233,19 @@ class Statements:
         """`continue`."""
         if self._loops:
             self._loops[-1].continues.append(state)
+
+    def import_(self, node: cst.Import | cst.ImportFrom, state: State) -> State:
+        """`import m`, `from m import x`: runs the modules of the program that nobody has run."""
+        for name in modules_named(node):
+            self.program.run_import(self.module, name, state)
+        scope = self.names.scope(node)
+        for name, qualified in names_bound(node):
+            owner = self.names.owner(name, scope)
+            if owner is not None and len(owner.bindings[name]) > 1:
+                # Which of them holds depends on the way: `except ImportError`.
+                held = self.program.imported(self.module, qualified, state)
+                state.variables[variable(owner, name)] = held
+        return state
 
     # -- definitions --------------------------------------------------------------------------
 

@@ -229,6 +229,17 @@ class External:
 
 
 @dataclass(frozen=True)
+class Generator:
+    """What calling a generator function gives: its body runs where it is consumed."""
+
+    function: Place
+    arguments: tuple[tuple[str, Value], ...]
+    """What its parameters hold."""
+    in_loop: bool
+    """It was called in a loop."""
+
+
+@dataclass(frozen=True)
 class Coroutine:
     """What calling an `async def` gives: its result, once it is awaited."""
 
@@ -273,6 +284,7 @@ Atom: TypeAlias = (
     | Method
     | Partial
     | External
+    | Generator
     | Coroutine
     | Computation
     | Anything
