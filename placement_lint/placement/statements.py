@@ -502,15 +502,12 @@ class _Left:
         Leaving a default device restores the one before, whatever was entered since. Leaving
         anything else ends only what was entered through it.
         """
-        count = len(self.outside)
         if self.inside != self.outside:
             return self.outside
-        kept = now[:count]
-        for block in now[count:]:
+        for position, block in enumerate(now):
             if block.owners & self.stacks:
-                break
-            kept = (*kept, block)
-        return kept
+                return now[:position]
+        return now
 
 
 def _stacks(held: Value) -> frozenset[Place]:
