@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.methods import is_own
 from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.results import gives_array
 from placement_lint.placement.traced import unused_parameters
 from placement_lint.placement.values import (
     HOST,
@@ -40,6 +41,8 @@ _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpa
 """From the host they give arrays committed there, whatever the default device (measured)."""
 _NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
 """Calls that take the device as the second argument."""
+_GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
+"""Transformations after which a function gives what it gave, or a stack of it."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 
 
@@ -247,6 +250,10 @@ class Effects:
                 is_known=function is not None,
                 unused=frozenset() if "keep_unused" in arguments.keywords else unused,
                 donates=any(keyword.startswith("donate") for keyword in arguments.keywords),
+                gives_array=name in _GIVING_THE_RESULT
+                and len(node.args) == 1
+                and function is not None
+                and gives_array(function, self.names, name),
             )
         )
 

@@ -26,6 +26,7 @@ from placement_lint.placement.values import (
     DefaultDeviceContext,
     External,
     Function,
+    Host,
     Instance,
     Mapping,
     Method,
@@ -41,7 +42,7 @@ from placement_lint.placement.values import (
 )
 
 if TYPE_CHECKING:
-    from placement_lint.placement.expressions import Expressions
+    from placement_lint.placement.expressions import Expressions, Operand
     from placement_lint.placement.program import Program
 
 
@@ -125,7 +126,8 @@ class ObjectCalls:
                 found |= self.on.computed(
                     node, used, state, certain=atom.is_known and (by_place or not atom.unused)
                 )
-                found.add(ANYTHING)
+                if not atom.gives_array or not all(map(_is_array_or_number, operands)):
+                    found.add(ANYTHING)
         others = held - computations
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
@@ -365,6 +367,11 @@ class ObjectCalls:
                 return UNKNOWN
             held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
         return held
+
+
+def _is_array_or_number(operand: Operand) -> bool:
+    """Tell whether an argument certainly is no container of arrays."""
+    return all(isinstance(atom, Array | Host | Plain) for atom in operand[1])
 
 
 def awaited(held: Value) -> Value:

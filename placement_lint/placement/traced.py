@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.results import gives_array
 from placement_lint.placement.values import Computation
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.tree import children
@@ -63,6 +64,9 @@ class Traced:
             any(computation.places_arguments for computation in known),
             donates=any(computation.donates for computation in known),
             unused=unused_parameters(function, self.names),
+            gives_array=len(known) == 1
+            and all(computation.gives_array for computation in known)
+            and gives_array(function, self.names, "jax.jit"),
         )
 
     def function_of(self, node: cst.BaseExpression | None) -> cst.FunctionDef | cst.Lambda | None:
@@ -92,7 +96,10 @@ class Traced:
         row = transfer.TABLE.get(self.names.qualified(decorator) or "")
         if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
             return None
-        return Computation(places or row.effect is Effect.DISTRIBUTE, donates=donates)
+        is_jit = self.names.qualified(decorator) == "jax.jit"
+        return Computation(
+            places or row.effect is Effect.DISTRIBUTE, donates=donates, gives_array=is_jit
+        )
 
     def _traces_arguments(self, call: cst.Call) -> bool:
         name = self.names.qualified(call.func)

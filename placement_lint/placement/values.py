@@ -258,6 +258,8 @@ class Computation:
     """It may destroy its arguments, once they are where it runs."""
     unused: frozenset[int] = frozenset()
     """Positions of parameters that it only takes the shape of: such arguments are not moved."""
+    gives_array: bool = False
+    """Given arrays, it gives one array, where it runs."""
 
 
 @dataclass(frozen=True)
