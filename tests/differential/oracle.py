@@ -47,6 +47,7 @@ _DEPTH = 4
 _MAX_ANSWERS = 25
 _MAX_STEPS = 4000
 _MAX_ARRAYS = 100
+_MAX_PRINTED = 10_000
 
 
 class EndlessError(BaseException):
@@ -79,6 +80,7 @@ class Run:
 
     uses: dict[tuple[Any, ...], Use] = field(default_factory=dict)
     evaluated: set[tuple[str, Place]] = field(default_factory=set)
+    printed: str = ""
     error: str | None = None
     error_places: list[tuple[str, int]] = field(default_factory=list)
 
@@ -316,9 +318,10 @@ class Oracle:
         # The default device of `with` blocks is a thread's own: a new thread forgets every leak.
         thread = threading.Thread(target=self._execute, args=(observer,))
         try:
-            with contextlib.redirect_stdout(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
                 thread.start()
                 thread.join()
+            observer.run.printed = printed.getvalue()[:_MAX_PRINTED]
         finally:
             self.observer = None
             sys.meta_path.remove(finder)
@@ -343,6 +346,7 @@ class Oracle:
 
 def _encoded(run: Run) -> dict[str, Any]:
     return {
+        "printed": run.printed,
         "error": run.error,
         "error_places": run.error_places,
         "evaluated": sorted(run.evaluated),

@@ -41,6 +41,7 @@ class Run:
 
     uses: tuple[Use, ...]
     evaluated: frozenset[tuple[str, Place]]
+    printed: str
     error: str | None
     error_places: tuple[tuple[str, int], ...]
 
@@ -129,6 +130,7 @@ def _decoded(run: dict[str, Any]) -> Run:
             for use in run["uses"]
         ),
         frozenset((module, _place(place)) for module, place in run["evaluated"]),
+        run["printed"],
         run["error"],
         tuple((module, line) for module, line in run["error_places"]),
     )
