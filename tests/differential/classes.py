@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.differential.asynchronous import Asynchronous
 from tests.differential.expressions import DICT, MATRIX, VECTOR, Class, Signature
-from tests.differential.functions import Functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Classes(Functions):
+class Classes(Asynchronous):
     """Writes one module; knows classes."""
 
     def forms(self) -> list[Callable[[], None]]:

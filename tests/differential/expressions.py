@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 MATRIX, VECTOR, SCALAR = "matrix", "vector", "scalar"
 NUMPY, MATRICES, VECTORS, DICT, PAIR = "numpy", "matrices", "vectors", "dict", "pair"
-DEVICE, CONTEXT = "device", "context"
+DEVICE, CONTEXT, ITERATOR = "device", "context", "iterator"
 ARRAYS = (MATRIX, VECTOR, SCALAR)
 KINDS = (MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, SCALAR, NUMPY, MATRICES, VECTORS, DICT, PAIR)
 
 LETTERS = {
     MATRIX: "m", VECTOR: "v", SCALAR: "s", NUMPY: "n", MATRICES: "ms", VECTORS: "vs", DICT: "d",
-    PAIR: "p", DEVICE: "dev", CONTEXT: "ctx",
+    PAIR: "p", DEVICE: "dev", CONTEXT: "ctx", ITERATOR: "it",
 }  # fmt: skip
 
 SLOTS = {
@@ -64,6 +64,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     VECTORS: ("[jnp.ones(4)]",),
     DICT: ('{"a": jnp.ones((4, 4)), "b": jnp.zeros((4, 4))}',),
     PAIR: ("(jnp.ones((4, 4)), jnp.ones(4))",),
+    ITERATOR: ("iter([jnp.ones(4)])",),
 }
 
 # `$m`, `$v` … stand for other expressions, `$m_` for one in which `:=` may not stand,
@@ -164,6 +165,13 @@ PRODUCTIONS: dict[str, tuple[str, ...]] = {
         "jax.tree.map(lambda q: q + 1, $d)",
     ),
     PAIR: ("($m, $v)",),
+    ITERATOR: (
+        "iter($m_)",
+        "(q * 2 for q in $m_)",
+        "(q for q in $m_ if inputs.flag() or True)",
+        "map(lambda q: q + 1, $m)",
+        "iter($vs)",
+    ),
 }
 
 

@@ -15,13 +15,13 @@ from tests.differential.expressions import (
     VECTOR,
     Signature,
 )
-from tests.differential.statements import Statements
+from tests.differential.patterns import Patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Functions(Statements):
+class Functions(Patterns):
     """Writes one module; knows functions."""
 
     def forms(self) -> list[Callable[[], None]]:

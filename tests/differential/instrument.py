@@ -20,6 +20,9 @@ _UNREAD = (
     ast.GeneratorExp,
 )  # fmt: skip
 _LITERALS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+_NO_OPERANDS = (
+    ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Try, ast.Match,
+)  # fmt: skip
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -79,7 +82,7 @@ class Program:
             found = [node.test]
         elif isinstance(node, ast.With | ast.AsyncWith):
             found = [item.context_expr for item in node.items]
-        elif isinstance(node, ast.Lambda | ast.FunctionDef | ast.ClassDef | ast.Try | ast.Match):
+        elif isinstance(node, _NO_OPERANDS):
             found = []
         else:
             found = [

@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from tests.differential.classes import Classes
-from tests.differential.expressions import CONTEXT, DEVICE, KINDS, LETTERS, MATRIX
+from tests.differential.expressions import CONTEXT, DEVICE, ITERATOR, KINDS, LETTERS, MATRIX
+from tests.differential.objects import Objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.differential.expressions import Choose
+    from tests.differential.expressions import Choose, Class, Signature
 
 LEVELS = (1, 2, 3, 4, 5)
 
 _HEADER = """\
+import asyncio
 import contextlib
 import dataclasses
 import functools
@@ -37,7 +38,7 @@ import inputs
 """
 
 
-def _module(writer: Classes, *, at_most: int, at_least: int) -> None:
+def _module(writer: Objects, *, at_most: int, at_least: int) -> None:
     for line in _HEADER.splitlines():
         writer.lines.append(line)
     if writer.chance(85):
@@ -60,16 +61,9 @@ def _module(writer: Classes, *, at_most: int, at_least: int) -> None:
     writer.statements(at_most, at_least=at_least)
 
 
-def _import(writer: Classes, other: Classes, module: str, source: str) -> None:
+def _import(writer: Objects, other: Objects, module: str, source: str) -> None:
     """Import what another module has, in one of the ways that Python knows."""
-    scope = other.scope
-    variables = {
-        name: kind
-        for name, kind in scope.variables.items()
-        if "." not in name and kind != CONTEXT and name not in {"cpu", "accelerator"}
-    }
-    functions = [each for each in scope.functions if "." not in each.name]
-    classes = [each for each in scope.classes if "." not in each.name]
+    variables, functions, classes = _offered(other)
     own = [*variables, *(each.name for each in functions), *(each.name for each in classes)]
     if not own:
         writer.lines.append(f"import {module}")
@@ -96,17 +90,37 @@ def _import(writer: Classes, other: Classes, module: str, source: str) -> None:
     writer.scope.classes += [replace(each, name=prefix + each.name) for each in classes]
 
 
-def _finished(writer: Classes) -> str:
+def _finished(writer: Objects) -> str:
     return "\n".join(writer.lines) + "\n"
 
 
 def _several(choose: Choose) -> dict[str, str]:
     """Write a program of two to four modules."""
 
-    def writer(offset: int) -> Classes:
-        made = Classes(choose, 4)
+    def writer(offset: int) -> Objects:
+        made = Objects(choose, 4)
         made.numbers = dict.fromkeys(
-            [*LETTERS.values(), "f", "a", "g", "C", "Dataset", "Batch", "step", "make", "t", "o"],
+            [
+                *LETTERS.values(),
+                "f",
+                "a",
+                "g",
+                "C",
+                "Dataset",
+                "Batch",
+                "step",
+                "make",
+                "t",
+                "o",
+                "co",
+                "ag",
+                "configure",
+                "on_host",
+                "OnHost",
+                "logged",
+                "method",
+                "stack",
+            ],
             offset - 1,
         )
         made.budget = 18
@@ -138,21 +152,34 @@ def _several(choose: Choose) -> dict[str, str]:
     return modules
 
 
-def _reexport(data: Classes) -> str:
-    scope = data.scope
-    own = [
-        *(name for name, kind in scope.variables.items() if "." not in name and kind != CONTEXT),
-        *(each.name for each in scope.functions if "." not in each.name),
-        *(each.name for each in scope.classes if "." not in each.name),
-    ]
+def _reexport(data: Objects) -> str:
+    variables, functions, classes = _offered(data)
+    own = [*variables, *(each.name for each in functions), *(each.name for each in classes)]
     return f"from .data import {', '.join(own)}\n" if own else ""
+
+
+def _offered(other: Objects) -> tuple[dict[str, str], list[Signature], list[Class]]:
+    """Give what a module has for others: variables with their kinds, functions, classes."""
+    scope = other.scope
+    variables = {
+        name: kind
+        for name, kind in scope.variables.items()
+        if "." not in name
+        and kind not in {CONTEXT, ITERATOR}
+        and name not in {"cpu", "accelerator"}
+    }
+    return (
+        variables,
+        [each for each in scope.functions if "." not in each.name],
+        [each for each in scope.classes if "." not in each.name],
+    )
 
 
 def write_program(choose: Choose, level: int) -> dict[str, str]:
     """Give a program of a level, module names to texts, as `choose(low, high)` chooses it."""
     if level >= 5:
         return _several(choose)
-    writer = Classes(choose, level)
+    writer = Objects(choose, level)
     _module(writer, at_most=12, at_least=4)
     return {"main": _finished(writer)}
 

@@ -127,7 +127,7 @@ def test_the_transformation_applies(name: str) -> None:
 # the programs binds names in more ways than these allow.
 _ON_RANDOM = [
     "rename-variables", "alias-values", "alias-functions", "extract-expression", "inline",
-    "move-definition", "wrap-function", "reorder",
+    "wrap-function", "reorder",
 ]  # fmt: skip
 
 
@@ -135,7 +135,7 @@ _ON_RANDOM = [
 def test_the_same_is_found_in_random_programs(name: str) -> None:
     applied = 0
     # Functions are written from level 3 on.
-    of_functions = name in {"move-definition", "wrap-function"}
+    of_functions = name == "wrap-function"
     levels = LEVELS[2:4] if of_functions else LEVELS[:4]
 
     @settings(
