@@ -26,6 +26,8 @@ from placement_lint.placement.values import (
 from placement_lint.syntax.spans import Spans
 
 if TYPE_CHECKING:
+    from collections import abc
+
     from placement_lint.placement.module import Module
     from placement_lint.placement.values import Value
 
@@ -79,23 +81,43 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
     names = _written(modules, folder)
     programs: list[Program] = []
     undecided: set[tuple[str, int]] = set()
-    run, judge = Program.run, Operations._judge
+    open_beside: set[tuple[str, int]] = set()
+    run, compute, judge = Program.run, Operations.computed, Operations._judge
 
     def watched_run(self: Program) -> None:
         programs.append(self)
         run(self)
+
+    def watched_compute(
+        self: Operations, node: int, operands: abc.Sequence[tuple[int, Value]], *rest: object,
+        judged: int | None = None, **more: object,
+    ) -> Value:  # fmt: skip
+        unknown = {
+            position
+            for position, (_, held) in enumerate(operands[:judged])
+            if any(isinstance(atom, Anything | External) for atom in held)
+        }
+        open_beside.update(
+            (self.module, place)
+            for position, (place, _) in enumerate(operands)
+            if unknown - {position}
+        )
+        return compute(self, node, operands, *rest, judged=judged, **more)  # type: ignore[arg-type]
 
     def watched_judge(
         self: Operations, place: int, held: object, found: list[Array], places: set[object],
         *rest: object, **more: object,
     ) -> None:  # fmt: skip
         verdicts = [self._moves(array, device) for array in found for device in places]
-        if None in verdicts or not (more["certain"] or any(verdicts)):
+        # What stays where it is whether or not there is anything to do is decided.
+        by_others = (self.module, place) in open_beside and not any(verdicts)
+        if None in verdicts or by_others:
             undecided.add((self.module, place))
         judge(self, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
 
     with (
         mock.patch.object(Program, "run", watched_run),
+        mock.patch.object(Operations, "computed", watched_compute),
         mock.patch.object(Operations, "_judge", watched_judge),
     ):
         outcome = lint_paths(sorted(names), lambda _: _SETTINGS)

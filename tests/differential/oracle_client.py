@@ -16,6 +16,10 @@ from tests.differential.oracle import DEVICES
 
 ROOT = Path(__file__).parents[2]
 _COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+_CACHE_ALL = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
 
 Place = tuple[int, int, int, int]
 
@@ -53,8 +57,9 @@ class OracleError(Exception):
 class OracleClient:
     """A subprocess with virtual devices that runs programs."""
 
-    def __init__(self) -> None:
-        """Start it."""
+    def __init__(self, cache: str | None = None) -> None:
+        """Start it. In the folder `cache`, several share what XLA has compiled."""
+        self._cache = {} if cache is None else {"JAX_COMPILATION_CACHE_DIR": cache, **_CACHE_ALL}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self._process = self._started()
         atexit.register(self.close)
@@ -65,6 +70,7 @@ class OracleClient:
             "JAX_PLATFORMS": "cpu",
             "XLA_FLAGS": f"--xla_force_host_platform_device_count={DEVICES} {_COMPILE_FAST}",
             "PYTHONHASHSEED": "0",
+            **self._cache,
         }
         return subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tests.differential.oracle"],

@@ -1,0 +1,300 @@
+"""A recorded run: so many random programs of every level, and what came of them, as JSON.
+
+The format is fixed, so that records of different days can be compared: `version` says which one it
+is, and a reader refuses another. A record says with which versions of what it was made.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import datetime as dt
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.differential.analysis import analyse
+from tests.differential.compare import (
+    ELSEWHERE,
+    FAILED,
+    FALSE_DEFINITE,
+    MISSED,
+    NOT_ALWAYS,
+    Comparison,
+    compare,
+)
+from tests.differential.oracle_client import OracleClient, OracleError
+from tests.differential.programs import LEVELS, random_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+VERSION = 1
+ROOT = Path(__file__).parents[2]
+RECORDS = ROOT / "fixtures" / "records"
+_TOOLS = ("jax", "jaxlib", "numpy", "safetensors", "libcst", "placement-lint")
+_BATCH = 25
+_MAX_SHOWN = 100
+
+_WHATS = {
+    FALSE_DEFINITE: "false_definite", NOT_ALWAYS: "not_always", MISSED: "missed",
+    ELSEWHERE: "misplaced", FAILED: "failed",
+}  # fmt: skip
+
+
+@dataclass
+class Level:
+    """What came of the programs of one level."""
+
+    level: int
+    programs: int = 0
+    disagreeing: int = 0
+    """Programs with at least one disagreement."""
+    false_definite: int = 0
+    """Definite alarms where nothing moved in any run."""
+    not_always: int = 0
+    """Definite alarms that a run came by without a move."""
+    missed: int = 0
+    """Moves of operands of which the analyser says that they are known, and do not move."""
+    misplaced: int = 0
+    """Operands that were on another device, or otherwise committed, than the analyser says."""
+    failed: int = 0
+    """Findings about the analyser itself."""
+    uses: int = 0
+    """Operands whose placement matters, each counted once for a program."""
+    unknown: int = 0
+    moves: int = 0
+    found: int = 0
+    by_choice: int = 0
+    unattributed: int = 0
+    alarms: int = 0
+    false_likely: int = 0
+    runs: int = 0
+    cut: int = 0
+    """Runs that an error of the program ended."""
+    errors: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def unknown_share(self) -> float:
+        """The share of operands of which the analyser does not know where they are."""
+        return self.unknown / max(self.uses, 1)
+
+    def add(self, more: Level | Comparison) -> None:
+        """Add the counts of another batch, or of one program."""
+        for each in fields(self):
+            new = getattr(more, each.name, None)
+            if each.name != "level" and isinstance(new, int | Counter):
+                setattr(self, each.name, getattr(self, each.name) + new)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One disagreement, with what makes its program again."""
+
+    level: int
+    program: int
+    what: str
+
+
+@dataclass
+class Record:
+    """A whole run."""
+
+    seed: int
+    levels: list[Level]
+    disagreements: list[Shown]
+    date: str
+    seconds: float
+    jobs: int
+    tools: dict[str, str]
+    source: str
+    """A digest of the analyser that was run."""
+
+    @property
+    def programs(self) -> int:
+        """How many programs were run."""
+        return sum(level.programs for level in self.levels)
+
+
+def run(
+    programs: int, seed: int, jobs: int, levels: Sequence[int] = LEVELS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Record:  # fmt: skip
+    """Run so many programs, an equal share of each level, in parallel."""
+    started = time.monotonic()
+    share = -(-programs // len(levels))
+    # Numbers far apart, so that runs with different seeds have no programs in common.
+    first = seed * 1_000_000
+    batches = [
+        (level, range(first + start, first + min(start + _BATCH, share)))
+        for start in range(0, share, _BATCH)
+        for level in levels
+    ]
+    total = {level: Level(level) for level in levels}
+    shown: list[Shown] = []
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        concurrent.futures.ProcessPoolExecutor(
+            jobs, initializer=_start_oracle, initargs=(cache,)
+        ) as pool,
+    ):
+        for done, (counts, found) in enumerate(pool.map(_batch, *zip(*batches, strict=True)), 1):
+            total[counts.level].add(counts)
+            shown += found
+            if progress is not None:
+                progress(done, len(batches))
+    return Record(
+        seed,
+        list(total.values()),
+        shown[:_MAX_SHOWN],
+        dt.datetime.now(dt.timezone.utc).date().isoformat(),
+        round(time.monotonic() - started, 1),
+        jobs,
+        _tools(),
+        _source(),
+    )
+
+
+_oracle: OracleClient | None = None
+
+
+def _start_oracle(cache: str) -> None:
+    global _oracle  # noqa: PLW0603
+    _oracle = OracleClient(cache)
+
+
+def _batch(level: int, numbers: range) -> tuple[Level, list[Shown]]:
+    """Run some programs in this process, with its own oracle."""
+    assert _oracle is not None
+    counts, shown = Level(level), []
+    for number in numbers:
+        comparison = compared(_oracle, level, number)
+        counts.add(comparison)
+        counts.programs += 1
+        counts.disagreeing += bool(comparison.disagreements)
+        for each in comparison.disagreements:
+            name = _WHATS[each.what]
+            setattr(counts, name, getattr(counts, name) + 1)
+            shown.append(Shown(level, number, str(each)))
+    return counts, shown
+
+
+def compared(oracle: OracleClient, level: int, number: int) -> Comparison:
+    """Run one program, by its number. Raises OracleError, which then says which one it was."""
+    modules = random_program(number, level)
+    try:
+        return compare(modules, analyse(modules), oracle.run(modules, seeds_of(number)))
+    except OracleError as error:
+        raise OracleError(f"program {number} of level {level}: {error}") from error
+
+
+def seeds_of(number: int) -> list[int]:
+    """Give the seeds of the inputs with which a program is run: all yes, all no, and mixed."""
+    return [0, 1, number % 1_000_000 + 2]
+
+
+def _tools() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in _TOOLS:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = "from the source tree"
+    return versions
+
+
+def _source() -> str:
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "placement_lint").rglob("*.py")):
+        digest.update(path.relative_to(ROOT).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# -- reading and writing -------------------------------------------------------------------------
+
+
+def as_json(record: Record) -> str:
+    """Give the text of a record."""
+    # Not `asdict`, which makes a counter anew from its pairs.
+    levels = [
+        {
+            **vars(level),
+            "errors": dict(sorted(level.errors.items())),
+            "unknown_share": round(level.unknown_share, 4),
+        }
+        for level in record.levels
+    ]
+    whole: dict[str, Any] = {
+        "version": VERSION,
+        "date": record.date,
+        "seed": record.seed,
+        "programs": record.programs,
+        "tools": record.tools,
+        "source": record.source,
+        "seconds": record.seconds,
+        "jobs": record.jobs,
+        "levels": levels,
+        "disagreements": [asdict(each) for each in record.disagreements],
+    }
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def write(record: Record, folder: Path) -> Path:
+    """Write a record under a name of its own, which sorts by date."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"differential-{record.date}-seed{record.seed}.json"
+    path.write_text(as_json(record), encoding="utf-8")
+    return path
+
+
+def read(path: Path) -> Record:
+    """Read a record. Raises ValueError for another format, or counts that do not add up."""
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    if whole["version"] != VERSION:
+        raise ValueError(f"{path}: version {whole['version']}, not {VERSION}")
+    levels = []
+    for counts in whole["levels"]:
+        said = counts.pop("unknown_share")
+        level = Level(**{**counts, "errors": Counter(counts["errors"])})
+        if abs(level.unknown_share - said) > 0.0001:
+            raise ValueError(f"{path}: the share of unknown of level {level.level} is not {said}")
+        levels.append(level)
+    record = Record(
+        whole["seed"], levels, [Shown(**each) for each in whole["disagreements"]],
+        whole["date"], whole["seconds"], whole["jobs"], whole["tools"], whole["source"],
+    )  # fmt: skip
+    if record.programs != whole["programs"]:
+        raise ValueError(f"{path}: {record.programs} programs, not {whole['programs']}")
+    return record
+
+
+def newest(folder: Path = RECORDS) -> Path | None:
+    """Give the newest record, by its date."""
+    return max(folder.glob("differential-*.json"), default=None, key=lambda path: path.name)
+
+
+def summary(record: Record) -> Iterator[str]:
+    """Give the record as lines for a reader."""
+    yield f"{record.programs} programs in {record.seconds:.0f} s with {record.jobs} jobs"
+    for level in record.levels:
+        yield (
+            f"level {level.level}: {level.programs} programs, {level.false_definite} false "
+            f"definite, {level.not_always} not always, {level.missed} missed, "
+            f"{level.misplaced} misplaced, {level.failed} failed; {level.unknown_share:.1%} of "
+            f"{level.uses} uses unknown; {level.moves} moves, {level.found} found, "
+            f"{level.by_choice} by choice; {level.alarms} alarms, {level.false_likely} likely ones "
+            f"where nothing moved; {level.cut} of {level.runs} runs cut"
+        )
+
+
+def default_jobs() -> int:
+    """Give the number of cores."""
+    return os.cpu_count() or 1
