@@ -9,7 +9,7 @@ bessel_jn beta betainc betaln boxcox>=0.10.2 boxcox1p>=0.10.2 comb>=0.10.2 dawsn
 entr erf erfc erfcinv>=0.12.0.1 erfcx>=0.10.2 erfinv exp1 expi expit expn factorial gamma gammainc
 gammaincc gammaln gammasgn hyp1f1 hyp2f1>=0.6.2 i0 i0e i1 i1e kl_div log_ndtr log_softmax>=0.5.3
 loggamma>=0.10.2 logit logsumexp multigammaln ndtr ndtri owens_t>=0.10.2 poch polygamma rel_entr
-softmax>=0.5.3 spence sph_harm<=0.6.2 sph_harm_y>=0.5.3 wofz>=0.10.2 xlog1py xlogy zeta
+softmax>=0.5.3 spence sph_harm<=0.7.2 sph_harm_y>=0.5.3 wofz>=0.10.2 xlog1py xlogy zeta
 """
 _SPECIAL_SEVERAL = "fresnel>=0.5.3 sici>=0.10.2"
 _LINALG = """

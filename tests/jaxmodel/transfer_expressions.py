@@ -129,7 +129,7 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "f(lambda a: a * 2, v)": "map",
         "f(v, 0.0, [(1, 1, 0)])": "pad",
         "f(v, default=lambda a: a * 2)": "platform_dependent",
-        "f([1.0, 2.0], v)": "polynomial",
+        "f(v, p)": "polynomial",
         "f(x, x[None], np.array([4], np.int32))": "ragged_dot",
         "f(v, 0.0, jax.lax.add, (0,))": "reduce",
         "f(m, (0,))": "reduce_and reduce_or",
