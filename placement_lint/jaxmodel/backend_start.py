@@ -1,8 +1,8 @@
 """Which calls start the backend: choose the platform for good, and take the accelerators' memory.
 
-Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1, with the same outcome wherever the
-name is there: after the call, `jax._src.xla_bridge.backends_are_initialized()`. All is said of calls
-that run: in a function that JAX traces, the backend has started already.
+Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1, with the same outcome wherever
+the name is there: after the call, `jax._src.xla_bridge.backends_are_initialized()`. All is said of
+calls that run: in a function that JAX traces, the backend has started already.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from placement_lint.jaxmodel.transfer import ROWS, Effect, Gives
 
 _ASKING = """
-jax.default_backend jax.device_count jax.device_put jax.devices jax.host_count jax.host_id jax.host_ids
-jax.live_arrays jax.local_device_count jax.local_devices jax.make_mesh jax.print_environment_info
-jax.process_count jax.process_index jax.process_indices
+jax.default_backend jax.device_count jax.device_put jax.devices jax.host_count jax.host_id
+jax.host_ids jax.live_arrays jax.local_device_count jax.local_devices jax.make_mesh
+jax.print_environment_info jax.process_count jax.process_index jax.process_indices
 jax.experimental.mesh_utils.create_device_mesh
 jax.experimental.mesh_utils.create_hybrid_device_mesh
 jax.experimental.multihost_utils.broadcast_one_to_all

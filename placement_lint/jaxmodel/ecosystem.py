@@ -1,7 +1,8 @@
 """What the functions of other packages do with arrays.
 
-Measured with safetensors 0.8 on all versions of JAX, and flax 0.12.12, optax 0.2.8,
-orbax-checkpoint 0.12.8 and equinox 0.13.8 on JAX 0.12.0.1.
+Measured with safetensors 0.8, optax 0.2.5 and 0.2.8, and, from JAX 0.4.30 to 0.12.0.1, flax 0.8.5
+to 0.12.12, orbax-checkpoint 0.6.4 to 0.12.8 and equinox 0.11.10 to 0.13.8: the newest that each JAX
+takes.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ _ORBAX_METHODS = [
 ROWS = [*_SAFETENSORS, *_FLAX, *_OPTAX, *_EQUINOX]
 METHOD_ROWS = [
     *rows("safetensors.safe_open", "get_tensor get_slice", Effect.LOAD),
+    *rows("safetensors.safe_open", "get_tensors", Effect.LOAD, gives=Gives.ARRAYS),
+    *rows("safetensors.safe_open", "keys metadata offset_keys", Effect.HOST),
     *_OPTAX_METHODS,
     *_ORBAX_METHODS,
 ]

@@ -7,10 +7,10 @@ from placement_lint.jaxmodel.effects import Effect, Gives, rows
 _METADATA = """
 addressable_shards aval committed>=0.5.3 device>=0.5.3 dtype format>=0.6.2 global_shards
 is_fully_addressable is_fully_replicated itemsize layout<=0.6.2 nbytes ndim shape sharding size
-weak_type _committed
+traceback weak_type _committed
 """
 _HOST_METHODS = """
-__array__ copy_to_host_async delete devices is_deleted is_ready item on_device_size_in_bytes tobytes
+__array__ __array_namespace__>=0.5.3 __dlpack_device__ __reduce__ copy_to_host_async delete devices is_deleted is_ready item on_device_size_in_bytes platform tobytes
 tolist unsafe_buffer_pointer
 """
 _COMPUTING_METHODS = """
@@ -22,7 +22,7 @@ _OPERATORS = """
 __abs__ __add__ __and__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __invert__ __le__ __lshift__
 __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __radd__ __rand__
 __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rrshift__ __rshift__
-__rsub__ __rtruediv__ __rxor__ __sub__ __truediv__ __xor__ __round__
+__rsub__ __rtruediv__ __rxor__ __sub__ __truediv__ __xor__ __round__ __copy__ __deepcopy__
 """
 _HOST_OPERATORS = """
 __bool__ __complex__ __float__ __format__ __index__ __int__ __len__ __repr__ __str__
@@ -35,7 +35,7 @@ ATTRIBUTE_ROWS = [
 ]
 METHOD_ROWS = [
     *rows("jax.Array", _HOST_METHODS, Effect.HOST),
-    *rows("jax.Array", "addressable_data block_until_ready", Effect.IDENTITY),
+    *rows("jax.Array", "addressable_data block_until_ready clone", Effect.IDENTITY),
     *rows("jax.Array", "to_device>=0.5.3", Effect.COMMIT),
     *rows("jax.Array", _COMPUTING_METHODS, Effect.COMPUTE),
     *rows("jax.Array", "nonzero", Effect.COMPUTE, gives=Gives.ARRAYS),
@@ -45,7 +45,12 @@ METHOD_ROWS = [
 OPERATOR_ROWS = [
     *rows("jax.Array", _OPERATORS, Effect.COMPUTE),
     *rows("jax.Array", "__contains__>=0.10.2", Effect.COMPUTE, gives=Gives.NOTHING),
-    *rows("jax.Array", "__divmod__ __rdivmod__ __iter__", Effect.COMPUTE, gives=Gives.ARRAYS),
+    *rows(
+        "jax.Array",
+        "__divmod__ __rdivmod__ __iter__ __reversed__>=0.12.0.1",
+        Effect.COMPUTE,
+        gives=Gives.ARRAYS,
+    ),
     *rows("jax.Array", _HOST_OPERATORS, Effect.PLAIN),
 ]
 

@@ -8,7 +8,7 @@ _TRANSFORM = """
 checkpoint grad hessian jacfwd jacobian jacrev jit remat vmap
 """
 _COMMIT = """
-device_put device_put_replicated<=0.7.2 device_put_sharded<=0.7.2 make_array_from_callback
+device_put_replicated<=0.7.2 device_put_sharded<=0.7.2 make_array_from_callback
 make_array_from_process_local_data make_array_from_single_device_arrays
 """
 _PLAIN = """
@@ -17,6 +17,10 @@ live_arrays local_device_count make_jaxpr process_count process_index process_in
 print_environment_info typeof>=0.5.3 ShapeDtypeStruct
 """
 
+_PUT = (
+    "without a device an array comes back as it is, all else goes to the default device, "
+    "uncommitted: jax/_src/dispatch.py:570 and :591 of 0.12"
+)
 _CONSTANT = "measured: it needs no data of the argument, so it does not follow it"
 
 ROWS = [
@@ -32,6 +36,7 @@ ROWS = [
     *rows("jax", "pure_callback", Effect.COMPUTE),
     *rows("jax.experimental", "io_callback", Effect.COMPUTE),
     *rows("jax.debug", "print callback", Effect.PLAIN),
+    *rows("jax", "device_put", Effect.COMMIT, source=_PUT),
     *rows("jax", _COMMIT, Effect.COMMIT),
     *rows("jax", "device_get", Effect.HOST),
     *rows("jax", "block_until_ready copy_to_host_async>=0.5.3", Effect.IDENTITY),
@@ -40,7 +45,7 @@ ROWS = [
     *rows("jax.experimental.shard_map", "shard_map", Effect.DISTRIBUTE),
     *rows("jax.experimental.pjit", "pjit", Effect.DISTRIBUTE),
     *rows("jax.dlpack", "from_dlpack", Effect.COMMIT),
-    *rows("jax.dlpack", "to_dlpack<=0.6.2", Effect.PLAIN),
+    *rows("jax.dlpack", "to_dlpack<=0.6.2 is_supported_dtype>=0.7.2", Effect.PLAIN),
     *rows("jax.flatten_util", "ravel_pytree", Effect.COMPUTE, gives=Gives.ARRAYS),
     *rows("jax.ad_checkpoint", "checkpoint_name", Effect.IDENTITY),
     *rows("jax.tree", "map", Effect.TREE_MAP, gives=Gives.ARRAYS),
@@ -59,13 +64,18 @@ ROWS = [
     ),
     *rows(
         "jax.tree_util",
-        "Partial tree_broadcast>=0.6.2 tree_flatten tree_flatten_with_path tree_leaves "
+        "Partial build_tree<=0.6.2 flatten_one_level>=0.10.2 tree_broadcast>=0.6.2 tree_flatten tree_flatten_with_path tree_leaves "
         "tree_leaves_with_path tree_transpose tree_unflatten",
         Effect.REGROUP,
         gives=Gives.ARRAYS,
     ),
     *rows("jax.tree", "structure", Effect.PLAIN),
-    *rows("jax.tree_util", "all_leaves keystr tree_structure", Effect.PLAIN),
+    *rows(
+        "jax.tree_util",
+        "all_leaves is_tree_node>=0.10.2 keystr tree_structure treedef_children treedef_is_leaf "
+        "treedef_tuple",
+        Effect.PLAIN,
+    ),
     *rows("jax.tree", "all", Effect.PLAIN),
     *rows("jax.tree_util", "tree_all", Effect.PLAIN),
     *rows("copy", "copy deepcopy", Effect.COMPUTE, keeps_numpy=True),

@@ -44,7 +44,8 @@ bartlett blackman frombuffer fromfunction fromstring geomspace hamming hanning i
 logspace tri
 """
 _CREATE_SEVERAL = """
-diag_indices diag_indices_from mask_indices tril_indices triu_indices
+diag_indices diag_indices_from mask_indices tril_indices tril_indices_from triu_indices
+triu_indices_from
 """
 _PLAIN = """
 broadcast_shapes can_cast dtype einsum_path finfo
@@ -70,6 +71,10 @@ fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn
 _STAGED = DeviceParameter(stages=True)
 _STAGED_AT_FIRST = DeviceParameter(stages=True, stages_until="0.10.2")
 _DIRECT = DeviceParameter(since="0.5.3")
+_RESHAPE = (
+    "calls the argument's own method, jax/_src/numpy/lax_numpy.py:1995 of 0.12; of an array, "
+    "lax.reshape hands it back where the shape already is as asked, jax/_src/lax/lax.py:3106"
+)
 _FILL = "lax.full fills on D, then make_array_from_callback: jax/_src/lax/lax.py:3678 of 0.12"
 
 ARGUMENT_ROWS = rows("jax.numpy.asarray", "on_its_device>=0.5.3", Effect.IDENTITY)
@@ -79,9 +84,9 @@ ROWS = [
     *rows("jax.numpy", _COMPUTE, Effect.COMPUTE),
     *rows("jax.numpy", _COMPUTE_SEVERAL, Effect.COMPUTE, gives=Gives.ARRAYS),
     *rows("jax.numpy", _COMPUTE_MAYBE, Effect.COMPUTE, certain=False),
-    *rows("jax.numpy", "reshape", Effect.COMPUTE, certain=False, keeps_numpy=True),
+    *rows("jax.numpy", "reshape", Effect.COMPUTE, certain=False, keeps_numpy=True, source=_RESHAPE),
     *rows("jax.numpy", "array_repr array_str", Effect.COMPUTE, gives=Gives.NOTHING),
-    *rows("jax.numpy", "vectorize", Effect.TRANSFORM),
+    *rows("jax.numpy", "frompyfunc vectorize", Effect.TRANSFORM),
     *rows("jax.numpy", _CREATE, Effect.CREATE),
     *rows("jax.numpy", _CREATE_SEVERAL, Effect.CREATE, gives=Gives.ARRAYS),
     *rows("jax.numpy", "indices", Effect.CREATE),

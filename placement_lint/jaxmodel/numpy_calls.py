@@ -14,7 +14,7 @@ trim_zeros var
 """
 _DISPATCHING_MAYBE = "imag isreal permute_dims reshape transpose"
 _DISPATCHING_SEVERAL = "array_split dsplit hsplit nonzero split unstack vsplit"
-_THROUGH_METHODS = "argwhere array2string array_repr array_str poly roots"
+_THROUGH_METHODS = "histogramdd argwhere array2string array_repr array_str poly roots"
 _CONVERTING = """
 abs absolute acos acosh add allclose angle append arccos arccosh arcsin arcsinh arctan arctan2
 arctanh array array_equal array_equiv asanyarray asarray asarray_chkfinite ascontiguousarray
@@ -43,10 +43,17 @@ linalg.matrix_rank linalg.matrix_transpose linalg.norm linalg.outer linalg.pinv 
 linalg.slogdet linalg.solve linalg.svd linalg.svdvals linalg.tensordot linalg.trace linalg.vecdot
 linalg.vector_norm fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn
 fft.ifftshift fft.ihfft fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+apply_along_axis apply_over_axes argpartition argsort>=0.5.3 diag_indices_from fix
+from_dlpack iscomplexobj isrealobj lexsort matvec may_share_memory min_scalar_type
+piecewise polyfit ptp ravel_multi_index require resize savetxt savez savez_compressed select
+shares_memory tril_indices_from triu_indices_from unique_all unique_counts unique_inverse
+unique_values unpackbits unravel_index vecmat linalg.multi_dot linalg.tensorinv
+linalg.tensorsolve
 """
 _LOADERS = "fromfile genfromtxt lib.format.open_memmap load loadtxt memmap"
 
 ROWS = [
+    *rows("numpy", "argsort<=0.4.30", Effect.COMPUTE),
     *rows("numpy", _DISPATCHING, Effect.COMPUTE),
     *rows("numpy", _DISPATCHING_MAYBE, Effect.COMPUTE, certain=False),
     *rows("numpy", _DISPATCHING_SEVERAL, Effect.COMPUTE, gives=Gives.ARRAYS),

@@ -84,16 +84,18 @@ def _short(rows: list[Row], *effects: Effect, certain: bool = True) -> frozenset
     )
 
 
-LIKE_CREATORS = frozenset(row.name for row in _CALLS if row.follows)
+LIKE_CREATORS = frozenset(row.name for row in TABLE.values() if row.follows)
 """Creators that follow a committed first argument to its device, but not an uncommitted one."""
 
-SHAPE_PRESERVING_WHEN_EQUAL = frozenset(row.name for row in _CALLS if not row.certain)
+SHAPE_PRESERVING_WHEN_EQUAL = frozenset(row.name for row in TABLE.values() if not row.certain)
 """These hand back the same array where shape or type already is as asked, and move it otherwise."""
 
 PLACING_JIT_ARGUMENTS = _short(jax_core.JIT_ARGUMENT_ROWS, Effect.COMMIT)
 """Arguments of jit that say where the function runs, so that its results are committed."""
 
-_NUMPY_MOVING = [row for row in numpy_calls.ROWS if row.effect is Effect.COMPUTE]
+_NUMPY_MOVING = [
+    row for row in numpy_calls.ROWS if row.effect is Effect.COMPUTE and row.until is None
+]
 
 NUMPY_DISPATCHING = frozenset(r.name for r in _NUMPY_MOVING if r.gives is not Gives.NOTHING)
 """NumPy functions that call the array's own method, so that a JAX array moves and stays JAX's."""

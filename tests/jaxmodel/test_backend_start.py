@@ -76,8 +76,8 @@ def test_jax_agrees_with_what_is_said() -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif(not IS_POSIX, reason="each call is made in a fork, which this system has not")
 @each_environment
-def test_other_versions_agree(wanted: Environment, pytestconfig: pytest.Config) -> None:
-    assert disagreements(environment(wanted, pytestconfig)) == []
+def test_other_versions_agree(wanted: Environment) -> None:
+    assert disagreements(environment(wanted)) == []
 
 
 def test_what_is_said_is_said_once() -> None:

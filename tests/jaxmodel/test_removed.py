@@ -45,10 +45,8 @@ def test_jax_agrees_with_every_row() -> None:
 @pytest.mark.matrix
 @pytest.mark.timeout(3600)
 @each_environment
-def test_other_versions_agree_with_every_row(
-    wanted: Environment, pytestconfig: pytest.Config
-) -> None:
-    assert disagreements(environment(wanted, pytestconfig)) == []
+def test_other_versions_agree_with_every_row(wanted: Environment) -> None:
+    assert disagreements(environment(wanted)) == []
 
 
 def test_every_row_says_what_to_do() -> None:

@@ -11,10 +11,8 @@ from tests.jaxmodel.transfer_run import run
 @pytest.mark.matrix
 @pytest.mark.timeout(3600)
 @each_environment
-def test_jax_agrees_with_every_row(
-    wanted: Environment, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = run(environment(wanted, pytestconfig), time_limit=3000)
+def test_jax_agrees_with_every_row(wanted: Environment, capsys: pytest.CaptureFixture[str]) -> None:
+    report = run(environment(wanted), time_limit=3000)
     with capsys.disabled():
         print(f"\n{report.summary()}")
     assert report.disagreements == []

@@ -66,6 +66,10 @@ from tests.jaxmodel.transfer_recipes import (  # noqa: E402
 )
 from tests.jaxmodel.transfer_run import is_selected  # noqa: E402
 
+_PACKAGES = (
+    "jax", "jaxlib", "numpy", "scipy", "safetensors", "flax", "optax", "orbax-checkpoint",
+    "equinox",
+)  # fmt: skip
 _GUARD = "jax_transfer_guard_device_to_device"
 _REFUSED = "Disallowed device-to-device transfer"
 
@@ -379,6 +383,13 @@ class Run:
         report["wrong"] += disagreements(row, recipe.effect or row.effect, recipe, found)
 
 
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 def main(target: Path, words: tuple[str, ...]) -> None:
     """Execute the rows and write what came of them."""
     warnings.simplefilter("ignore")
@@ -395,9 +406,8 @@ def main(target: Path, words: tuple[str, ...]) -> None:
         run = Run(Bench(folder), words)
         run.all_rows()
     report = {
-        "jax": jax.__version__,
-        "numpy": np.__version__,
         "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
         "rows": run.reports,
     }
     target.write_text(json.dumps(report, indent=1), encoding="utf-8")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 BY_MODULE: dict[str, dict[str, str]] = {
     "jax.numpy": {
+        "f(lambda a: a * 2, 1, 1)(v)": "frompyfunc",
         "f(n, n[:2])": "setdiff1d setxor1d",
         "f(n)": "bincount trim_zeros",
         "f(n, n)": "bitwise_and bitwise_left_shift",
@@ -97,6 +98,9 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "f(4)": "fftfreq rfftfreq",
     },
     "jax.lax": {
+        "f(s, v)": "broadcast_like",
+        "f(own('uint32'), (4,))": "rng_bit_generator",
+        "f(s, s, (4,))": "rng_uniform",
         "f(n)": "bitwise_not population_count clz",
         "f(n, n)": "bitwise_and bitwise_or bitwise_xor mulhi shift_left shift_right_arithmetic "
         "shift_right_logical",
@@ -171,6 +175,7 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "f(x, 1.0)": "full_like",
     },
     "jax.lax.linalg": {
+        "f(x, v, x)": "ormqr",
         "f(x, v)": "cholesky_update",
         "f(x, x)": "triangular_solve symmetric_product",
         "f(x, v[:3])": "householder_product",
@@ -284,7 +289,7 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "f(lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct((4,), 'float32'), v)": "io_callback"
     },
     "jax.debug": {"f('{}', v)": "print", "f(lambda a: None, v)": "callback"},
-    "jax.dlpack": {"f(v)": "to_dlpack"},
+    "jax.dlpack": {"f('float32')": "is_supported_dtype", "f(v)": "to_dlpack"},
     "jax.ad_checkpoint": {"f(v, 'name')": "checkpoint_name"},
     "jax.tree": {
         "f(v, [1, 1])": "broadcast",
@@ -301,8 +306,11 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "tree_structure",
         "f(jax.tree_util.tree_structure({'a': 0}), jax.tree_util.tree_structure([0]), "
         "{'a': [v]})": "tree_transpose",
-        "f(jax.tree_util.tree_structure([0, 0]), [v, v])": "tree_unflatten",
-        "f([v, v])": "all_leaves",
+        "f(jax.tree_util.tree_structure([0, 0]), [v, v])": "build_tree tree_unflatten",
+        "f([v, v])": "all_leaves flatten_one_level",
+        "f(dict)": "is_tree_node",
+        "f(jax.tree_util.tree_structure(t))": "treedef_children treedef_is_leaf",
+        "f([jax.tree_util.tree_structure(t)])": "treedef_tuple",
         "f(jax.tree_util.tree_flatten_with_path(t)[0][0][0])": "keystr",
         "f([True, s.shape])": "tree_all",
     },
@@ -345,6 +353,12 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "get_tensor",
         "load('safetensors').safe_open(folder / 'one.safetensors', 'flax').get_slice('a')[:2]": ""
         "get_slice",
+        "load('safetensors').safe_open(folder / 'one.safetensors', 'flax').get_tensors()": ""
+        "get_tensors",
+        "load('safetensors').safe_open(folder / 'one.safetensors', 'flax').keys()": "keys",
+        "load('safetensors').safe_open(folder / 'one.safetensors', 'flax').metadata()": "metadata",
+        "load('safetensors').safe_open(folder / 'one.safetensors', 'flax').offset_keys()": ""
+        "offset_keys",
     },
     "flax.linen": {"f(n, 4)": "one_hot"},
     "flax.linen.Module": {
@@ -357,7 +371,8 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "f(lambda a: (a**3).sum())(v)": "grad value_and_grad",
         "load('flax.nnx').state(f(4, 4, rngs=load('flax.nnx').Rngs(k)), load('flax.nnx').Param)": ""
         "Linear",
-        "f(load('flax.nnx').Dict({'w': load('flax.nnx').Param(x)}))": "state split",
+        "[m := load('flax.nnx').Linear(4, 4, use_bias=False, rngs=load('flax.nnx').Rngs(0)), "
+        "setattr(m, 'kernel', load('flax.nnx').Param(x)), f(m)][2]": "state split",
     },
     "flax.core": {"f(t)": "freeze", "f(load('flax.core').freeze(t))": "unfreeze"},
     "flax.traverse_util": {
@@ -411,6 +426,20 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "c.restore(folder / 'standard')][3]": "restore"
     },
     "numpy": {
+        "f(np.sum, 0, x)": "apply_along_axis",
+        "f(np.sum, x, 0)": "apply_over_axes",
+        "f(v, [np.array([True, False, True, True])], [1.0])": "piecewise",
+        "f((n, n))": "lexsort",
+        "f(v, p, 1)": "polyfit",
+        "f((n, n), (4, 4))": "ravel_multi_index",
+        "f(x, (2, 2))": "resize",
+        "f(folder / 'saved.txt', x)": "savetxt",
+        "f(folder / 'saved.npz', x)": "savez savez_compressed",
+        "f([m, m], [v, v])": "select",
+        "f(n, (4, 4))": "unravel_index",
+        "f([x, x, x])": "linalg.multi_dot",
+        "f(x, v)": "matvec linalg.tensorsolve",
+        "f(v, x)": "vecmat",
         "f(x, x)": "testing.assert_allclose kron",
         "f(v)": "nonzero poly roots flatnonzero",
         "f(z)": "imag isreal real",
@@ -425,7 +454,7 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "f(v, p)": "searchsorted",
         "f(v, n, 0)": "take_along_axis",
         "f(x, 0, 1)": "clip moveaxis swapaxes",
-        "f(x, 1)": "rollaxis",
+        "f(x, 1)": "linalg.tensorinv rollaxis",
         "f([x, x])": "block column_stack concat concatenate dstack hstack stack vstack",
         "f('ij,jk', x, x)": "einsum",
         "f(x, 50)": "percentile nanpercentile",
@@ -438,7 +467,7 @@ BY_MODULE: dict[str, dict[str, str]] = {
         "f(v, p, v)": "interp",
         "f(v, n)": "ldexp",
         "f(v, n, mode='clip')": "take",
-        "f(v, 1)": "pad partition",
-        "f(b)": "packbits",
+        "f(v, 1)": "argpartition pad partition",
+        "f(b)": "packbits unpackbits",
     },
 }

@@ -234,6 +234,8 @@ _METHODS = {
     "view": "x.view('int32')",
     "imag": "z.imag",
     "__contains__": "1.0 in v",
+    "__deepcopy__": "x.__deepcopy__({})",
+    "__reversed__": "list(reversed(v))",
     "__format__": "f'{s:.2f}'",
     "__getitem__": "x[0]",
     "__index__": "[1, 2, 3][i]",
@@ -248,7 +250,8 @@ _ON_INTEGERS = frozenset(
 )
 _ON_SCALARS = frozenset("__bool__ __complex__ __float__ __int__ __len__".split())
 _UNARY_OPERATORS = frozenset(
-    "__abs__ __neg__ __pos__ __invert__ __repr__ __str__ __round__".split()
+    "__abs__ __array_namespace__ __copy__ __dlpack_device__ __neg__ __pos__ __invert__ __reduce__ "
+    "__repr__ __str__ __round__".split()
 )
 
 _LOADERS = {
@@ -378,6 +381,6 @@ def _of_array(name: str) -> str:
 
 _ATTRIBUTES = frozenset(
     "addressable_shards aval committed device dtype format global_shards is_fully_addressable "
-    "is_fully_replicated itemsize layout nbytes ndim shape sharding size weak_type _committed T mT "
-    "imag real".split()
+    "is_fully_replicated itemsize layout nbytes ndim shape sharding size traceback weak_type "
+    "_committed T mT imag real".split()
 )

@@ -30,8 +30,11 @@ class Execution:
 class Report:
     """What came of one run."""
 
-    versions: str
+    python: str
+    packages: dict[str, str]
+    """The versions of what is installed, of JAX and what the table speaks of."""
     rows: tuple[Execution, ...]
+    """In the order of the table."""
 
     @property
     def disagreements(self) -> list[str]:
@@ -46,17 +49,22 @@ class Report:
     def summary(self) -> str:
         """Give the figures of the run, and each reason why rows were not executed."""
         executed = [row for row in self.rows if row.calls]
-        reasons: dict[str, list[str]] = {}
-        for row in self.rows:
-            if not row.calls:
-                reasons.setdefault(row.absent, []).append(row.name)
+        packages = ", ".join(f"{name} {version}" for name, version in self.packages.items())
         lines = [
-            f"{self.versions}: {len(self.rows)} rows, {len(executed)} executed by "
+            f"Python {self.python}, {packages}: {len(self.rows)} rows, {len(executed)} executed by "
             f"{sum(row.calls for row in executed)} calls, "
             f"{len(self.disagreements)} disagreements"
         ]
-        lines += [f"  {reason}: {', '.join(names)}" for reason, names in sorted(reasons.items())]
+        lines += [f"  {reason}: {', '.join(names)}" for reason, names in self.reasons().items()]
         return "\n".join(lines)
+
+    def reasons(self) -> dict[str, list[str]]:
+        """Give the rows that were not executed, by the reason."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            if not row.calls:
+                found.setdefault(row.absent, []).append(row.name)
+        return dict(sorted(found.items()))
 
 
 def is_selected(name: str, words: tuple[str, ...]) -> bool:
@@ -85,7 +93,8 @@ def run(python: Path | str, *words: str, time_limit: float) -> Report:
         )
         found: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
     return Report(
-        f"JAX {found['jax']}, NumPy {found['numpy']}, Python {found['python']}",
+        found["python"],
+        {name: version for name, version in found["packages"].items() if version},
         tuple(
             Execution(
                 row["name"],
