@@ -62,10 +62,17 @@ def _verify(arguments: list[str]) -> int:
     return verify.run(parser.parse_args(arguments))
 
 
+def _trace(arguments: list[str]) -> int:
+    from placement_lint.cli import trace
+
+    return trace.main(arguments)
+
+
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "check": _check,
     "rule": _rule,
     "verify": _verify,
+    "trace": _trace,
 }
 
 

@@ -35,7 +35,8 @@ _DESCRIPTION = """\
 Find, explain and mend device-placement mistakes in JAX code.
 
 Commands: check (what runs when none is named), rule (explain the rules), verify (prove them on
-the JAX that is here). `placement-lint COMMAND --help` tells more."""
+the JAX that is here), trace (run a program and report the copies that happen).
+`placement-lint COMMAND --help` tells more."""
 
 _EPILOG = """\
 CODES are codes (JDP201), prefixes (JDP2), names (uncommitted-array-indexed) or ALL, separated by

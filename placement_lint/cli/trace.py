@@ -1,0 +1,192 @@
+"""`placement-lint trace SCRIPT [ARG ...]`: run a program, and report the moves that happen."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from placement_lint.cli import streams
+from placement_lint.cli.parser import USAGE_ERROR, Parser
+from placement_lint.report.escape import escape
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from placement_lint.files.source import Source
+    from placement_lint.findings import Span
+    from placement_lint.report.colour import Colours
+    from placement_lint.trace.join import Joined
+    from placement_lint.trace.launch import Target
+    from placement_lint.trace.record import Record
+
+_DESCRIPTION = """\
+Run a program unchanged, and report by its own lines each uncommitted array that JAX copied to
+another device: how often, how many bytes, how long, and the line that made it. Then set that
+beside what linting finds: confirmed, not reached, or seen and not flagged.
+
+The report goes to standard error, or to a file; what the program reads and writes, and its exit
+code, are its own. Options of placement-lint stand before the script; all behind it is the
+script's."""
+
+_EPILOG = """\
+Without an accelerator (or with --devices virtual) virtual CPU devices play one: the first device
+is the accelerator, and jax.devices("cpu") is another. What only a GPU has is not played. Processes
+that the program starts are not watched, and are named. Exit code: the program's; 2 where it could
+not be run."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and give its exit code: the program's own."""
+    from placement_lint.trace.launch import CannotTraceError, arguments_of
+
+    ours, target = arguments_of(arguments)
+    parser = _parser()
+    args = parser.parse_args(ours)
+    if target is None or not target.name:
+        parser.error("a script to run is needed, or -m and a module")
+    try:
+        return _Trace(args, target).run()
+    except (CannotTraceError, streams.OutputError) as error:
+        streams.complain(f"error: {escape(str(error))}")
+        return USAGE_ERROR
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "placement-lint trace",
+        usage="placement-lint trace [OPTIONS] SCRIPT [ARG ...]\n"
+        "       placement-lint trace [OPTIONS] -m MODULE [ARG ...]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "--devices",
+        choices=("auto", "virtual", "gpu"),
+        default="auto",
+        help="the accelerator there is, or virtual CPU devices (default: auto)",
+    )
+    parser.add_argument(
+        "--output-format",
+        choices=("flake8", "full", "json"),
+        help="a line for each thing seen, in full, or JSON (default: full on a terminal)",
+    )
+    parser.add_argument(
+        "--output-file", metavar="FILE", help="write the report there, not to standard error"
+    )
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        metavar="WHEN",
+        help="auto, always or never; NO_COLOR and FORCE_COLOR are obeyed",
+    )
+    return parser
+
+
+class _Trace:
+    """One run of the command."""
+
+    def __init__(self, args: argparse.Namespace, target: Target) -> None:
+        self.args = args
+        self.target = target
+
+    def run(self) -> int:
+        from placement_lint.trace import launch, record
+
+        self.target.check()
+        devices = launch.choose_devices(self.args.devices, os.environ)
+        if self.args.output_file is not None:
+            # Better now than after hours of running.
+            streams.write_file(self.args.output_file, "")
+        with tempfile.TemporaryDirectory(prefix="placement-lint-") as name:
+            folder = Path(name)
+            started = time.monotonic()
+            status = launch.run(self.target, folder, devices, os.environ)
+            seconds = time.monotonic() - started
+            seen = record.read(folder)
+        if seen.refused is not None:
+            raise launch.CannotTraceError(seen.refused)
+        problem = self._report(seen, devices, status, seconds)
+        if problem is not None:
+            streams.complain(f"error: {escape(problem)}")
+        return launch.end_like(status) or (0 if problem is None else USAGE_ERROR)
+
+    def _report(self, seen: Record, devices: str, status: int, seconds: float) -> str | None:
+        """Write the report; give what went wrong, for the program's exit code comes first."""
+        from placement_lint.trace.join import join
+
+        try:
+            self._write(join(seen, _display(seen)), devices, status, seconds)
+        except streams.OutputError as error:
+            return str(error)
+        return None
+
+    def _write(self, joined: Joined, devices: str, status: int, seconds: float) -> None:
+        to_file = self.args.output_file
+        on_terminal = to_file is None and streams.is_terminal(sys.stderr)
+        chosen = self.args.output_format or ("full" if on_terminal else "flake8")
+        if chosen == "json":
+            from placement_lint.trace import as_json
+
+            command = [*(["-m"] if self.target.is_module else []), self.target.name]
+            text = as_json.render(
+                joined,
+                command=[*command, *self.target.arguments],
+                devices=devices,
+                status=status,
+                seconds=seconds,
+                show=_shown,
+            )
+        else:
+            from placement_lint.trace import text as as_text
+
+            stream = sys.stderr if to_file is None else None
+            painted = streams.use_colour(self.args.color, stream, os.environ)
+            render = as_text.full if chosen == "full" else as_text.short
+            text = render(joined, _Look(painted))
+        if to_file is None:
+            streams.complain(text.rstrip("\n"))
+        else:
+            streams.write_file(to_file, text)
+
+
+class _Look:
+    """Shows things as the linter's own reports do."""
+
+    def __init__(self, painted: bool) -> None:
+        from placement_lint.report.colour import Colours
+
+        self._colours: Colours = Colours(painted)
+        self.bad = self._colours.bad
+        self.good = self._colours.good
+        self.bold = self._colours.bold
+        self.help = self._colours.help
+        self.path = _shown
+        self.escape = escape
+
+    def frame(self, path: str, span: Span, mark: str) -> list[str]:
+        from placement_lint.report.frame import frame
+        from placement_lint.trace.record import source_of
+
+        source: Source | None = source_of(path)
+        return [] if source is None else frame(source, span, self._colours, mark=mark)
+
+
+def _display(seen: Record) -> dict[str, str]:
+    files = {*seen.lines, *(move.site.path for move in seen.moves if move.site is not None)}
+    return {path: _relative(path) for path in files}
+
+
+def _relative(path: str) -> str:
+    """Give a path as the linter shows it: from the current folder, where it is below that."""
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here)
+
+
+def _shown(path: str) -> str:
+    return escape(Path(_relative(path)).as_posix())

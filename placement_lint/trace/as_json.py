@@ -1,0 +1,128 @@
+"""The report as JSON: stable, versioned, for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from placement_lint import __version__
+from placement_lint.trace.join import Judgement, State
+from placement_lint.trace.text import REPORT_IT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from placement_lint.findings import Finding
+    from placement_lint.trace.join import Joined, SeenFinding, SeenLine
+    from placement_lint.trace.record import Move, Place
+
+VERSION = 1
+"""Goes up when a field changes its meaning or goes; fields may be added without."""
+
+
+def render(
+    joined: Joined,
+    *,
+    command: Sequence[str],
+    devices: str,
+    status: int,
+    seconds: float,
+    show: Callable[[str], str],
+) -> str:
+    """Give a whole run. `show` gives a path as it is shown; `status` is as `subprocess` has it."""
+    record = joined.record
+    report = {
+        "version": VERSION,
+        "tool": {"name": "placement-lint", "version": __version__},
+        "program": {
+            "command": list(command),
+            "exit_code": status if status >= 0 else None,
+            "signal": -status if status < 0 else None,
+            "seconds": round(seconds, 3),
+        },
+        "environment": {
+            "python": record.python,
+            "jax": record.jax,
+            "devices": devices,
+            "stage": record.stage,
+        },
+        "lines": [_line(line, show) for line in joined.lines],
+        "findings": [_finding(seen, show) for seen in joined.findings],
+        "not_covered": [
+            {"what": what, "at": _place(place, show)} for what, place in record.elsewhere
+        ],
+        "skipped": [{"path": show(path), "reason": reason} for path, reason in joined.skipped],
+        "failed": record.failed,
+        "summary": {
+            "copies": sum(line.count for line in _main(joined)),
+            "bytes": sum(line.bytes for line in _main(joined)),
+            "seconds": round(sum(line.seconds for line in _main(joined)), 6),
+            "confirmed": len(joined.with_state(State.CONFIRMED)),
+            "reached": len(joined.with_state(State.REACHED)),
+            "not_reached": len(joined.with_state(State.NOT_REACHED)),
+            "unknown": len(joined.with_state(State.UNKNOWN)),
+            "not_flagged": len(joined.judged(Judgement.NOT_FLAGGED)),
+        },
+    }
+    return json.dumps(report, indent=2) + "\n"
+
+
+def _main(joined: Joined) -> list[SeenLine]:
+    return [line for line in joined.lines if line.judgement is not Judgement.BESIDE]
+
+
+def _line(line: SeenLine, show: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "at": _place(line.site, show),
+        "kind": line.kind,
+        "judgement": line.judgement.value,
+        "count": line.count,
+        "bytes": line.bytes,
+        "seconds": round(line.seconds, 6),
+        "arrays": [_move(move, show) for move in line.moves],
+        "help": REPORT_IT if line.judgement is Judgement.NOT_FLAGGED else None,
+    }
+
+
+def _move(move: Move, show: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "shape": None if move.shape is None else list(move.shape),
+        "dtype": move.dtype,
+        "from": list(move.source),
+        "to": list(move.target),
+        "count": move.count,
+        "bytes": move.bytes,
+        "seconds": round(move.seconds, 6),
+        "made": _place(move.made, show),
+        "made_exactly": move.exact,
+    }
+
+
+def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
+    finding: Finding = seen.finding
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "path": show(finding.path),
+        "line": finding.span.line,
+        "column": finding.span.column,
+        "speaks_of_moves": seen.speaks_of_moves,
+        "state": seen.state.value,
+        "count": sum(move.count for move in seen.moves),
+        "bytes": sum(move.bytes for move in seen.moves),
+        "seconds": round(sum(move.seconds for move in seen.moves), 6),
+    }
+
+
+def _place(place: Place | None, show: Callable[[str], str]) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    return {
+        "path": show(place.path),
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
+        "function": place.function,
+    }

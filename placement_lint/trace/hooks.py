@@ -1,0 +1,297 @@
+"""Where JAX is watched. Runs in the traced process, as soon as it has imported JAX.
+
+JAX has no public way to see an implicit copy each time that it happens: the transfer guards and
+`jax.monitoring` fall silent once a call is in the fast path of jaxlib, which copies without asking
+Python, and the profiler keeps no lines of code. So a few private functions are wrapped (their
+names and what they are given are the same in 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0):
+
+- `pxla.InputsHandler.__call__` is given every operand of an execution that goes through Python,
+  with the shardings that the executable wants. An operand that lives elsewhere is copied, whole.
+  An explicit `jax.device_put` does not come by this way.
+- `pjit._get_fastpath_data` and `pxla.MeshExecutableFastpathData` say whether the next call like
+  this one may leave Python out. It may, unless this one moved something: jaxlib keys its fast
+  path by the device and the commitment of every argument and by the default device, so a call
+  that moved nothing stands for all that will take it. This keeps the program fast.
+- `pxla.ExecuteReplicated.__call__` and `dispatch._batched_device_put_impl` give the arrays that
+  are made: for the line that an array comes from.
+- `pxla.batched_device_put` is how `jnp.zeros(…, device=d)` sends what it built on the default
+  device to the one that was asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.trace.recorder import STAGED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from placement_lint.trace.recorder import Recorder
+
+OLDEST, NEWEST = (0, 4, 30), (0, 12)
+"""The versions of JAX that this was tried on; newer ones are asked to show that they are seen."""
+
+_LARGE = 4 * 2**20
+"""Bytes from which the line that made an array is known each time, and not only the first: making
+one takes longer than Python does."""
+
+
+class HookError(Exception):
+    """This JAX has not got what is to be wrapped; the message names it."""
+
+
+class _Local(threading.local):
+    """What a thread is at."""
+
+    def __init__(self) -> None:
+        self.moving: set[int] = set()
+        """Input handlers whose last call moved something."""
+        self.making: set[int] = set()
+        """Executables whose last call made something large."""
+        self.moved_last = False
+        self.inside = False
+        """In a transfer that is accounted for, or that was asked for."""
+
+
+def install(recorder: Recorder) -> None:
+    """Wrap JAX's functions. Raises HookError, before anything is wrapped."""
+    _Hooks(recorder).install()
+
+
+class _Hooks:
+    def __init__(self, recorder: Recorder) -> None:
+        import jax
+
+        self.recorder = recorder
+        self.local = _Local()
+        self.array: Any = jax.Array
+        # `committed` is public from 0.4.35 on.
+        public = hasattr(jax.Array, "committed")
+        self.committed = operator.attrgetter("committed" if public else "_committed")
+
+    def install(self) -> None:
+        try:
+            from jax._src import dispatch, pjit
+            from jax._src.interpreters import pxla
+        except ImportError as error:
+            raise HookError(str(error)) from error
+        wrappers: list[tuple[Any, str, Callable[[Any], Any]]] = [
+            (pxla.InputsHandler, "__call__", self.inputs),
+            (pxla.ExecuteReplicated, "__call__", self.execution),
+            (pjit, "_get_fastpath_data", self.jit_fast_path),
+            (pxla, "MeshExecutableFastpathData", self.compiled_fast_path),
+            (dispatch, "_batched_device_put_impl", self.device_put),
+            (pxla, "batched_device_put", self.transfer),
+        ]  # fmt: skip
+        for owner, name, _ in wrappers:
+            if not callable(getattr(owner, name, None)):
+                msg = f"{owner.__name__}.{name}"
+                raise HookError(msg)
+        # Where it leaves its own frames out of a traceback, JAX is to leave ours out too.
+        from jax._src import traceback_util
+
+        if hasattr(traceback_util, "register_exclusion"):
+            traceback_util.register_exclusion(__file__)
+        put = dispatch._batched_device_put_impl
+        for owner, name, wrapper in wrappers:
+            setattr(owner, name, wrapper(getattr(owner, name)))
+        # Up to 0.6.2 the primitive holds the function itself, and nobody looks it up.
+        if dispatch.device_put_p.impl is put:
+            dispatch.device_put_p.def_impl(dispatch._batched_device_put_impl)
+
+    # -- what moves -------------------------------------------------------------------------------
+
+    def inputs(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap what brings the operands of an execution to its devices."""
+
+        @functools.wraps(real)
+        def called(handler: Any, buffers: Sequence[Any]) -> Any:
+            local = self.local
+            # With input_indices it serves `pmap`, which spreads its operands by definition.
+            watched = (
+                self.recorder.is_on
+                and not local.inside
+                and getattr(handler, "input_indices", None) is None
+            )
+            moving: list[tuple[int, Any, Any]] = []
+            if watched:
+                with self.recorder.ours():
+                    moving += self.moving(buffers, handler.in_shardings)
+            if not moving:
+                local.moving.discard(id(handler))
+                local.moved_last = False
+                return real(handler, buffers)
+            results, nanoseconds = self.timed(
+                [array for _, array, _ in moving],
+                lambda: real(handler, buffers),
+                lambda results: [results[index] for index, _, _ in moving],
+            )
+            with self.recorder.ours():
+                self.count(moving, nanoseconds)
+            local.moving.add(id(handler))
+            local.moved_last = True
+            return results
+
+        return called
+
+    def moving(
+        self, buffers: Sequence[Any], shardings: Sequence[Any]
+    ) -> Iterator[tuple[int, Any, Any]]:
+        """Give the uncommitted arrays that are not where they are wanted, and where that is."""
+        for index, (buffer, sharding) in enumerate(zip(buffers, shardings, strict=False)):
+            if (
+                isinstance(buffer, self.array)
+                and not self.committed(buffer)
+                and buffer.sharding.device_set != sharding.device_set
+            ):
+                yield index, buffer, sharding
+
+    def count(self, moving: Sequence[tuple[int, Any, Any]], nanoseconds: int) -> None:
+        """Count what moved, the time shared out by size."""
+        total = sum(int(array.nbytes) for _, array, _ in moving) or 1
+        for _, array, sharding in moving:
+            self.recorder.moved(
+                array,
+                sorted(sharding.device_set, key=lambda device: device.id),
+                self.recorder.kind_of(array, sharding),
+                nanoseconds * int(array.nbytes) // total,
+            )
+
+    def timed(
+        self,
+        before: Sequence[Any],
+        act: Callable[[], Any],
+        after: Callable[[Any], Sequence[Any]],
+    ) -> tuple[Any, int]:
+        """Run a transfer, and give what it gives and how long it took.
+
+        What was still being computed is waited for first, and not counted.
+        """
+        _wait(before)
+        was_inside, self.local.inside = self.local.inside, True
+        try:
+            started = time.perf_counter_ns()
+            results = act()
+            _wait(after(results))
+            return results, time.perf_counter_ns() - started
+        finally:
+            self.local.inside = was_inside
+
+    def transfer(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap what puts the pieces of one array on their devices."""
+
+        @functools.wraps(real)
+        def called(
+            aval: Any, sharding: Any, pieces: Any, devices: Any, *args: Any, **kw: Any
+        ) -> Any:
+            if self.local.inside or not self.recorder.is_on:
+                return real(aval, sharding, pieces, devices, *args, **kw)
+            pieces, devices = list(pieces), list(devices)
+            moving: list[tuple[Any, Any]] = []
+            with self.recorder.ours():
+                moving += [
+                    (piece, device)
+                    for piece, device in zip(pieces, devices, strict=False)
+                    if isinstance(piece, self.array)
+                    and not self.committed(piece)
+                    and piece.sharding.device_set != {device}
+                ]
+            if not moving:
+                return real(aval, sharding, pieces, devices, *args, **kw)
+            result, nanoseconds = self.timed(
+                [piece for piece, _ in moving],
+                lambda: real(aval, sharding, pieces, devices, *args, **kw),
+                lambda result: [result],
+            )
+            with self.recorder.ours():
+                for piece, device in moving:
+                    self.recorder.moved(piece, [device], STAGED, nanoseconds // len(moving))
+            return result
+
+        return called
+
+    # -- what goes on being watched ---------------------------------------------------------------
+
+    def jit_fast_path(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap what decides whether a jitted function may leave Python out."""
+
+        @functools.wraps(real)
+        def called(executable: Any, *args: Any, **kw: Any) -> Any:
+            call = getattr(executable, "unsafe_call", None)
+            if (
+                id(getattr(call, "in_handler", None)) in self.local.moving
+                or id(call) in self.local.making
+            ):
+                return None
+            return real(executable, *args, **kw)
+
+        return called
+
+    def compiled_fast_path(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap the same for `jax.jit(f).lower(…).compile()`."""
+
+        @functools.wraps(real)
+        def called(*args: Any, **kw: Any) -> Any:
+            return None if self.local.moved_last else real(*args, **kw)
+
+        return called
+
+    # -- what is made -----------------------------------------------------------------------------
+
+    def execution(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap the execution of a computation."""
+
+        @functools.wraps(real)
+        def called(execute: Any, *args: Any) -> Any:
+            results = real(execute, *args)
+            if self.recorder.is_on:
+                large = False
+                with self.recorder.ours():
+                    for result in results:
+                        if self.is_to_note(result):
+                            self.recorder.made(result)
+                            large = large or result.nbytes >= _LARGE
+                (self.local.making.add if large else self.local.making.discard)(id(execute))
+            return results
+
+        return called
+
+    def device_put(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap `jax.device_put`: it was asked for, so it is no implicit move."""
+
+        @functools.wraps(real)
+        def called(*args: Any, **kw: Any) -> Any:
+            was_inside, self.local.inside = self.local.inside, True
+            try:
+                results = real(*args, **kw)
+            finally:
+                self.local.inside = was_inside
+            if self.recorder.is_on:
+                given = set(map(id, args))
+                with self.recorder.ours():
+                    for result in results:
+                        if id(result) not in given and self.is_to_note(result):
+                            self.recorder.made(result)
+            return results
+
+        return called
+
+    def is_to_note(self, value: Any) -> bool:
+        """Tell whether a value is an array that the next operation may drag away."""
+        return (
+            isinstance(value, self.array)
+            and not self.committed(value)
+            and self.recorder.is_away(value)
+        )
+
+
+def _wait(arrays: Sequence[Any]) -> None:
+    for array in arrays:
+        # Donated ones are gone; JAX's own error for their use is the program's to see.
+        if not array.is_deleted():
+            array.block_until_ready()

@@ -1,0 +1,159 @@
+"""What a traced process left behind, read back."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.trace.ledger import COUNTERS, EVENTS, SLOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A place in a file, as in a `Span`: from 1, columns in code points; None where not known."""
+
+    path: str
+    line: int
+    end_line: int
+    column: int | None = None
+    end_column: int | None = None
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Copies of one kind of array from one line of the program."""
+
+    site: Place | None
+    """None: no line of the user's was on the way, as in a thread of a library."""
+    made: Place | None
+    exact: bool
+    """Whether this very array was seen to be made there; else it was one just like it."""
+    kind: str
+    shape: tuple[int, ...] | None
+    """None: arrays of many shapes, counted together."""
+    dtype: str
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    count: int
+    bytes: int
+    seconds: float
+
+
+@dataclass
+class Record:
+    """All that was seen of one run."""
+
+    python: str = ""
+    jax: str | None = None
+    """None: the program never imported JAX."""
+    stage: list[str] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+    lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """The lines that ran, by file."""
+    unwatched: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    """Functions, as ranges of lines, that were not watched to their end."""
+    elsewhere: list[tuple[str, Place | None]] = field(default_factory=list)
+    """Processes that were started, and where."""
+    refused: str | None = None
+    """Why the program was not run to its end."""
+    failed: str | None = None
+    """Why the watching ended before the program did: a mistake of ours."""
+
+
+def read(folder: Path) -> Record:
+    """Read what is there. Nothing at all, where the process died before it began."""
+    record = Record()
+    try:
+        text = (folder / EVENTS).read_bytes()
+        counters = (folder / COUNTERS).read_bytes()
+    except FileNotFoundError:
+        return record
+    for line in text.split(b"\n"):
+        if line:
+            _add(record, json.loads(line), counters)
+    return record
+
+
+def _add(record: Record, event: dict[str, Any], counters: bytes) -> None:
+    kind = event["event"]
+    if kind == "line":
+        record.lines[event["path"]].add(event["line"])
+    elif kind == "move":
+        move = _move(event, counters)
+        if move.count:
+            record.moves.append(move)
+    elif kind == "unwatched":
+        record.unwatched[event["path"]].append((event["first"], event["last"]))
+    elif kind == "stage":
+        record.stage.append(event["text"])
+    elif kind == "elsewhere":
+        record.elsewhere.append((event["what"], _place(event["site"])))
+    elif kind == "jax":
+        record.jax = event["version"]
+    elif kind == "start":
+        record.python = event["python"]
+    elif kind == "failed":
+        record.failed = event["reason"]
+    elif kind == "refused":
+        record.refused = event["reason"]
+
+
+def _move(event: dict[str, Any], counters: bytes) -> Move:
+    count, size, nanoseconds = SLOT.unpack_from(counters, event["slot"] * SLOT.size)
+    if event.get("overflow"):
+        return Move(None, None, False, "small", None, "", (), (), count, size, nanoseconds / 1e9)
+    return Move(
+        _place(event["site"]),
+        _place(event["made"]),
+        event["exact"],
+        event["kind"],
+        tuple(event["shape"]),
+        event["dtype"],
+        tuple(event["source"]),
+        tuple(event["target"]),
+        count,
+        size,
+        nanoseconds / 1e9,
+    )
+
+
+def _place(site: list[Any] | None) -> Place | None:
+    if site is None:
+        return None
+    path, line, end_line, column, end_column, function = site
+    return Place(
+        path,
+        line,
+        end_line,
+        _code_points(path, line, column),
+        _code_points(path, end_line, end_column),
+        function,
+    )
+
+
+def _code_points(path: str, line: int, column: int | None) -> int | None:
+    """Give a column from 1, in code points, for one from 0 in bytes of UTF-8."""
+    if column is None:
+        return None
+    source = source_of(path)
+    if source is None or line > len(source.line_starts):
+        return column + 1
+    text = source.text[source.line_starts[line - 1] :][: column + 1]
+    return len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore")) + 1
+
+
+@lru_cache(maxsize=64)
+def source_of(path: str) -> Source | None:
+    """Give the text of a file; None where it cannot be read any more."""
+    try:
+        return Source.decode(path, read_bytes(path))
+    except UnreadableError:
+        return None

@@ -1,0 +1,242 @@
+"""The report as text: a line for each thing seen, or in full for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from placement_lint.findings import Span
+from placement_lint.trace import words
+from placement_lint.trace.join import Judgement, State
+from placement_lint.trace.recorder import FOLLOWED, SMALL, SPREAD, STAGED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.trace.join import Joined, SeenFinding, SeenLine
+    from placement_lint.trace.record import Move, Place
+
+REPORT_IT = (
+    "if you did not ask for this copy, it is a missed alarm: please report this line, and the one "
+    "that makes the array, to placement-lint's issue tracker"
+)
+_BESIDE = {
+    FOLLOWED: "an array of the default device was copied to where it was used",
+    SPREAD: "an array of one device was copied to several",
+    STAGED: "an array was built on one device and then copied to the one that was asked for",
+    SMALL: "a scalar or a key was copied",
+}
+_SHOWN_BESIDE = 10
+
+
+class Look(Protocol):
+    """How the command line shows things."""
+
+    def path(self, path: str) -> str:
+        """Give a path as it is shown."""
+
+    def escape(self, text: str) -> str:
+        """Write out what a terminal would obey."""
+
+    def bad(self, text: str) -> str:
+        """Paint what went wrong."""
+
+    def good(self, text: str) -> str:
+        """Paint what is well."""
+
+    def bold(self, text: str) -> str:
+        """Paint what is to be read first."""
+
+    def help(self, text: str) -> str:
+        """Paint what can be done."""
+
+    def frame(self, path: str, span: Span, mark: str) -> list[str]:
+        """Give the lines of a file with a span of them underlined."""
+
+
+def short(joined: Joined, look: Look) -> str:
+    """Give a line for each thing seen: `path:line:column: what`."""
+    lines = [
+        f"{_at_finding(seen, look)}: {_said(seen)}: {_short_finding(seen, look)}"
+        for seen in joined.findings
+        if seen.speaks_of_moves
+    ]
+    lines += [
+        f"{_at(line.site, look)}: not flagged: {_measured(line)}"
+        f"{_made_short(line.moves, look)}; {REPORT_IT}"
+        for line in joined.judged(Judgement.NOT_FLAGGED)
+    ]
+    lines += [
+        f"{_at(line.site, look)}: beside: {_BESIDE.get(line.kind, line.kind)}: {_measured(line)}"
+        for line in joined.judged(Judgement.BESIDE)
+    ]
+    lines += notes(joined, look)
+    lines.append(summary(joined))
+    return "\n".join(lines) + "\n"
+
+
+def full(joined: Joined, look: Look) -> str:
+    """Give each thing seen with its lines of code, and where its array was made."""
+    blocks: list[list[str]] = [_head(joined, look)]
+    for state in (State.CONFIRMED, State.REACHED, State.UNKNOWN, State.NOT_REACHED):
+        blocks += [_full_finding(seen, look) for seen in joined.with_state(state)]
+    blocks += [_full_line(line, look) for line in joined.judged(Judgement.NOT_FLAGGED)]
+    beside = joined.judged(Judgement.BESIDE)
+    if beside:
+        block = [look.bold("Beside what the rules speak of:")]
+        for line in beside[:_SHOWN_BESIDE]:
+            what = _BESIDE.get(line.kind, line.kind)
+            block.append(f"  {_at(line.site, look)}: {what}: {_measured(line)}")
+        if len(beside) > _SHOWN_BESIDE:
+            block.append(f"  and {words.many(len(beside) - _SHOWN_BESIDE, 'line')} more")
+        blocks.append(block)
+    blocks.append([*notes(joined, look), look.bold(summary(joined))])
+    return "\n".join("\n".join(block) + "\n" for block in blocks)
+
+
+def summary(joined: Joined) -> str:
+    """Say in one line what the run showed."""
+    main = [*joined.judged(Judgement.FLAGGED), *joined.judged(Judgement.NOT_FLAGGED)]
+    if joined.record.jax is None:
+        said = "the program never imported JAX"
+    elif not main:
+        said = "nothing moved"
+        beside = sum(line.bytes for line in joined.judged(Judgement.BESIDE))
+        if beside:
+            said = f"nothing moved that a rule speaks of ({words.size(beside)} beside)"
+    else:
+        count = sum(line.count for line in main)
+        copied = words.many(count, "implicit copy", "implicit copies")
+        said = (
+            f"{copied} at {words.many(len(main), 'line')}: "
+            f"{words.size(sum(line.bytes for line in main))} "
+            f"in {words.seconds(sum(line.seconds for line in main))}"
+        )
+    tail = [
+        f"{len(joined.with_state(State.CONFIRMED))} confirmed",
+        f"{len(joined.with_state(State.REACHED))} did not move",
+        f"{len(joined.with_state(State.NOT_REACHED, State.UNKNOWN))} not reached",
+        f"{len(joined.judged(Judgement.NOT_FLAGGED))} not flagged",
+    ]
+    return f"{said} ({', '.join(tail)})"
+
+
+def notes(joined: Joined, look: Look) -> list[str]:
+    """Say what the report does not cover."""
+    record = joined.record
+    said = []
+    for what, place in record.elsewhere:
+        said.append(f"not covered: {what}, started at {_at(place, look)}")
+    for path, reason in joined.skipped:
+        said.append(f"{look.path(path)} was not linted: {reason}")
+    if record.failed:
+        said.append(f"watching ended early: {record.failed}; please report this")
+    return [f"note: {look.escape(text)}" for text in said]
+
+
+def _head(joined: Joined, look: Look) -> list[str]:
+    record = joined.record
+    jax = "no JAX" if record.jax is None else f"JAX {record.jax}"
+    lines = [look.bold(f"placement-lint trace: Python {record.python}, {jax}")]
+    lines += [look.escape(text) for text in record.stage]
+    return lines
+
+
+def _said(seen: SeenFinding) -> str:
+    code = seen.finding.code
+    return {
+        State.CONFIRMED: f"confirmed {code}",
+        State.REACHED: f"did not move {code}",
+        State.NOT_REACHED: f"not reached {code}",
+        State.UNKNOWN: f"not watched to the end {code}",
+    }[seen.state]
+
+
+def _short_finding(seen: SeenFinding, look: Look) -> str:
+    if seen.state is State.CONFIRMED:
+        return f"{_measured_moves(seen.moves)}{_made_short(seen.moves, look)}"
+    return look.escape(seen.finding.message)
+
+
+def _full_finding(seen: SeenFinding, look: Look) -> list[str]:
+    finding = seen.finding
+    confirmed = seen.state is State.CONFIRMED
+    paint = look.bad if confirmed else look.bold
+    lines = [f"{paint(_said(seen))} {look.escape(finding.message)}"]
+    lines.append(f"--> {_at_finding(seen, look)}")
+    lines += look.frame(finding.path, finding.span, "^")
+    if confirmed:
+        lines += _copied(seen.moves, look)
+    return lines
+
+
+def _full_line(line: SeenLine, look: Look) -> list[str]:
+    head = f"{look.bad('not flagged')} an array of the host was copied, and no rule spoke of it"
+    lines = [head, f"--> {_at(line.site, look)}"]
+    if line.site is not None:
+        lines += look.frame(line.site.path, _span(line.site), "^")
+    return [*lines, *_copied(line.moves, look), f"{look.help('help:')} {REPORT_IT}"]
+
+
+def _copied(moves: Sequence[Move], look: Look) -> list[str]:
+    lines = [f"{look.bold('copied')} {words_of(move)}" for move in moves]
+    shown: list[tuple[Place, bool]] = []
+    for move in moves:
+        if move.made is None or (move.made, move.exact) in shown:
+            continue
+        shown.append((move.made, move.exact))
+        doubt = "" if move.exact else ", or where another one like it was"
+        lines.append(f"{look.help('note:')} made here{doubt}")
+        lines.append(f"--> {_at(move.made, look)}")
+        lines += look.frame(move.made.path, _span(move.made), "-")
+    return lines
+
+
+def words_of(move: Move) -> str:
+    """`3 times, 2.4 MB in 26 ms: uint16[64,6,1024], 786.4 kB, from cpu:1 to cpu:0`."""
+    each = move.bytes // move.count if move.count else 0
+    return (
+        f"{words.times(move.count)}, {words.size(move.bytes)} in {words.seconds(move.seconds)}: "
+        f"{words.array(move)}, {words.size(each)}, from {words.route(move)}"
+    )
+
+
+def _measured(line: SeenLine) -> str:
+    return _measured_moves(line.moves)
+
+
+def _measured_moves(moves: Sequence[Move]) -> str:
+    count = sum(move.count for move in moves)
+    total = sum(move.bytes for move in moves)
+    time = sum(move.seconds for move in moves)
+    arrays = sorted({words.array(move) for move in moves})
+    what = arrays[0] if len(arrays) == 1 else f"{len(arrays)} kinds of arrays"
+    route = min({words.route(move) for move in moves})
+    return (
+        f"{what} copied {words.times(count)}, {total:,} bytes in {words.seconds(time)}, "
+        f"from {route}"
+    )
+
+
+def _made_short(moves: Sequence[Move], look: Look) -> str:
+    places = sorted({move.made for move in moves if move.made is not None})
+    if not places:
+        return ""
+    return f"; made at {' and '.join(_at(place, look) for place in places[:3])}"
+
+
+def _at(place: Place | None, look: Look) -> str:
+    if place is None:
+        return "outside of your files"
+    column = "" if place.column is None else f":{place.column}"
+    return f"{look.path(place.path)}:{place.line}{column}"
+
+
+def _at_finding(seen: SeenFinding, look: Look) -> str:
+    span = seen.finding.span
+    return f"{look.path(seen.finding.path)}:{span.line}:{span.column}"
+
+
+def _span(place: Place) -> Span:
+    if place.column is None or place.end_column is None:
+        return Span(place.line, 1, place.line, 10**6)
+    return Span(place.line, place.column, place.end_line, place.end_column)
