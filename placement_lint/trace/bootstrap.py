@@ -37,6 +37,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
     ledger = Ledger(Path(folder))
     ledger.write("start", python=sys.version.split()[0])
     frames = Frames()
+    reached = Reached(frames, ledger)
 
     def refuse(reason: str) -> None:
         ledger.write("refused", reason=reason)
@@ -52,16 +53,16 @@ def main(folder: str, request: dict[str, Any]) -> None:
 
         frames.leave_out(str(Path(jax.__file__).parent))
         ledger.write("jax", version=jax.__version__)
-        if request["devices"] == "virtual":
-            Stage(
-                frames,
-                lambda text: ledger.write("stage", text=text),
-                expected_devices(dict(os.environ)),
-            ).enter()
         try:
-            install(Recorder(ledger, frames))
-        except HookError as error:
-            refuse(f"JAX {jax.__version__} has no {error}, which trace watches")
+            install(Recorder(ledger, frames, reached.came_to))
+            if request["devices"] == "virtual":
+                Stage(
+                    frames,
+                    lambda text: ledger.write("stage", text=text),
+                    expected_devices(dict(os.environ)),
+                ).enter()
+        except (HookError, AttributeError) as error:
+            refuse(f"JAX {jax.__version__} is not as trace knows it: {error}")
 
     when_imported("jax", jax_is_here)
     target, arguments = request["target"], request["arguments"]
@@ -69,7 +70,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
         program = module(target) if request["module"] else script(target)
         frames.take_in(str(Path(program.path).parent) if request["module"] else program.path)
         Elsewhere(frames, ledger).start()
-        Reached(frames, ledger).start()
+        reached.start()
         run(program, arguments, program.path if request["module"] else target)
     except NoProgramError as error:
         refuse(str(error))

@@ -26,7 +26,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.trace.recorder import STAGED
+from placement_lint.trace.recorder import STAGED, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,7 +90,7 @@ class _Hooks:
         ]  # fmt: skip
         for owner, name, _ in wrappers:
             if not callable(getattr(owner, name, None)):
-                msg = f"{owner.__name__}.{name}"
+                msg = f"it has no {owner.__name__}.{name}"
                 raise HookError(msg)
         # Where it leaves its own frames out of a traceback, JAX is to leave ours out too.
         from jax._src import traceback_util
@@ -153,13 +153,13 @@ class _Hooks:
 
     def count(self, moving: Sequence[tuple[int, Any, Any]], nanoseconds: int) -> None:
         """Count what moved, the time shared out by size."""
-        total = sum(int(array.nbytes) for _, array, _ in moving) or 1
+        total = sum(size_of(array) for _, array, _ in moving) or 1
         for _, array, sharding in moving:
             self.recorder.moved(
                 array,
                 sorted(sharding.device_set, key=lambda device: device.id),
                 self.recorder.kind_of(array, sharding),
-                nanoseconds * int(array.nbytes) // total,
+                nanoseconds * size_of(array) // total,
             )
 
     def timed(
@@ -252,10 +252,11 @@ class _Hooks:
             if self.recorder.is_on:
                 large = False
                 with self.recorder.ours():
+                    self.recorder.ran()
                     for result in results:
                         if self.is_to_note(result):
                             self.recorder.made(result)
-                            large = large or result.nbytes >= _LARGE
+                            large = large or size_of(result) >= _LARGE
                 (self.local.making.add if large else self.local.making.discard)(id(execute))
             return results
 

@@ -42,7 +42,7 @@ class State(enum.Enum):
     """Its line ran; no array of it was copied."""
     NOT_REACHED = "not-reached"
     UNKNOWN = "unknown"
-    """Nothing moved while it was watched, and nobody looked whether its line ran."""
+    """Nothing moved there; whether its line ran was not watched to the end."""
 
 
 class Judgement(enum.Enum):
@@ -212,10 +212,7 @@ def _reached(record: Record, finding: Finding, real: dict[str, str]) -> State:
     # An expression over several lines may have no instruction on its first one.
     if line in ran or any(first <= each <= last for each in ran):
         return State.REACHED
-    unwatched = record.unwatched.get(path, ())
-    if any(start <= line <= end for start, end in unwatched):
-        return State.UNKNOWN
-    return State.NOT_REACHED
+    return State.NOT_REACHED if record.all_lines else State.UNKNOWN
 
 
 def statement_lines(path: str, line: int) -> tuple[int, int]:

@@ -34,7 +34,7 @@ class Program(NamedTuple):
 
 def script(path: str) -> Program:
     """Find `python PATH`."""
-    full = os.path.abspath(path)  # noqa: PTH100
+    full = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118  (as Python does)
     _put_first(str(Path(full).resolve().parent))
 
     def load() -> Any:

@@ -1,8 +1,9 @@
 """Which lines of the user's files ran. Runs in the traced process.
 
 From Python 3.12 on `sys.monitoring` tells of each line once, and costs nothing after. Before, only
-a trace function can tell; it is taken off a function as soon as nothing new is to be expected of
-it, so that a loop is not slowed down for long: see `_PATIENCE`.
+a trace function can tell, and it slows everything down. So it is taken off a thread that has come
+to nothing new for long (see `_PATIENCE`), and put on again when JAX executes something from a place
+that it had not been at. What ran in between unseen is not said to have been left out.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
 
-    from placement_lint.trace.frames import Frames
+    from placement_lint.trace.frames import Frames, Site
     from placement_lint.trace.ledger import Ledger
 
-_PATIENCE = 2_000
-"""Lines that a function may run, since it last came to a new one, before it is left alone."""
+_PATIENCE = 20_000
+"""Calls and lines that a thread may run without a new line: some hundredths of a second."""
 
 
 class Reached:
@@ -30,13 +31,21 @@ class Reached:
         self._frames = frames
         self._ledger = ledger
         self._seen: set[tuple[str, int]] = set()
+        self._tracer: _Tracer | None = None
         self._done: Any = None
         """What tells `sys.monitoring` that a line need not be told of again."""
 
     def start(self) -> None:
         """Watch this thread, and those that are still to be started."""
         if not self._start_monitoring():
-            _Tracer(self._frames, self._ledger, self._note).start()
+            self._tracer = _Tracer(self._frames, self._ledger, self._note)
+            self._tracer.start()
+
+    def came_to(self, site: Site) -> None:
+        """Take note that JAX is used from a place for the first time."""
+        self._note(site.path, site.line)
+        if self._tracer is not None:
+            self._tracer.wake()
 
     def _note(self, path: str, line: int) -> bool:
         """Note a line; tell whether it was new."""
@@ -69,6 +78,15 @@ class Reached:
         return False
 
 
+class _State(threading.local):
+    """How it stands with a thread."""
+
+    def __init__(self) -> None:
+        self.left = _PATIENCE
+        """How many more events it may have without a new line."""
+        self.asleep = False
+
+
 class _Tracer:
     """The trace function of Python 3.10 and 3.11."""
 
@@ -76,37 +94,52 @@ class _Tracer:
         self._user_file = frames.user_file
         self._ledger = ledger
         self._note = note
-        self._left: dict[CodeType, int] = {}
-        """How many more lines each function may run without a new one; 0: it is left alone."""
+        self._state = _State()
+        self._said = False
 
     def start(self) -> None:
         threading.settrace(self._call)
         sys.settrace(self._call)
 
-    def _call(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002
-        code = frame.f_code
-        left = self._left.get(code)
-        if left is None:
-            path = self._user_file(code.co_filename)
-            left = self._left[code] = 0 if path is None else _PATIENCE
-        if not left:
+    def wake(self) -> None:
+        """Watch this thread again: it has come to something new."""
+        state = self._state
+        if not state.asleep or sys.gettrace() is not None:
+            return
+        state.asleep = False
+        state.left = _PATIENCE
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if self._user_file(frame.f_code.co_filename) is not None:
+                frame.f_trace = self._line
+            frame = frame.f_back
+        sys.settrace(self._call)
+
+    def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
+        path = self._user_file(frame.f_code.co_filename)
+        if path is None:
+            self._spend()
             return None
-        self._line(frame, "line", None)
-        return self._line
+        return self._line(frame, event, arg)
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002
-        if event != "line":
+        if event not in {"line", "call"}:
             return self._line
-        code = frame.f_code
-        path = self._user_file(code.co_filename)
-        if path is None or self._note(path, frame.f_lineno):
-            self._left[code] = _PATIENCE
+        path = self._user_file(frame.f_code.co_filename)
+        if path is not None and self._note(path, frame.f_lineno):
+            self._state.left = _PATIENCE
             return self._line
-        self._left[code] = left = self._left[code] - 1
-        if left > 0:
-            return self._line
-        self._left[code] = 0
-        # What of the function did not run so far may yet do so, unseen.
-        last = max((line for _, _, line in code.co_lines() if line), default=0)
-        self._ledger.write("unwatched", path=path, first=code.co_firstlineno, last=last)
-        return None
+        return self._line if self._spend() else None
+
+    def _spend(self) -> bool:
+        """Count an event that told nothing; tell whether to go on."""
+        state = self._state
+        state.left -= 1
+        if state.left > 0:
+            return True
+        state.asleep = True
+        sys.settrace(None)
+        if not self._said:
+            self._said = True
+            self._ledger.write("unwatched")
+        return False

@@ -58,8 +58,8 @@ class Record:
     moves: list[Move] = field(default_factory=list)
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """The lines that ran, by file."""
-    unwatched: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
-    """Functions, as ranges of lines, that were not watched to their end."""
+    all_lines: bool = True
+    """Whether every line that ran is there; on Python 3.10 and 3.11 some may have run unseen."""
     elsewhere: list[tuple[str, Place | None]] = field(default_factory=list)
     """Processes that were started, and where."""
     refused: str | None = None
@@ -91,7 +91,7 @@ def _add(record: Record, event: dict[str, Any], counters: bytes) -> None:
         if move.count:
             record.moves.append(move)
     elif kind == "unwatched":
-        record.unwatched[event["path"]].append((event["first"], event["last"]))
+        record.all_lines = False
     elif kind == "stage":
         record.stage.append(event["text"])
     elif kind == "elsewhere":

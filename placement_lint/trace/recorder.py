@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from placement_lint.trace.frames import Frames, Site
     from placement_lint.trace.ledger import Ledger
@@ -39,8 +39,10 @@ class _Made(NamedTuple):
 class Recorder:
     """Counts moves by the lines of the user's code that they happen at."""
 
-    def __init__(self, ledger: Ledger, frames: Frames) -> None:
-        """Record nothing yet."""
+    def __init__(self, ledger: Ledger, frames: Frames, new: Callable[[Site], None]) -> None:
+        """Record nothing yet. `new` is told of each place that JAX is first used from."""
+        self._new = new
+        self._places: set[Site] = set()
         self._ledger = ledger
         self._frames = frames
         self._made: dict[int, _Made] = {}
@@ -76,6 +78,13 @@ class Recorder:
 
             self._default = default_device()
         return self._default not in array.sharding.device_set
+
+    def ran(self) -> None:
+        """Note the line that something is executed from."""
+        site = self._frames.here()
+        if site is not None and site not in self._places:
+            self._places.add(site)
+            self._new(site)
 
     def made(self, array: Any) -> None:
         """Note the line that makes an uncommitted array away from the default device."""
@@ -123,7 +132,15 @@ class Recorder:
                 source=_names(array.sharding.device_set),
                 target=_names(target),
             )
-        self._ledger.count(slot, int(array.nbytes), nanoseconds)
+        self._ledger.count(slot, size_of(array), nanoseconds)
+
+
+def size_of(array: Any) -> int:
+    """Give the bytes of an array. Up to 0.5.3 `nbytes` of an array of PRNG keys raises."""
+    try:
+        return int(array.nbytes)
+    except NotImplementedError:
+        return int(array.size) * int(array.dtype.itemsize)
 
 
 def _kind(array: Any) -> tuple[Any, ...]:

@@ -87,7 +87,7 @@ def full(joined: Joined, look: Look) -> str:
             what = _BESIDE.get(line.kind, line.kind)
             block.append(f"  {_at(line.site, look)}: {what}: {_measured(line)}")
         if len(beside) > _SHOWN_BESIDE:
-            block.append(f"  and {words.many(len(beside) - _SHOWN_BESIDE, 'line')} more")
+            block.append(f"  and {words.many(len(beside) - _SHOWN_BESIDE, 'place')} more")
         blocks.append(block)
     blocks.append([*notes(joined, look), look.bold(summary(joined))])
     return "\n".join("\n".join(block) + "\n" for block in blocks)
@@ -107,7 +107,7 @@ def summary(joined: Joined) -> str:
         count = sum(line.count for line in main)
         copied = words.many(count, "implicit copy", "implicit copies")
         said = (
-            f"{copied} at {words.many(len(main), 'line')}: "
+            f"{copied} at {words.many(len(main), 'place')}: "
             f"{words.size(sum(line.bytes for line in main))} "
             f"in {words.seconds(sum(line.seconds for line in main))}"
         )
@@ -147,7 +147,7 @@ def _said(seen: SeenFinding) -> str:
         State.CONFIRMED: f"confirmed {code}",
         State.REACHED: f"did not move {code}",
         State.NOT_REACHED: f"not reached {code}",
-        State.UNKNOWN: f"not watched to the end {code}",
+        State.UNKNOWN: f"not seen to run {code}",
     }[seen.state]
 
 
