@@ -48,7 +48,8 @@ class Frames:
             self.leave_out(folder)
         self._user: list[str] = []
         self._known: dict[str, str | None] = {}
-        self._sites: dict[tuple[CodeType, int], Site] = {}
+        # By identity, each code kept alive: the same function in two files is equal.
+        self._sites: dict[tuple[int, int], tuple[CodeType, Site]] = {}
         # What `co_filename` of a module found by a relative entry of sys.path is relative to.
         self._start = str(Path.cwd())
 
@@ -90,11 +91,12 @@ class Frames:
 
     def _site(self, frame: FrameType) -> Site:
         code = frame.f_code
-        key = (code, frame.f_lasti)
+        key = (id(code), frame.f_lasti)
         found = self._sites.get(key)
         if found is None:
-            found = self._sites[key] = _exact(frame, self.user_file(code.co_filename) or "")
-        return found
+            site = _exact(frame, self.user_file(code.co_filename) or "")
+            found = self._sites[key] = code, site
+        return found[1]
 
 
 def _exact(frame: FrameType, path: str) -> Site:

@@ -275,6 +275,7 @@ class _Hooks:
             if self.recorder.is_on:
                 given = set(map(id, args))
                 with self.recorder.ours():
+                    self.recorder.ran()
                     for result in results:
                         if id(result) not in given and self.is_to_note(result):
                             self.recorder.made(result)

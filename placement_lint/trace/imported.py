@@ -49,7 +49,13 @@ class _Finder(importlib.abc.MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             del loader.exec_module
-            real(module)
+            # Nothing in it is the program's, and it is long: a trace function would slow it down.
+            tracing = sys.gettrace()
+            sys.settrace(None)
+            try:
+                real(module)
+            finally:
+                sys.settrace(tracing)
             act()
 
         loader.exec_module = exec_module

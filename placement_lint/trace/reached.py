@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _PATIENCE = 20_000
 """Calls and lines that a thread may run without a new line: some hundredths of a second."""
 
+_PATIENCE_AT_FIRST = 500_000
+"""The same at the start, where libraries are imported: some tenths of a second."""
+
 
 class Reached:
     """Writes each line of the user's files to the ledger when it first runs."""
@@ -82,7 +85,7 @@ class _State(threading.local):
     """How it stands with a thread."""
 
     def __init__(self) -> None:
-        self.left = _PATIENCE
+        self.left = _PATIENCE_AT_FIRST
         """How many more events it may have without a new line."""
         self.asleep = False
 
@@ -127,7 +130,7 @@ class _Tracer:
             return self._line
         path = self._user_file(frame.f_code.co_filename)
         if path is not None and self._note(path, frame.f_lineno):
-            self._state.left = _PATIENCE
+            self._state.left = max(self._state.left, _PATIENCE)
             return self._line
         return self._line if self._spend() else None
 

@@ -117,7 +117,8 @@ class Recorder:
             origin: Site | None = made.site
             exact = True
         else:
-            makers = self._makers.get(_kind(array), set())
+            # Scalars are made everywhere: another one says nothing of this one.
+            makers = self._makers.get(_kind(array), set()) if array.ndim else set()
             origin, exact = (next(iter(makers)) if len(makers) == 1 else None), False
         key = (site, origin, exact, kind, _kind(array), tuple(device.id for device in target))
         slot = self._slots.get(key)

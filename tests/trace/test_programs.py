@@ -1,0 +1,187 @@
+"""Trace on the fixtures: what JAX copies in them is named line by line, and nothing once fixed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from placement_lint.trace.join import Judgement, State, join
+from placement_lint.trace.launch import VIRTUAL, Target, run
+from placement_lint.trace.record import Record, read
+from placement_lint.trace.recorder import DRAGGED
+from tests.program_cases import ProgramCase, Text, all_programs
+from tests.trace.running import environment, needs_jax
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOVES = frozenset({"JDP201", "JDP202"})
+PROGRAMS = [program for program in all_programs() if program.run is not None]
+
+pytestmark = needs_jax
+
+HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
+every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
+every_hazard = pytest.mark.parametrize("program", HAZARDS, ids=lambda program: program.id)
+
+DRIVER = '''\
+"""Runs each program as if it were alone: its own modules, and its own default device."""
+import json, os, sys, threading
+import jax
+
+failed = {}
+
+def run(folder, statements):
+    try:
+        exec(statements, {})
+    except Exception as error:
+        failed[folder] = repr(error)
+
+for folder, statements in json.load(open("programs.json")):
+    before, path = set(sys.modules), list(sys.path)
+    sys.path[:0] = [os.path.abspath(folder), os.path.abspath(os.path.join(folder, "src"))]
+    thread = threading.Thread(target=run, args=(folder, statements))
+    thread.start()
+    thread.join()
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(os.path.abspath(folder)):
+            del sys.modules[name]
+    jax.config.update("jax_default_device", None)
+    jax.clear_caches()  # each program compiles what it needs, as if it were alone
+sys.exit(json.dumps(failed) if failed else 0)
+'''
+
+
+def write(folder: Path, texts: dict[str, Text]) -> None:
+    for path, text in texts.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text.expected.text, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The programs of one process."""
+
+    status: int
+    folder: Path
+    whole: Record
+
+    def part(self, program: ProgramCase) -> Record:
+        """Give what was seen of the files of one program."""
+        mine = self.folder / program.name
+        return replace(
+            self.whole,
+            moves=[
+                move
+                for move in self.whole.moves
+                if move.site and Path(move.site.path).is_relative_to(mine)
+            ],
+            lines={p: n for p, n in self.whole.lines.items() if Path(p).is_relative_to(mine)},
+        )
+
+
+def traced(folder: Path, programs: Sequence[tuple[ProgramCase, dict[str, Text]]]) -> Run:
+    from safetensors.numpy import save_file
+
+    table = np.arange(16, dtype=np.float32).reshape(4, 4)
+    save_file({"tokens": table}, str(folder / "tokens.safetensors"))
+    np.save(folder / "tokens.npy", table)
+    (folder / "driver.py").write_text(DRIVER, encoding="utf-8")
+    for program, files in programs:
+        write(folder / program.name, files)
+    todo = [(program.name, program.run) for program, _ in programs]
+    (folder / "programs.json").write_text(json.dumps(todo), encoding="utf-8")
+    ledger = folder / "ledger"
+    ledger.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        status = run(Target("driver.py", False, ()), ledger, VIRTUAL, environment())
+    whole = read(ledger)
+    assert whole.failed is None
+    return Run(status, folder, whole)
+
+
+def inside(path: str, program: ProgramCase) -> str:
+    return path.rpartition(f"/{program.name}/")[2]
+
+
+def dragged(program: ProgramCase, run: Run) -> set[tuple[str, int]]:
+    return {
+        (inside(move.site.path, program), move.site.line)
+        for move in run.part(program).moves
+        if move.kind == DRAGGED and move.site is not None
+    }
+
+
+def wanted(files: dict[str, Text], *, missed: bool = True) -> set[tuple[str, int]]:
+    return {
+        (path, each.line)
+        for path, text in files.items()
+        for each in (*text.expected.findings, *(text.expected.missed if missed else ()))
+        if each.code in MOVES
+    }
+
+
+@pytest.fixture(scope="module")
+def as_written(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("as-written")
+    return traced(folder, [(program, program.files) for program in PROGRAMS])
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("fixed")
+    return traced(folder, [(program, program.fixed(unsafe=True)) for program in HAZARDS])
+
+
+def test_they_all_ran(as_written: Run, fixed: Run) -> None:
+    assert len(HAZARDS) >= 20
+    assert (as_written.status, fixed.status) == (0, 0)
+
+
+@every_program
+def test_every_line_that_copies_is_named(program: ProgramCase, as_written: Run) -> None:
+    assert dragged(program, as_written) == wanted(program.files)
+
+
+@every_hazard
+def test_every_finding_is_confirmed(program: ProgramCase, as_written: Run) -> None:
+    seen = join(as_written.part(program), {})
+    undecided = {(path, line) for path, line, _ in program.undecided}
+    states = {
+        (inside(each.finding.path, program), each.finding.span.line): each.state
+        for each in seen.findings
+        if each.speaks_of_moves
+    }
+    for place in wanted(program.files, missed=False) - undecided:
+        assert states[place] is State.CONFIRMED, place
+    unflagged = {
+        (inside(line.site.path, program), line.site.line)
+        for line in seen.judged(Judgement.NOT_FLAGGED)
+        if line.site is not None
+    }
+    assert unflagged == wanted(program.files) - wanted(program.files, missed=False)
+
+
+@every_hazard
+def test_nothing_moves_once_it_is_fixed(program: ProgramCase, fixed: Run) -> None:
+    assert dragged(program, fixed) == wanted(program.fixed(unsafe=True))
+
+
+@every_hazard
+def test_the_creation_is_named(program: ProgramCase, as_written: Run) -> None:
+    made = {
+        (inside(move.made.path, program), line)
+        for move in as_written.part(program).moves
+        if move.made is not None and move.exact
+        for line in range(move.made.line, move.made.end_line + 1)
+    }
+    expected = {(path, line) for path, text in program.files.items() for line in text.made_here}
+    assert expected <= made
