@@ -22,7 +22,7 @@ BESIDE = {"verify", "trace"}
 `cli/trace.py` import them, inside of functions."""
 FACADE = {"__init__", "__main__"}
 """The package's own face may import anything, lazily."""
-HEAVY = {"flax", "jax", "jaxlib", "numpy", "safetensors", "torch"}
+HEAVY = {"PIL", "flax", "jax", "jaxlib", "matplotlib", "numpy", "safetensors", "torch"}
 SLOW_LIBCST = {"libcst.codemod", "libcst.matchers", "libcst.metadata", "libcst.helpers"}
 
 

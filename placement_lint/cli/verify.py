@@ -19,9 +19,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--size",
-        default="256MB",
         metavar="SIZE",
         help="size of the dataset of the data path, such as 64MB or 1GB (default: 256MB)",
+    )
+    parser.add_argument(
+        "--sizes",
+        metavar="SIZES",
+        help="several, such as 16MB,64MB,1GB; auto: from 16MB to what fits (default for --report)",
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write a page with the data path drawn and all that was observed, as HTML",
     )
     parser.add_argument(
         "--output-format", choices=("text", "json"), default="text", help="default: text"
@@ -44,13 +53,17 @@ def run(args: argparse.Namespace) -> int:
     Returns 0 when every claim holds, 1 when one does not, 2 when they could not be run.
     """
     # Linting must not pay for what only this command needs.
-    from placement_lint.verify.command import verify
+    from placement_lint.verify.command import Request, verify
 
     return verify(
-        args.codes,
-        devices=args.devices,
-        size=args.size,
-        output_format=args.output_format,
-        jobs=args.jobs,
-        verbose=args.verbose > 0,
+        Request(
+            codes=args.codes,
+            devices=args.devices,
+            size=args.size,
+            sizes=args.sizes,
+            output_format=args.output_format,
+            jobs=args.jobs,
+            report=args.report,
+            verbose=args.verbose > 0,
+        )
     )

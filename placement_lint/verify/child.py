@@ -16,6 +16,7 @@ from typing import Any
 
 from placement_lint.verify.lifeline import end_group, hold_lifeline, leave
 from placement_lint.verify.observation import as_observations
+from placement_lint.verify.offline import refuse_network
 from placement_lint.verify.processes import in_two_processes_of
 from placement_lint.verify.proofs import FRESH, NO_JAX, PLAIN, PROCESSES
 from placement_lint.verify.run import Run
@@ -36,7 +37,14 @@ def probe(_: Mapping[str, Any]) -> dict[str, Any]:
         "safetensors": _version("safetensors"),
         "default_backend": jax.default_backend(),
         "devices": [str(device) for device in jax.devices()],
+        "memory": (jax.devices()[0].memory_stats() or {}).get("bytes_limit"),
+        "installed": sorted({*map(_name, importlib.metadata.distributions())} - {""}),
     }
+
+
+def _name(distribution: importlib.metadata.Distribution) -> str:
+    # A broken installation has distributions without a name.
+    return str(distribution.metadata["Name"] or "").lower()
 
 
 def _version(distribution: str) -> str:
@@ -98,14 +106,15 @@ def _load(path: Path) -> ModuleType:
 
 def datapath(task: Mapping[str, Any]) -> dict[str, Any]:
     """Write the token file, or measure one way of loading it."""
-    from placement_lint.verify import datapath as path_of_data
+    from placement_lint.verify.datapath import write_tokens
+    from placement_lint.verify.measure import measure
     from placement_lint.verify.stage import enter_stage
 
     file = Path(task["file"])
     if task["way"] == "write":
-        return {"items": path_of_data.write_tokens(file, int(task["size"]))}
+        return {"rows": write_tokens(file, int(task["size"]))}
     devices = enter_stage(plain=False)
-    measured = path_of_data.measure(task["way"], file, devices.accelerator, devices.host)
+    measured = measure(task["way"], file, devices.accelerator, devices.host)
     return {**measured, "stage": devices.note}
 
 
@@ -119,6 +128,7 @@ TASKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 def main(arguments: list[str]) -> int:
     """Do the task; the answer file says how it went."""
+    refuse_network()
     request, answer = json.loads(arguments[0]), Path(arguments[1])
     is_member = request["task"] == "process"
     lifeline = hold_lifeline(leave if is_member else end_group)

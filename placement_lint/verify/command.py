@@ -5,11 +5,22 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from placement_lint import __version__
 from placement_lint.verify import report
-from placement_lint.verify.datapath_run import SMALLEST_SIZE, DataPathError, run_datapath
+from placement_lint.verify.datapath_run import (
+    DEFAULT_SIZE,
+    SMALLEST_SIZE,
+    DataPathError,
+    DataPathResult,
+    judge_growth,
+    run_sizes,
+    sizes_that_fit,
+)
 from placement_lint.verify.environment import GPU, VIRTUAL
+from placement_lint.verify.interrupts import stopped_by_signals
 from placement_lint.verify.proofs import (
     Proof,
     UnknownCodeError,
@@ -29,7 +40,9 @@ from placement_lint.verify.sizes import format_size, parse_size
 
 OK, FAILED, USAGE = 0, 1, 2
 DATAPATH = "datapath"
+ALL_THAT_FIT = "auto"
 _EXTRA = 'pip install "placement-lint[verify]"'
+_REPORT_EXTRA = 'pip install "placement-lint[report]"'
 _MOST_JOBS = 8
 
 
@@ -37,61 +50,120 @@ class UsageError(Exception):
     """What was asked for cannot be done here; the message is for the user."""
 
 
-def verify(
-    codes: Sequence[str],
-    *,
-    devices: str,
-    size: str,
-    output_format: str,
-    jobs: str,
-    verbose: bool,
-) -> int:
+@dataclass(frozen=True)
+class Request:
+    """What was asked for on the command line, as it was written there."""
+
+    codes: Sequence[str] = ()
+    devices: str = "auto"
+    size: str | None = None
+    sizes: str | None = None
+    output_format: str = "text"
+    jobs: str = "auto"
+    report: str | None = None
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be run."""
+
+    proofs: Sequence[Proof]
+    without_proof: Sequence[str]
+    with_datapath: bool
+    sizes: Sequence[int] | None
+    jobs: int
+    page: Path | None
+
+
+def verify(request: Request) -> int:
     """Prove the rules with these codes (all, and the data path, when there are none).
 
-    Prints a report. Returns 0 when every claim holds, 1 when one does not, and 2, with a message
-    on stderr, when they could not be run.
+    Prints a report. Returns 0 when every claim holds; 1 when one does not; and 2, with a message
+    on stderr, when they could not be run, or when one that was asked for by its code makes no
+    claim about the JAX that is here.
     """
-    started = time.monotonic()
-    text = output_format == "text"
     try:
-        proofs, with_datapath = chosen(codes)
-        bytes_wanted, processes = parsed_size(size), parsed_jobs(jobs)
-        results: list[RuleResult] = []
-        with Runner() as runner:
-            environment = environment_here(runner)
-            kind = devices_here(devices, environment)
-            stage = report.stage_of(environment, kind)
-            if text:
-                print(report.header(__version__, environment, stage), end="\n\n", flush=True)
-            for result in verify_rules(runner, proofs, devices=kind, jobs=processes):
-                results.append(result)
-                if text:
-                    print(report.rule_text(result, stage=stage, verbose=verbose), flush=True)
-            datapath = (
-                run_datapath(runner, size=bytes_wanted, devices=kind) if with_datapath else None
-            )
+        with stopped_by_signals():
+            done, plan = _run(request)
+            if plan.page is not None:
+                _write_page(plan.page, done)
     except (UsageError, UnknownCodeError, DataPathError) as error:
         print(f"placement-lint verify: {error}", file=sys.stderr)
         return USAGE
-    seconds = time.monotonic() - started
-    if text:
-        if datapath is not None:
-            print(report.datapath_text(datapath, stage=stage))
-        print(f"\n{report.summary_text(results, datapath)} in {seconds:.0f} s")
-    else:
-        value = report.as_json(
-            version=__version__,
-            environment=environment,
-            devices=kind,
-            stage=stage,
-            results=results,
-            datapath=datapath,
-            seconds=seconds,
-            verbose=verbose,
+    if request.output_format == "json":
+        print(json.dumps(report.as_json(done, verbose=request.verbose), indent=2))
+    if not done.held:
+        return FAILED
+    skipped = [result.proof.code for result in done.rules if result.skipped]
+    if request.codes and skipped:
+        print(
+            f"placement-lint verify: not proved here: {', '.join(skipped)} (see the reasons above)",
+            file=sys.stderr,
         )
-        print(json.dumps(value, indent=2))
-    held = all(result.verdict.ok for result in results) and (datapath is None or datapath.ok)
-    return OK if held else FAILED
+        return USAGE
+    return OK
+
+
+def _run(request: Request) -> tuple[report.Done, _Plan]:
+    """Run what was asked for, and print it as it comes when text is wanted."""
+    started = time.monotonic()
+    text = request.output_format == "text"
+
+    def say(words: str) -> None:
+        # At once: proofs take their time.
+        if text:
+            print(words, flush=True)
+
+    plan = _planned(request)
+    rules: list[RuleResult] = []
+    datapaths: list[DataPathResult] = []
+    with Runner() as runner:
+        environment = environment_here(runner)
+        kind = devices_here(request.devices, environment)
+        stage = report.stage_of(environment, kind)
+        say(report.header(__version__, environment, stage) + "\n")
+        for code in plan.without_proof:
+            say(f"{code}  FAILED  no proof: nothing shows that this rule is right")
+        for result in verify_rules(
+            runner, plan.proofs, devices=kind, jobs=plan.jobs, environment=environment
+        ):
+            rules.append(result)
+            say(report.rule_text(result, stage=stage, verbose=request.verbose))
+        if plan.with_datapath:
+            memory = environment.accelerator_memory if kind == GPU else None
+            sizes = sizes_that_fit(memory) if plan.sizes is None else plan.sizes
+            for measured in run_sizes(runner, sizes, devices=kind):
+                datapaths.append(measured)
+                say(report.datapath_text(measured, stage=stage))
+    done = report.Done(
+        version=__version__,
+        environment=environment,
+        devices=kind,
+        stage=stage,
+        rules=tuple(rules),
+        without_proof=tuple(plan.without_proof),
+        datapaths=tuple(datapaths),
+        growth_problems=tuple(judge_growth(datapaths)),
+        seconds=time.monotonic() - started,
+    )
+    for problem in done.growth_problems:
+        say(f"  ! {problem}")
+    say(f"\n{report.summary_text(done)} in {done.seconds:.0f} s")
+    return done, plan
+
+
+def _planned(request: Request) -> _Plan:
+    """Say what to run; raises UsageError or UnknownCodeError for what makes no sense."""
+    proofs, with_datapath = chosen(request.codes)
+    return _Plan(
+        proofs=proofs,
+        without_proof=[] if request.codes else rules_without_proof(),
+        with_datapath=with_datapath or request.report is not None,
+        sizes=chosen_sizes(request.size, request.sizes, for_page=request.report is not None),
+        jobs=parsed_jobs(request.jobs),
+        page=None if request.report is None else page_path(request.report),
+    )
 
 
 def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
@@ -109,15 +181,39 @@ def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
     return choose(rules, known), len(rules) < len(codes)
 
 
-def parsed_size(text: str) -> int:
+def rules_without_proof() -> list[str]:
+    """Give the codes of the rules that nothing here proves: none, unless something is amiss."""
+    from placement_lint.rules.registry import all_rules
+
+    known = find_proofs(proof_folder())
+    return [rule.code for rule in all_rules() if rule.code not in known]
+
+
+def chosen_sizes(size: str | None, sizes: str | None, *, for_page: bool) -> list[int] | None:
+    """Give the sizes of the data path in bytes, in order; None for all that fit.
+
+    Raises UsageError for what is no size, or too small to measure.
+    """
+    if size is not None and sizes is not None:
+        raise UsageError("--size and --sizes exclude each other")
+    if sizes is None:
+        if size is not None:
+            return [parsed_size("--size", size)]
+        return None if for_page else [DEFAULT_SIZE]
+    if sizes.strip().lower() == ALL_THAT_FIT:
+        return None
+    return sorted({parsed_size("--sizes", text) for text in sizes.split(",")})
+
+
+def parsed_size(option: str, text: str) -> int:
     """Bytes of the dataset; raises UsageError for what is no size, or too small to measure."""
     try:
         size = parse_size(text)
     except ValueError as error:
-        msg = f"--size: {error}"
+        msg = f"{option}: {error}"
         raise UsageError(msg) from error
     if size < SMALLEST_SIZE:
-        msg = f"--size: {text} is too small to measure; at least {format_size(SMALLEST_SIZE)}"
+        msg = f"{option}: {text} is too small to measure; at least {format_size(SMALLEST_SIZE)}"
         raise UsageError(msg)
     return size
 
@@ -130,6 +226,36 @@ def parsed_jobs(text: str) -> int:
         msg = f"--jobs: {text!r} is not a number of processes"
         raise UsageError(msg)
     return int(text)
+
+
+def page_path(text: str) -> Path:
+    """Where to write the page; raises UsageError when it cannot be drawn or written there.
+
+    Minutes of proofs are in vain when only their end shows that.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        msg = f"--report: matplotlib is not installed for {sys.executable}: {_REPORT_EXTRA}"
+        raise UsageError(msg)
+    path = Path(text)
+    if path.is_dir():
+        msg = f"--report: {text} is a folder; name a file, such as report.html"
+        raise UsageError(msg)
+    if not path.absolute().parent.is_dir():
+        msg = f"--report: there is no folder {path.absolute().parent}"
+        raise UsageError(msg)
+    return path
+
+
+def _write_page(path: Path, done: report.Done) -> None:
+    from placement_lint.verify.page import page
+
+    try:
+        path.write_text(page(done), encoding="utf-8")
+    except OSError as error:
+        msg = f"--report: cannot write {path}: {error.strerror}"
+        raise UsageError(msg) from error
 
 
 def environment_here(runner: Runner) -> Environment:

@@ -1,20 +1,31 @@
-"""The data path: a token file, four ways of loading it, and what an item then costs.
+"""The data path: a file of tokens, five ways to load it, and batches on the accelerator.
 
-Written to be read and copied. The accelerator trains; the dataset does not fit on it, so it must
-stay on the host and only the items travel. Of the four ways people load it, one does that:
+Written to be read and copied. A training loop runs on the accelerator; its dataset is larger than
+the accelerator's memory, so the dataset must stay on the host and only batches travel:
+
+    tokens = map_tokens("train.safetensors")              # the recommended way
+    for batch in prefetched(batches(tokens), accelerator):
+        params = step(params, batch)
+
+Four ways of loading are what people write. One of them keeps the dataset on the host:
 
 * `as-is`      load_file(path): all of it goes to the accelerator.
 * `assigned`   after `jax.default_device = host`: the assignment does nothing, so the same.
-* `in-block`   in `with jax.default_device(host)`: on the host, but uncommitted, so each item
+* `in-block`   in `with jax.default_device(host)`: on the host, but uncommitted, so each batch
                copies all of it to the accelerator first.
 * `committed`  the same with `jax.device_put(tokens, host)`: on the host, and it stays there.
+
+The recommended one, `mapped`, does not even read the file before its tokens are used.
+
+Shapes: a dataset is uint16[rows, CONTEXT]; a batch, here also called an item, is
+uint16[BATCH, CONTEXT]. Sizes are in bytes, times in seconds.
 """
 
+import collections
+import itertools
 import json
 import os
-import statistics
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +33,28 @@ import jax
 import numpy as np
 from safetensors.flax import load_file
 
-from placement_lint.verify.instruments import is_committed, peak_rss
-
 CONTEXT = 1024
+"""Tokens in a row."""
+BATCH = 8
+"""Rows in a batch."""
+
 _CHUNK = 32 * 2**20
-_ITEM_BYTES = 2 * CONTEXT
-_MOST_ITEMS = 24
-_FEWEST_ITEMS = 5
-_LONG_ENOUGH = 6.0  # seconds
-# malloc keeps freed blocks of up to 32 MB (glibc), and a copy into one does not show in the RSS.
-_RSS_SEES_FROM = 64 * 2**20
+_TOKEN_BYTES = 2
+_ROW_BYTES = _TOKEN_BYTES * CONTEXT
+BATCH_BYTES = BATCH * _ROW_BYTES
+
+# -- the file -----------------------------------------------------------------------------------
 
 
 def write_tokens(path: str | os.PathLike[str], size: int) -> int:
-    """Write a safetensors file with one uint16 tensor `tokens` of about size bytes.
+    """Write a safetensors file with one tensor, `tokens`: random uint16[rows, CONTEXT].
 
-    Returns how many items (rows of CONTEXT tokens) it has. Never holds more than a chunk.
+    size: bytes of the tensor, rounded down to whole batches, two at least. Returns the number of
+    rows. Never holds more than 32 MB.
     """
-    items = max(2, size // _ITEM_BYTES)
-    length = items * _ITEM_BYTES
-    tensor = {"dtype": "U16", "shape": [items, CONTEXT], "data_offsets": [0, length]}
+    rows = max(2, size // BATCH_BYTES) * BATCH
+    length = rows * _ROW_BYTES
+    tensor = {"dtype": "U16", "shape": [rows, CONTEXT], "data_offsets": [0, length]}
     header = json.dumps({"tokens": tensor}).encode()
     # safetensors aligns the data by padding the header with spaces.
     header += b" " * (-len(header) % 8)
@@ -51,17 +64,20 @@ def write_tokens(path: str | os.PathLike[str], size: int) -> int:
         file.writelines(
             random.bytes(min(_CHUNK, length - start)) for start in range(0, length, _CHUNK)
         )
-    return items
+    return rows
+
+
+# -- five ways to load it -----------------------------------------------------------------------
 
 
 def load_as_is(path: str | os.PathLike[str], host: Any) -> Any:
-    """Load all of it to the default device, the accelerator."""
+    """Load all of it to the default device, the accelerator: a jax.Array uint16[rows, CONTEXT]."""
     # placement-lint: ignore[JDP401] this is the hazard that is measured
     return load_file(path)["tokens"]
 
 
 def load_assigned(path: str | os.PathLike[str], host: Any) -> Any:
-    """Assign, which replaces the context manager and places nothing."""
+    """Assign, which replaces the context manager and places nothing: the same as `load_as_is`."""
     # placement-lint: ignore[JDP101] this is the hazard that is measured
     jax.default_device = host
     # placement-lint: ignore[JDP401] this is the hazard that is measured
@@ -69,15 +85,40 @@ def load_assigned(path: str | os.PathLike[str], host: Any) -> Any:
 
 
 def load_in_block(path: str | os.PathLike[str], host: Any) -> Any:
-    """Load to the host but uncommitted: the next computation outside the block copies it."""
+    """Load to the host but uncommitted: what is computed outside the block copies it first.
+
+    Gives a jax.Array uint16[rows, CONTEXT].
+    """
     with jax.default_device(host):
         return load_file(path)["tokens"]
 
 
 def load_committed(path: str | os.PathLike[str], host: Any) -> Any:
-    """Load to the host to stay: committing an array where it already is copies nothing."""
+    """Load to the host to stay: committing an array where it already is copies nothing.
+
+    Gives a jax.Array uint16[rows, CONTEXT]; what is computed with it is computed on the host.
+    """
     with jax.default_device(host):
         return jax.device_put(load_file(path)["tokens"], host)
+
+
+def map_tokens(path: str | os.PathLike[str], host: Any = None) -> Any:
+    """Map the file into memory: a read-only NumPy array uint16[rows, CONTEXT].
+
+    Takes no time and no memory whatever the size: the system reads what is indexed, when it is
+    indexed, and drops it again when memory is short. NumPy arrays are on no JAX device, so no
+    default device can drag them anywhere. `host` is not needed.
+    """
+    with Path(path).open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        tensor = json.loads(file.read(length))["tokens"]
+    if tensor["dtype"] != "U16":
+        msg = f"the tokens are {tensor['dtype']}, not U16"
+        raise ValueError(msg)
+    start, _ = tensor["data_offsets"]
+    return np.memmap(
+        path, dtype="<u2", mode="r", offset=8 + length + start, shape=tuple(tensor["shape"])
+    )
 
 
 WAYS: Mapping[str, Callable[[str | os.PathLike[str], Any], Any]] = {
@@ -85,64 +126,45 @@ WAYS: Mapping[str, Callable[[str | os.PathLike[str], Any], Any]] = {
     "assigned": load_assigned,
     "in-block": load_in_block,
     "committed": load_committed,
+    "mapped": map_tokens,
 }
 
-
-def items_on(accelerator: Any, tokens: Any) -> Iterator[Any]:
-    """Give each item of the dataset, put on the accelerator: what a training loop iterates."""
-    for index in range(len(tokens)):
-        yield jax.device_put(tokens[index], accelerator)
+# -- batches, and the accelerator ---------------------------------------------------------------
 
 
-def measure(way: str, path: str | os.PathLike[str], accelerator: Any, host: Any) -> dict[str, Any]:
-    """Load the file in one way, iterate items, and return what it cost. Use a fresh process.
+def batches(tokens: Any, size: int = BATCH) -> Iterator[Any]:
+    """Give one batch after the other: uint16[size, CONTEXT], where indexing tokens puts it.
 
-    Seconds for loading, for the first item and for an item (median); the bytes that fetching one
-    item moves; the bytes that the dataset takes on the accelerator; where the dataset is.
+    tokens: uint16[rows, CONTEXT], of NumPy or JAX. Rows that fill no batch are left out. For an
+    epoch in random order index with an array: `tokens[order[start : start + size]]`.
     """
-    started = time.perf_counter()
-    tokens = jax.block_until_ready(WAYS[way](path, host))
-    load_seconds = time.perf_counter() - started
-
-    items = items_on(accelerator, tokens)
-
-    def next_item() -> float:
-        begun = time.perf_counter()
-        item = jax.block_until_ready(next(items))
-        seconds = time.perf_counter() - begun
-        if item.devices() != {accelerator}:
-            msg = f"an item is on {item.devices()}, not on the accelerator"
-            raise RuntimeError(msg)
-        return seconds
-
-    memory_before = _memory(accelerator)
-    first_seconds = next_item()
-    memory_after = _memory(accelerator)
-    if memory_before is None or memory_after is None:
-        moved = peak_rss(next_item) if tokens.nbytes >= _RSS_SEES_FROM else None
-    else:
-        moved = max(0, memory_after["peak_bytes_in_use"] - memory_before["bytes_in_use"])
-
-    times: list[float] = []
-    most = min(_MOST_ITEMS, len(tokens) - 2)
-    while len(times) < most and (len(times) < _FEWEST_ITEMS or sum(times) < _LONG_ENOUGH):
-        times.append(next_item())
-    on_accelerator = tokens.devices() == {accelerator}
-    return {
-        "way": way,
-        "on": "accelerator" if on_accelerator else "host",
-        "committed": is_committed(tokens),
-        "bytes": int(tokens.nbytes),
-        "bytes_on_accelerator": int(tokens.nbytes) if on_accelerator else 0,
-        "bytes_moved_by_an_item": moved,
-        "load_seconds": load_seconds,
-        "first_item_seconds": first_seconds,
-        "item_seconds": statistics.median(times),
-        "items_timed": len(times),
-    }
+    for start in range(0, len(tokens) - size + 1, size):
+        yield tokens[start : start + size]
 
 
-def _memory(accelerator: Any) -> dict[str, int] | None:
-    """Give the accelerator's memory statistics; CPU devices have none."""
-    statistics_of: dict[str, int] | None = accelerator.memory_stats()
-    return statistics_of or None
+def put_each(items: Iterable[Any], accelerator: Any) -> Iterator[Any]:
+    """Put each batch on the accelerator when it is asked for."""
+    for item in items:
+        yield jax.device_put(item, accelerator)
+
+
+def prefetched(items: Iterable[Any], accelerator: Any, *, ahead: int = 1) -> Iterator[Any]:
+    """Put each batch on the accelerator `ahead` batches before it is asked for.
+
+    `jax.device_put` returns at once, so the transfer of the next batch goes on while the
+    accelerator computes with this one. Holds `ahead` batches more than `put_each` there.
+    """
+    source = iter(items)
+    waiting = collections.deque(
+        jax.device_put(item, accelerator) for item in itertools.islice(source, ahead)
+    )
+    for item in source:
+        waiting.append(jax.device_put(item, accelerator))
+        yield waiting.popleft()
+    yield from waiting
+
+
+def items_of(way: str, tokens: Any, accelerator: Any) -> Iterator[Any]:
+    """Give the batches of a dataset that was loaded in one of WAYS, on the accelerator."""
+    feed = prefetched if way == "mapped" else put_each
+    return feed(batches(tokens), accelerator)

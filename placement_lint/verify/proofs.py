@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from placement_lint.files.records import proof_folder as folder_of_proofs
 from placement_lint.verify.versions import parse_range
 
 _CODE = re.compile(r"JDP\d{3}")
@@ -129,9 +130,7 @@ class Proof:
 
 def proof_folder() -> Path:
     """Return where the proofs are: in the package when installed, else in `fixtures/`."""
-    package = Path(__file__).resolve().parent.parent
-    installed = package / "proofs"
-    return installed if installed.is_dir() else package.parent / "fixtures"
+    return Path(folder_of_proofs())
 
 
 def find_proofs(folder: Path) -> dict[str, Proof]:

@@ -1,21 +1,57 @@
 """What `verify` prints: text for people, or one versioned JSON object."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from placement_lint.verify.datapath_run import GOOD, SLOW, DataPathResult, commitment
+from placement_lint.files.records import digest
+from placement_lint.verify.datapath_run import (
+    BEST,
+    GOOD,
+    LABELS,
+    SLOW,
+    DataPathResult,
+    commitment,
+)
 from placement_lint.verify.observation import Observation, Outcome
 from placement_lint.verify.proofs import PLAIN, ProofError
 from placement_lint.verify.runner import Environment, RuleResult
 from placement_lint.verify.sizes import format_seconds, format_size
 
 JSON_VERSION = 1
-_LABELS = {
-    "as-is": "load_file(path)",
-    "assigned": "after jax.default_device = cpu",
-    "in-block": "in `with jax.default_device(cpu)`",
-    "committed": "the same, with jax.device_put(..., cpu)",
-}
+
+
+@dataclass(frozen=True)
+class Done:
+    """A whole run: what was run, where, and what came of it."""
+
+    version: str
+    environment: Environment
+    devices: str
+    stage: str
+    rules: tuple[RuleResult, ...]
+    without_proof: tuple[str, ...] = ()
+    datapaths: tuple[DataPathResult, ...] = ()
+    growth_problems: tuple[str, ...] = ()
+    """What does not hold of the data path over its sizes."""
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> list[str]:
+        """What does not hold: codes of rules, and `datapath`."""
+        failed = [*self.without_proof]
+        failed += [result.proof.code for result in self.rules if result.failed]
+        return failed + ([] if self.datapath_ok else ["datapath"])
+
+    @property
+    def datapath_ok(self) -> bool:
+        """Whether nothing is wrong with the data path, at any size and over all."""
+        return not self.growth_problems and all(result.ok for result in self.datapaths)
+
+    @property
+    def held(self) -> bool:
+        """Whether every claim that was looked at holds."""
+        return not self.failed
 
 
 def header(version: str, environment: Environment, stage: str) -> str:
@@ -32,9 +68,11 @@ def header(version: str, environment: Environment, stage: str) -> str:
 
 def rule_text(result: RuleResult, *, stage: str, verbose: bool) -> str:
     """Return the lines of one rule: what was claimed, whether it holds, what was seen."""
+    if result.skipped:
+        return f"{result.proof.code}  skipped  {title_of(result)}\n  {result.skipped}"
     verdict, seconds = result.verdict, result.hazard.seconds + result.fixed.seconds
     lines = [
-        f"{result.proof.code}  {'ok' if verdict.ok else 'FAILED'}  {_title(result)}",
+        f"{result.proof.code}  {'ok' if verdict.ok else 'FAILED'}  {title_of(result)}",
         (
             f"  {'hazard reproduced' if verdict.reproduced else 'HAZARD NOT REPRODUCED'}, "
             f"{'fix cures it' if verdict.cured else 'FIX NOT SEEN TO CURE IT'} ({seconds:.1f} s)"
@@ -43,7 +81,7 @@ def rule_text(result: RuleResult, *, stage: str, verbose: bool) -> str:
     run_on = result.hazard.stage or result.fixed.stage
     if run_on and run_on != stage:
         lines.append(f"  devices: {run_on}")
-    for before, after in _pairs(result.hazard, result.fixed):
+    for before, after in pairs(result.hazard, result.fixed):
         shown = before or after
         if shown is not None:
             lines += [
@@ -57,15 +95,24 @@ def rule_text(result: RuleResult, *, stage: str, verbose: bool) -> str:
     return "\n".join(lines)
 
 
-def _title(result: RuleResult) -> str:
+def title_of(result: RuleResult) -> str:
+    """Return what a rule's proof is about, in a line."""
     try:
         return result.proof.title
     except ProofError:
         return "(its proof cannot be read)"
 
 
-def _pairs(hazard: Outcome, fixed: Outcome) -> list[tuple[Observation | None, Observation | None]]:
-    """Give the observations side by side, first with first; None where one is missing."""
+def digest_of(result: RuleResult) -> str | None:
+    """Return what names the text of a rule's proof; None when it cannot be read."""
+    try:
+        return digest(result.proof.source)
+    except ProofError:
+        return None
+
+
+def pairs(hazard: Outcome, fixed: Outcome) -> list[tuple[Observation | None, Observation | None]]:
+    """Return the observations side by side, first with first; None where one is missing."""
     length = max(len(hazard.observations), len(fixed.observations))
 
     def padded(outcome: Outcome) -> list[Observation | None]:
@@ -93,25 +140,50 @@ def _code(result: RuleResult) -> list[str]:
     return lines
 
 
+_DATAPATH_COLUMNS = (
+    "tokens loaded by",
+    "they are on",
+    "load",
+    "first item",
+    "per item",
+    "tokens/s",
+    "moved by one",
+    "accelerator",
+    "process",
+)
+
+
+def _row(value: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        LABELS[str(value["way"])],
+        place_of(value),
+        format_seconds(float(value["load_seconds"])),
+        format_seconds(float(value["first_item_seconds"])),
+        format_seconds(float(value["item_seconds"])),
+        f"{float(value['tokens_per_second']):.2g}",
+        size_or_unknown(value["bytes_moved_by_an_item"]),
+        size_or_unknown(value["peak_bytes_on_accelerator"]),
+        size_or_unknown(value["peak_bytes_of_process"]),
+    )
+
+
+def place_of(value: Mapping[str, Any]) -> str:
+    """Return where a dataset is: `host, uncommitted`."""
+    return f"{value['on']}, {commitment(value['committed'])}"
+
+
+def size_or_unknown(count: int | None) -> str:
+    """Return a number of bytes in words, or that it is not known."""
+    return "unknown" if count is None else format_size(count)
+
+
 def datapath_text(result: DataPathResult, *, stage: str) -> str:
     """Return the data path's small table, and the ratio under it."""
-    rows = [("tokens loaded by", "they are on", "load", "first item", "per item", "moved by one")]
-    for value in result.ways:
-        moved = value["bytes_moved_by_an_item"]
-        rows.append(
-            (
-                _LABELS[str(value["way"])],
-                f"{value['on']}, {commitment(value['committed'])}",
-                format_seconds(float(value["load_seconds"])),
-                format_seconds(float(value["first_item_seconds"])),
-                format_seconds(float(value["item_seconds"])),
-                "not measured" if moved is None else format_size(int(moved)),
-            )
-        )
+    rows = [_DATAPATH_COLUMNS, *(_row(value) for value in result.ways)]
     lines = [
         (
             f"datapath  {'ok' if result.ok else 'FAILED'}  {format_size(result.size)} of tokens, "
-            f"{result.items:,} items, each put on the accelerator"
+            f"{result.rows:,} rows, batches put on the accelerator"
         )
     ]
     if result.stage and result.stage != stage:
@@ -131,46 +203,41 @@ def datapath_text(result: DataPathResult, *, stage: str) -> str:
     return "\n".join(lines)
 
 
-def summary_text(results: Sequence[RuleResult], datapath: DataPathResult | None) -> str:
+def summary_text(done: Done) -> str:
     """Return the last line: how many claims hold."""
-    failed = [result.proof.code for result in results if not result.verdict.ok]
-    if datapath is not None and not datapath.ok:
-        failed.append("datapath")
-    claims = len(results) + (datapath is not None)
-    held = f"{claims - len(failed)} of {claims} proved"
-    return f"{held}; failed: {', '.join(failed)}" if failed else held
+    skipped = sum(bool(result.skipped) for result in done.rules)
+    claims = len(done.rules) - skipped + len(done.without_proof) + bool(done.datapaths)
+    parts = [f"{claims - len(done.failed)} of {claims} proved"]
+    if done.failed:
+        parts.append(f"failed: {', '.join(done.failed)}")
+    if skipped:
+        parts.append(f"skipped: {skipped}")
+    return "; ".join(parts)
 
 
-def as_json(
-    *,
-    version: str,
-    environment: Environment,
-    devices: str,
-    stage: str,
-    results: Sequence[RuleResult],
-    datapath: DataPathResult | None,
-    seconds: float,
-    verbose: bool,
-) -> dict[str, Any]:
-    """Return the run as one object, the same for every run that measured the same."""
-    failed = sum(not result.verdict.ok for result in results)
-    failed += datapath is not None and not datapath.ok
+def as_json(done: Done, *, verbose: bool) -> dict[str, Any]:
+    """Return the run as one object; `version` says how to read it."""
+    environment = done.environment
     return {
         "version": JSON_VERSION,
-        "tool": {"name": "placement-lint", "version": version},
+        "tool": {"name": "placement-lint", "version": done.version},
         "environment": {
             "python": environment.python,
             "jax": environment.jax,
             "jaxlib": environment.jaxlib,
             "safetensors": environment.safetensors or None,
+            "default_backend": environment.default_backend,
+            "devices": list(environment.devices),
         },
-        "devices": {"kind": devices, "stage": stage},
-        "rules": [_rule_json(result, verbose=verbose) for result in results],
-        "datapath": None if datapath is None else _datapath_json(datapath),
+        "devices": {"kind": done.devices, "stage": done.stage},
+        "rules": [_rule_json(result, verbose=verbose) for result in done.rules],
+        "without_proof": list(done.without_proof),
+        "datapath": _datapath_json(done) if done.datapaths else None,
         "summary": {
-            "rules": len(results),
-            "failed": failed,
-            "seconds": round(seconds, 3),
+            "rules": len(done.rules),
+            "skipped": sum(bool(result.skipped) for result in done.rules),
+            "failed": len(done.failed),
+            "seconds": round(done.seconds, 3),
         },
     }
 
@@ -178,7 +245,9 @@ def as_json(
 def _rule_json(result: RuleResult, *, verbose: bool) -> dict[str, Any]:
     value: dict[str, Any] = {
         "code": result.proof.code,
-        "title": _title(result),
+        "title": title_of(result),
+        "skipped": result.skipped or None,
+        "digest": digest_of(result),
         "ok": result.verdict.ok,
         "reproduced": result.verdict.reproduced,
         "cured": result.verdict.cured,
@@ -186,8 +255,7 @@ def _rule_json(result: RuleResult, *, verbose: bool) -> dict[str, Any]:
         "stage": result.hazard.stage or result.fixed.stage or None,
         "seconds": round(result.hazard.seconds + result.fixed.seconds, 3),
         "observations": [
-            _observation_json(before, after)
-            for before, after in _pairs(result.hazard, result.fixed)
+            _observation_json(before, after) for before, after in pairs(result.hazard, result.fixed)
         ],
     }
     if verbose:
@@ -211,20 +279,29 @@ def _observation_json(before: Observation | None, after: Observation | None) -> 
     }
 
 
-def _datapath_json(result: DataPathResult) -> dict[str, Any]:
+def _datapath_json(done: Done) -> dict[str, Any]:
+    return {
+        "ok": done.datapath_ok,
+        "problems": list(done.growth_problems),
+        "slow": SLOW,
+        "good": GOOD,
+        "best": BEST,
+        "sizes": [_size_json(result) for result in done.datapaths],
+    }
+
+
+def _size_json(result: DataPathResult) -> dict[str, Any]:
     return {
         "ok": result.ok,
         "problems": list(result.problems),
         "bytes": result.size,
-        "items": result.items,
+        "rows": result.rows,
         "stage": result.stage or None,
+        "ratio": result.ratio,
+        "ratio_must_exceed": result.bar,
         "ways": [
             {name: value for name, value in way.items() if name != "stage"} for way in result.ways
         ],
-        "slow": SLOW,
-        "good": GOOD,
-        "ratio": result.ratio,
-        "ratio_must_exceed": result.bar,
     }
 
 

@@ -1,7 +1,9 @@
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
+from placement_lint.files.records import digest
 from placement_lint.verify import report
 from placement_lint.verify.datapath_run import DataPathResult
 from placement_lint.verify.observation import Observation, Outcome, judge
@@ -16,7 +18,7 @@ ENVIRONMENT = Environment("3.11.7", "0.10.2", "0.10.2", "0.8.0", "cpu", ("cpu:0"
 STAGE = "virtual: cpu:0 plays the accelerator, cpu:1 the host"
 DATAPATH = DataPathResult(
     size=256 * 2**20,
-    items=131072,
+    rows=131072,
     stage=STAGE,
     ways=(
         {
@@ -27,6 +29,9 @@ DATAPATH = DataPathResult(
             "first_item_seconds": 0.232,
             "item_seconds": 0.167,
             "bytes_moved_by_an_item": 256 * 2**20,
+            "tokens_per_second": 49000.0,
+            "peak_bytes_on_accelerator": 16384,
+            "peak_bytes_of_process": 3 * 2**30,
             "stage": STAGE,
         },
         {
@@ -37,6 +42,9 @@ DATAPATH = DataPathResult(
             "first_item_seconds": 0.05,
             "item_seconds": 118e-6,
             "bytes_moved_by_an_item": None,
+            "tokens_per_second": 49000.0,
+            "peak_bytes_on_accelerator": 16384,
+            "peak_bytes_of_process": 3 * 2**30,
             "stage": STAGE,
         },
     ),
@@ -106,33 +114,66 @@ def test_a_proof_that_cannot_be_read_is_reported_too(write_proof: WriteProof) ->
     assert "! hazard: line 1" in text
 
 
+def done(*rules: RuleResult, **changes: Any) -> report.Done:
+    whole: dict[str, Any] = {
+        "version": "1.2.3",
+        "environment": ENVIRONMENT,
+        "devices": "virtual",
+        "stage": STAGE,
+        "rules": rules,
+        "seconds": 1.23456,
+    }
+    return report.Done(**{**whole, **changes})
+
+
 def test_the_table_of_the_data_path() -> None:
-    assert report.datapath_text(DATAPATH, stage=STAGE).splitlines() == [
-        "datapath  ok  256 MB of tokens, 131,072 items, each put on the accelerator",
-        (
-            "  tokens loaded by                         they are on          load  first item  "
-            "per item  moved by one"
-        ),
-        (
-            "  in `with jax.default_device(cpu)`        host, uncommitted  800 ms      232 ms  "
-            "  167 ms        256 MB"
-        ),
-        (
-            "  the same, with jax.device_put(..., cpu)  host, committed    900 ms       50 ms  "
-            "  118 µs  not measured"
-        ),
-        (
-            "  an item of the uncommitted dataset costs 1,415 times one of the committed "
-            "(must exceed 100 at this size)"
-        ),
-    ]
+    head, names, slow, good, ratio = report.datapath_text(DATAPATH, stage=STAGE).splitlines()
+    assert head == "datapath  ok  256 MB of tokens, 131,072 rows, batches put on the accelerator"
+    assert re.split(r"\s{2,}", names.strip()) == [
+        "tokens loaded by", "they are on", "load", "first item", "per item", "tokens/s",
+        "moved by one", "accelerator", "process",
+    ]  # fmt: skip
+    assert re.split(r"\s{2,}", slow.strip()) == [
+        "with jax.default_device(cpu):", "host, uncommitted", "800 ms", "232 ms", "167 ms",
+        "4.9e+04", "256 MB", "16 KB", "3 GB",
+    ]  # fmt: skip
+    assert re.split(r"\s{2,}", good.strip()) == [
+        "... and jax.device_put(..., cpu)", "host, committed", "900 ms", "50 ms", "118 µs",
+        "4.9e+04", "unknown", "16 KB", "3 GB",
+    ]  # fmt: skip
+    assert len({len(line) for line in (names, slow, good)}) == 1
+    assert ratio == (
+        "  an item of the uncommitted dataset costs 1,415 times one of the committed "
+        "(must exceed 100 at this size)"
+    )
 
 
 def test_the_summary(write_proof: WriteProof) -> None:
     good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
     bad = result(write_proof(SOURCE), outcome(0, seen=False), outcome(0, seen=False))
-    assert report.summary_text([good], DATAPATH) == "2 of 2 proved"
-    assert report.summary_text([good, bad], None) == "1 of 2 proved; failed: JDP999"
+    nothing = RuleResult(good.proof, Outcome(), Outcome(), judge(Outcome(), Outcome()), "too old")
+    assert report.summary_text(done(good, datapaths=(DATAPATH,))) == "2 of 2 proved"
+    assert report.summary_text(done(good, bad)) == "1 of 2 proved; failed: JDP999"
+    assert report.summary_text(done(good, nothing)) == "1 of 1 proved; skipped: 1"
+    unproved = done(good, without_proof=("JDP998",))
+    assert report.summary_text(unproved) == "1 of 2 proved; failed: JDP998"
+    curved = done(good, datapaths=(DATAPATH,), growth_problems=("committed: grows",))
+    assert report.summary_text(curved) == "1 of 2 proved; failed: datapath"
+    assert [run.held for run in (done(good, nothing), unproved, curved)] == [True, False, False]
+
+
+def test_a_rule_that_makes_no_claim_here_says_why(write_proof: WriteProof) -> None:
+    skipped = RuleResult(
+        write_proof(SOURCE), Outcome(), Outcome(), judge(Outcome(), Outcome()), "needs optax"
+    )
+    assert not skipped.failed
+    assert report.rule_text(skipped, stage=STAGE, verbose=True).splitlines() == [
+        "JDP999  skipped  A title",
+        "  needs optax",
+    ]
+    value = report.as_json(done(skipped), verbose=False)
+    assert value["rules"][0]["skipped"] == "needs optax"
+    assert value["summary"] == {"rules": 1, "skipped": 1, "failed": 0, "seconds": 1.235}
 
 
 def test_json_is_versioned_and_says_the_same(write_proof: WriteProof) -> None:
@@ -140,23 +181,15 @@ def test_json_is_versioned_and_says_the_same(write_proof: WriteProof) -> None:
     bad = result(write_proof(SOURCE), outcome(0, seen=False), Outcome(failure="no"))
     value: dict[str, Any] = json.loads(
         json.dumps(
-            report.as_json(
-                version="1.2.3",
-                environment=ENVIRONMENT,
-                devices="virtual",
-                stage=STAGE,
-                results=[good, bad],
-                datapath=DATAPATH,
-                seconds=1.23456,
-                verbose=False,
-            ),
+            report.as_json(done(good, bad, datapaths=(DATAPATH,)), verbose=False),
             allow_nan=False,
         )
     )
     assert value["version"] == 1
     assert value["tool"] == {"name": "placement-lint", "version": "1.2.3"}
     assert value["devices"] == {"kind": "virtual", "stage": STAGE}
-    assert value["summary"] == {"rules": 2, "failed": 1, "seconds": 1.235}
+    assert value["environment"]["devices"] == ["cpu:0"]
+    assert value["summary"] == {"rules": 2, "skipped": 0, "failed": 1, "seconds": 1.235}
     first, second = value["rules"]
     assert first["ok"]
     assert first["observations"] == [
@@ -171,5 +204,7 @@ def test_json_is_versioned_and_says_the_same(write_proof: WriteProof) -> None:
     assert not second["ok"]
     assert second["observations"][0]["fixed"] is None
     assert second["problems"] == ["fixed: no", "the hazard was not reproduced: bytes copied"]
-    assert value["datapath"]["ratio"] == 1415.2
-    assert [way["way"] for way in value["datapath"]["ways"]] == ["in-block", "committed"]
+    assert first["digest"] == digest(SOURCE)
+    (size,) = value["datapath"]["sizes"]
+    assert (size["bytes"], size["ratio"]) == (256 * 2**20, 1415.2)
+    assert [way["way"] for way in size["ways"]] == ["in-block", "committed"]

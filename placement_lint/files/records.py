@@ -1,0 +1,118 @@
+"""The dated record of which proof held on which JAX, as it ships with the package.
+
+`placement-lint verify` on several versions of JAX writes it (`nox -s verify`), and
+`placement-lint rule` reads it. It names each proof by a digest of its text, so that a record says
+nothing of a proof that has been changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+RECORD_VERSION = 1
+PROVED, FAILED, SKIPPED = "proved", "failed", "skipped"
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_SUFFIX = "-verify.json"
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What a record says of one rule: the versions of JAX, oldest first, by what came of it."""
+
+    date: str
+    devices: str
+    proved: tuple[str, ...]
+    failed: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """Say it in a line."""
+        parts = []
+        if self.proved:
+            parts.append(f"proved on JAX {', '.join(self.proved)}")
+        if self.failed:
+            parts.append(f"NOT proved on JAX {', '.join(self.failed)}")
+        if self.skipped:
+            parts.append(f"makes no claim about JAX {', '.join(self.skipped)}")
+        return f"{'; '.join(parts)} ({self.devices} devices, {self.date})"
+
+
+def proof_folder() -> str:
+    """Give the folder of the proofs: in the package when installed, else `fixtures`."""
+    installed = os.path.join(_PACKAGE, "proofs")
+    if os.path.isdir(installed):
+        return installed
+    return os.path.join(os.path.dirname(_PACKAGE), "fixtures")
+
+
+def digest(source: str) -> str:
+    """Give what names a proof's text: 16 hexadecimal digits."""
+    return hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]
+
+
+def newest_record(folder: str) -> dict[str, Any] | None:
+    """Give the newest record of a folder, None when there is none that can be read."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX))
+    except OSError:
+        return None
+    for name in reversed(names):
+        record = read_record(os.path.join(folder, name))
+        if record is not None:
+            return record
+    return None
+
+
+def read_record(path: str) -> dict[str, Any] | None:
+    """Read a record; None for what is not there, or is no record of this version."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            record = json.load(file)
+    except (OSError, ValueError):
+        return None
+    known = isinstance(record, dict) and record.get("version") == RECORD_VERSION
+    return record if known else None
+
+
+def record_name(date: str) -> str:
+    """Give the file name of a day's record."""
+    return date + _SUFFIX
+
+
+def proved_on(code: str) -> Proved | None:
+    """Say where a rule's proof, as it ships, was run; None when no record knows that text."""
+    record = newest_record(os.path.join(proof_folder(), "records"))
+    if record is None:
+        return None
+    try:
+        with open(os.path.join(proof_folder(), code, "proof.py"), encoding="utf-8") as file:
+            wanted = digest(file.read())
+    except (OSError, UnicodeDecodeError):
+        return None
+    found: dict[str, list[str]] = {PROVED: [], FAILED: [], SKIPPED: []}
+    kinds = set()
+    for version, kind, cell in _cells(record, code):
+        if cell["digest"] == wanted:
+            found[cell["result"]].append(version)
+            kinds.add(kind)
+    if not any(found.values()):
+        return None
+    return Proved(
+        record["date"],
+        " and ".join(sorted(kinds)),
+        *(tuple(found[result]) for result in (PROVED, FAILED, SKIPPED)),
+    )
+
+
+def _cells(record: Mapping[str, Any], code: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for run in record["runs"]:
+        if code in run["rules"]:
+            yield run["jax"], run["devices"], run["rules"][code]
