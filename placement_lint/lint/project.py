@@ -90,6 +90,11 @@ class Project:
         """Travel light: another process finds out for itself what it needs."""
         return Project, (self._paths, self._mentioning)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files of the run."""
+        return self._paths
+
     # -- for a file of the run ------------------------------------------------------------------
 
     def resolver(self, path: str) -> ExportResolver:

@@ -19,6 +19,7 @@ from placement_lint.lint.file import (
     passes_filter,
     tool_finding,
 )
+from placement_lint.lint.pinning import PINS
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.together import CARRIES
 from placement_lint.lint.unused import Sight
@@ -194,6 +195,7 @@ def check_files(
         else:
             sifted.add(path, data, request)
     project = sifted.with_reexports()
+    sifted.pin(project)
     together = sifted.together(project)
     examined: list[_Examined] = []
     if together:
@@ -239,6 +241,7 @@ class _Sifted:
         self._mentioning: list[str] = []
         self._undecided: list[_Task] = []
         self._carrying: list[str] = []
+        self._choosing: list[str] = []
 
     def fail(self, path: str, error: UnreadableError) -> None:
         """Note a file that cannot be read."""
@@ -265,6 +268,8 @@ class _Sifted:
         task = _Task(path, request, len(words))
         if CARRIES in words and not is_notebook(path):
             self._carrying.append(path)
+        if any(word in words for word in PINS) and not is_notebook(path):
+            self._choosing.append(path)
         if mentions_roots(words):
             self._mentioning.append(path)
         asks = request.options.reveal and _REVEAL in words
@@ -288,14 +293,28 @@ class _Sifted:
                 self.findings.append(_failure(task.path, error))
         return project
 
+    def pin(self, project: Project) -> None:
+        """Note the files that belong to programs which only ever use the CPU."""
+        if len(self.files) < 2 or not (self._carrying and self._choosing):
+            return
+        from placement_lint.lint.pinning import pinned_files
+
+        for path in pinned_files(self._choosing, project) & self.requests.keys():
+            request = self.requests[path]
+            options = replace(request.options, accelerator=False)
+            self.requests[path] = replace(request, options=options)
+        self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
+
     def together(self, project: Project) -> list[str]:
         """Give the files that have to be interpreted together; none, where each can be alone."""
         if len(self.files) < 2 or not self._carrying:
             return []
         from placement_lint.lint.together import group
 
-        accelerator = all(self.requests[path].options.accelerator for path in self._carrying)
-        return group(self._carrying, project, accelerator)
+        with_accelerator = [
+            path for path in self._carrying if self.requests[path].options.accelerator
+        ]
+        return group(with_accelerator, project)
 
 
 def _imports_enough(task: _Task, project: Project) -> bool:
@@ -369,7 +388,6 @@ def _examine_together(
         except (UnreadableError, NotPythonError):
             # Read a moment ago; the file is checked alone, which says what is wrong with it.
             continue
-    accelerator = all(requests[path].options.accelerator for path in sources)
 
     seen = {
         path: _with_sight(requests[path].options, source, project)
@@ -380,7 +398,7 @@ def _examine_together(
         return seen.get(path, requests[path].options)
 
     def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
-        return lint_together(current, options_for, project, accelerator=accelerator)
+        return lint_together(current, options_for, project)
 
     if fix is FixMode.NONE:
         return {path: _Examined(path, result) for path, result in lint(sources).items()}

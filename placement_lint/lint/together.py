@@ -23,15 +23,13 @@ def lint_together(
     sources: Mapping[str, Source],
     options_for: Callable[[str], FileOptions],
     project: Project,
-    *,
-    accelerator: bool,
 ) -> dict[str, FileResult]:
     """Check files as one program. More files of the run are read where it leads into them.
 
     Gives a result for each file that was given, and for each other one that a rule found something
     in, whether or not a comment silences it.
     """
-    return run_deep(_Together(sources, options_for, project, accelerator).run)
+    return run_deep(_Together(sources, options_for, project).run)
 
 
 class _Together:
@@ -42,12 +40,10 @@ class _Together:
         sources: Mapping[str, Source],
         options_for: Callable[[str], FileOptions],
         project: Project,
-        accelerator: bool,
     ) -> None:
         self.sources = sources
         self.options_for = options_for
         self.project = project
-        self.accelerator = accelerator
         self.results: dict[str, FileResult] = {}
         self.analyses: dict[str, Analysis] = {}
 
@@ -57,7 +53,7 @@ class _Together:
 
         given = [module for path in sorted(self.sources) if (module := self.load(path))]
         try:
-            program = interpret(given, self, accelerator=self.accelerator)
+            program = interpret(given, self)
         except Exception as error:  # our fault; each file is still checked alone
             for path, analysis in self.analyses.items():
                 analysis.failures.append(internal_error(self.sources[path], None, error))
@@ -97,20 +93,21 @@ class _Together:
             return None
         analysis = Analysis(source, parsed, self.options_for(name), self.project.resolver(name))
         self.analyses[name] = analysis
-        return Module(name, analysis.facts.tree, analysis.facts.names)
+        facts = analysis.facts
+        return Module(name, facts.tree, facts.names, accelerator=facts.accelerator)
 
 
-def group(carrying: Iterable[str], project: Project, accelerator: bool) -> list[str]:
+def group(carrying: Iterable[str], project: Project) -> list[str]:
     """Give the files that have to be interpreted together, given those that make placements.
 
     Those are the files that make them, and the files that import something through which a
     placement gets out of one of these; none, where no placement leaves its file.
     """
-    return run_deep(_group, sorted(carrying), project, accelerator)
+    return run_deep(_group, sorted(carrying), project)
 
 
 @collection_paused()
-def _group(carrying: list[str], project: Project, accelerator: bool) -> list[str]:
+def _group(carrying: list[str], project: Project) -> list[str]:
     from placement_lint.placement.flow import interpret
 
     importers: dict[str, list[tuple[str, str]]] = {}
@@ -120,9 +117,9 @@ def _group(carrying: list[str], project: Project, accelerator: bool) -> list[str
         linked.add(importer)
     members = list(carrying)
     while True:
-        together = _Together({}, lambda _: FileOptions(()), project, accelerator)
+        together = _Together({}, lambda _: FileOptions(()), project)
         modules = [module for path in sorted(members) if (module := together.load(path))]
-        program = interpret(modules, together, accelerator=accelerator)
+        program = interpret(modules, together)
         found = {
             importer
             for module in modules

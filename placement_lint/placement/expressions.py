@@ -80,9 +80,7 @@ class Expressions:
         self.tree = module.tree
         self.names = module.names
         self.record = module.record
-        self.operations = Operations(
-            module.name, module.record, accelerator=program.has_accelerator(module)
-        )
+        self.operations = Operations(module.name, module.record, accelerator=module.has_accelerator)
         self.calls = Calls(self)
         self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
             cst.Attribute: self.attribute,

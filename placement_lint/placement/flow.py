@@ -20,19 +20,17 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 
-def interpret(
-    modules: list[Module], sources: Sources | None = None, *, accelerator: bool
-) -> Program:
-    """Execute modules as one program. `accelerator` False: it only ever runs on the CPU."""
-    program = Program(modules, sources, accelerator=accelerator)
+def interpret(modules: list[Module], sources: Sources | None = None) -> Program:
+    """Execute modules as one program."""
+    program = Program(modules, sources)
     program.run()
     return program
 
 
 def interpret_alone(name: str, tree: Tree, names: Names, *, accelerator: bool) -> Flow:
-    """Execute one module as a program of its own."""
-    module = Module(name, tree, names)
-    return Flow(interpret([module], accelerator=accelerator), module)
+    """Execute one module as a program of its own; without `accelerator`, only on the CPU."""
+    module = Module(name, tree, names, accelerator=accelerator)
+    return Flow(interpret([module]), module)
 
 
 class Flow:
@@ -44,7 +42,7 @@ class Flow:
         self.module = module
         self.tree = module.tree
         self.record = module.record
-        self.accelerator = program.has_accelerator(module)
+        self.accelerator = module.has_accelerator
 
     def uses(self) -> Iterator[Use]:
         """Give every use of an array that copies it, in source order."""

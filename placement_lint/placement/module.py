@@ -27,11 +27,14 @@ class Module:
     tree: Tree
     names: Names
     record: Record = field(default_factory=Record)
+    accelerator: bool = True
+    """False: it is known from elsewhere that the program only ever runs on the CPU."""
 
     def __post_init__(self) -> None:
         """Look for traced functions, and for what pins the program to the CPU."""
         self.traced = Traced(self.tree, self.names)
-        self.pins_cpu = pins_cpu(self.tree, self.names)
+        self.has_accelerator = self.accelerator and not pins_cpu(self.tree, self.names)
+        """Whether the system default is an accelerator."""
         self.star_imports: list[str] = []
         """The modules from which the names that nothing here binds may come, in order."""
         if self.names.module_scope.has_star_import:

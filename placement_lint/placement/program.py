@@ -116,12 +116,9 @@ class Frame:
 class Program:
     """All modules that are looked at together."""
 
-    def __init__(
-        self, modules: list[Module], sources: Sources | None = None, *, accelerator: bool
-    ) -> None:
+    def __init__(self, modules: list[Module], sources: Sources | None = None) -> None:
         """Take the modules, in the order in which they are to be run. Nothing is run yet."""
         self.modules = {module.name: module for module in modules}
-        self.accelerator = accelerator
         self._sources = sources
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
@@ -292,10 +289,6 @@ class Program:
         if found is None:
             found = self._expressions[module.name] = Expressions(self, module)
         return found
-
-    def has_accelerator(self, module: Module) -> bool:
-        """Tell whether the default device of a module is an accelerator: not if it pins the CPU."""
-        return self.accelerator and not module.pins_cpu
 
     def module_of(self, place: Place) -> Module:
         """Give the module that a place is in."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_test_path
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 
@@ -58,14 +59,7 @@ class ModuleFacts:
     @cached_property
     def is_test(self) -> bool:
         """Whether the file is a test by its name or its folder, as pytest finds them."""
-        parts = self.path.replace("\\", "/").split("/")
-        name = parts[-1]
-        return (
-            name.startswith("test_")
-            or name.endswith("_test.py")
-            or name == "conftest.py"
-            or any(part in {"test", "tests", "testing"} for part in parts[:-1])
-        )
+        return is_test_path(self.path)
 
     @cached_property
     def _import_statements(self) -> dict[int, cst.CSTNode]:
