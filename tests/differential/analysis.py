@@ -65,6 +65,9 @@ class Analysis:
     possible: frozenset[tuple[str, Span]]
     """The operands that it says to move for one choice of a device, and not for the other: it tells
     nobody, but it knows."""
+    skipped: frozenset[str]
+    """The modules that it does not follow, because nothing can be placed in them: it says that
+    nothing moves there."""
     placements: dict[tuple[str, Span], frozenset[Placement]]
     """Of the expressions that are known: where the arrays in them may be."""
     failures: tuple[str, ...]
@@ -155,6 +158,7 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
         frozenset(known),
         frozenset(open_),
         frozenset(possible),
+        frozenset(modules) - {names[path] for each in programs for path in each.modules},
         {where: frozenset(found) for where, found in placements.items()},
         tuple(failures),
     )

@@ -101,7 +101,9 @@ class _Comparing:
                     self.result.unattributed += 1
         for (module, operands), uses in judged.items():
             self.result.uses += 1
-            unknown = all((module, span) not in self.analysis.known for span in operands)
+            unknown = module not in self.analysis.skipped and all(
+                (module, span) not in self.analysis.known for span in operands
+            )
             open_ = any((module, span) in self.analysis.undecided for span in operands)
             self.result.unknown += unknown or open_
             for span in operands:
