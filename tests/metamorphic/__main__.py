@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import concurrent.futures
 import os
-import sys
 from collections import Counter
 
 from tests.metamorphic.differences import Key, known_differences, write_differences
@@ -12,13 +12,13 @@ from tests.metamorphic.subjects import TRANSFORMATIONS, differs, subjects, writt
 from tests.metamorphic.text import NotApplicableError
 
 
-def _differing(number: int) -> tuple[list[Key], Counter[str], list[str]]:
+def _differing(number: int, names: list[str]) -> tuple[list[Key], Counter[str], list[str]]:
     """Give the transformations after which a subject differs, and how many there were of each."""
     subject = subjects()[number]
     found: list[Key] = []
     counts: Counter[str] = Counter()
     reports: list[str] = []
-    for transformation in TRANSFORMATIONS:
+    for transformation in names:
         try:
             variants = written_otherwise(subject, transformation)
         except NotApplicableError:
@@ -33,21 +33,43 @@ def _differing(number: int) -> tuple[list[Key], Counter[str], list[str]]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser("python -m tests.metamorphic", description=__doc__)
+    parser.add_argument("--known", action="store_true", help="only what is known to differ")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only programs whose id has it")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (%(default)s)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print what differs")
+    options = parser.parse_args()
+
     before = known_differences()
-    found: dict[Key, str] = {}
+    wanted: dict[int, list[str]] = {}
+    for number, subject in enumerate(subjects()):
+        if options.only in subject.id:
+            names = [
+                name
+                for name in TRANSFORMATIONS
+                if not options.known or (name, subject.id) in before
+            ]
+            if names:
+                wanted[number] = names
+    looked_at = {(name, subjects()[number].id) for number, names in wanted.items()
+                 for name in names}  # fmt: skip
+    found = {key: reason for key, reason in before.items() if key not in looked_at}
     total: Counter[str] = Counter()
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        for keys, counts, reports in pool.map(_differing, range(len(subjects())), chunksize=8):
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        results = pool.map(_differing, wanted, wanted.values(), chunksize=4)
+        for keys, counts, reports in results:
             total += counts
-            for key in keys:
-                found[key] = before.get(key, "?")
-            for report in reports:
-                if "-v" in sys.argv:
-                    print(report)
+            found.update((key, before.get(key, "?")) for key in keys)
+            if options.verbose:
+                print("\n".join(reports), flush=True)
     write_differences(found)
-    for name, count in total.items():
-        print(f"{name}: {count}")
-    print(f"{len(found)} differ; gone: {sorted(before.keys() - found.keys())}")
+    for name in sorted(total):
+        print(f"{name}: {total[name]}")
+    for key in sorted(found.keys() - before.keys()):
+        print(f"new: {' '.join(key)}")
+    for key in sorted(before.keys() - found.keys()):
+        print(f"gone: {' '.join(key)}")
+    print(f"{len(found)} differ")
 
 
 if __name__ == "__main__":
