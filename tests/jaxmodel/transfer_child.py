@@ -18,6 +18,7 @@ The guard is on from the start, since it does not see a call that once went thro
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
@@ -214,6 +215,17 @@ _ON_ONE_DEVICE = re.compile(
 """What a program for committed arrays says more than one for others."""
 
 
+def spare_the_lowering() -> None:
+    """Let all programs be lowered in one MLIR context, without where they come from.
+
+    JAX makes a context for each, which takes as long as all else of the lowering.
+    """
+    mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
+    mlir.make_ir_context = functools.cache(mlir.make_ir_context)
+    jax.config.update("jax_traceback_in_locations_limit", 0)
+    jax.config.update("jax_traceback_filtering", "off")
+
+
 def compile_once() -> None:
     """Let each program be compiled once for each device.
 
@@ -394,6 +406,7 @@ def main(target: Path, words: tuple[str, ...]) -> None:
     """Execute the rows and write what came of them."""
     warnings.simplefilter("ignore")
     jax.config.update(_GUARD, "disallow")
+    spare_the_lowering()
     compile_once()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,6 +1,6 @@
 """Executes the transfer table on every version of the matrix, and writes the record of it.
 
-Run as a program: `python -m tests.jaxmodel.transfer_record`. It writes
+Run as a program: `python -m tests.jaxmodel.transfer_record [AT_ONCE]`. It writes
 `fixtures/records/<date>-transfer-table.json`, and fails where JAX disagrees with a row, a row has
 no execution, or an environment cannot be made: then nothing is written.
 """
@@ -23,7 +23,6 @@ from tests.jaxmodel.transfer_run import Report, run
 
 FOLDER = ROOT / "fixtures" / "records"
 SUFFIX = "-transfer-table.json"
-_AT_ONCE = 2
 _SHOW = "import importlib.metadata; print(importlib.metadata.version('jax'))"
 
 
@@ -80,14 +79,14 @@ def _execute(python: Path) -> Report:
     return report
 
 
-def main() -> int:
+def main(at_once: int) -> int:
     """Execute, print and write; give the exit code."""
     pythons: dict[str, Path] = {}
     for wanted in ENVIRONMENTS:
         python = make(wanted)
         # The newest may be one of the others.
         pythons.setdefault(_version(python), python)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         reports = dict(zip(pythons, pool.map(_execute, pythons.values()), strict=True))
     nowhere = [
         row.name
@@ -113,4 +112,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2))
