@@ -1,6 +1,44 @@
-"""Sessions that need more than the environment that the tests run in."""
+"""Sessions that need other versions of JAX: `pip install nox`, then `nox -s verify`."""
+
+from pathlib import Path
 
 import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.error_on_missing_interpreters = True
+nox.options.reuse_existing_virtualenvs = True
+
+# JAX, and a Python that it has wheels for. The last is the newest there is.
+VERSIONS = [
+    ("0.4.30", "3.10"),
+    ("0.5.3", "3.11"),
+    ("0.6.2", "3.11"),
+    ("0.7.2", "3.11"),
+    ("0.10.2", "3.11"),
+    ("newest", "3.13"),
+]
+
+
+@nox.session
+@nox.parametrize(
+    ("python", "jax"),
+    [(python, jax) for jax, python in VERSIONS],
+    ids=[jax for jax, _ in VERSIONS],
+)
+def verify(session: nox.Session, jax: str) -> None:
+    """Prove every rule on this JAX, and note it in today's record under fixtures/records/.
+
+    A rule that does not hold fails the session, after it has been noted. `nox -s verify` runs
+    all versions; `nox -s "verify(0.5.3)"` one of them. Codes of rules may follow `--`.
+    """
+    jax_packages = ["jax", "jaxlib"] if jax == "newest" else [f"jax=={jax}", f"jaxlib=={jax}"]
+    session.install(".[verify]", *jax_packages)
+    answer = Path(session.create_tmp(), f"verify-{jax}.json")
+    command = "python -m placement_lint verify --devices virtual --output-format json".split()
+    with answer.open("w", encoding="utf-8") as stdout:
+        # The record judges: what failed must be noted too.
+        session.run(*command, *session.posargs, success_codes=[0, 1], stdout=stdout)
+    session.run("python", "-m", "placement_lint.verify.record", "fixtures/records", str(answer))
 
 
 @nox.session(python=False)

@@ -83,8 +83,10 @@ def _rendered(rules: list[type[Rule]], form: str, colours: Colours, *, pages: bo
 
 
 def _as_json(rule: type[Rule]) -> dict[str, Any]:
+    from placement_lint.files.records import proved_on
     from placement_lint.report.json import RULE_URL
 
+    found = proved_on(rule.code)
     return {
         "code": rule.code,
         "name": rule.name,
@@ -94,6 +96,7 @@ def _as_json(rule: type[Rule]) -> dict[str, Any]:
         "pedantic": rule.pedantic,
         "documentation": _page(rule),
         "url": RULE_URL + rule.name,
+        "proved": None if found is None else found.as_json(),
     }
 
 
@@ -113,7 +116,7 @@ def _markdown_table(rules: list[type[Rule]]) -> str:
 
 
 def _markdown(rule: type[Rule]) -> str:
-    return f"# {rule.name} ({rule.code})\n\n{_facts(rule)}\n\n{_page(rule)}\n"
+    return f"# {rule.name} ({rule.code})\n\n{_facts(rule)}\n\n{_page(rule)}\n{_proved(rule)}"
 
 
 def _text(rule: type[Rule], colours: Colours) -> str:
@@ -128,7 +131,18 @@ def _text(rule: type[Rule], colours: Colours) -> str:
             lines.append(colours.help(line[3:]))
         else:
             lines.append(line)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + _proved(rule)
+
+
+def _proved(rule: type[Rule]) -> str:
+    """Say on which JAX its proof held; nothing where no record knows the proof as it is."""
+    from placement_lint.files.records import proved_on
+
+    found = proved_on(rule.code)
+    if found is None:
+        return ""
+    sentence = found.sentence()
+    return f"\n{sentence[0].upper()}{sentence[1:]}.\n"
 
 
 def _facts(rule: type[Rule]) -> str:

@@ -7,6 +7,7 @@ nothing of a proof that has been changed since.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -44,6 +45,16 @@ class Proved:
             parts.append(f"makes no claim about JAX {', '.join(self.skipped)}")
         return f"{'; '.join(parts)} ({self.devices} devices, {self.date})"
 
+    def as_json(self) -> dict[str, Any]:
+        """Give it as an object."""
+        return {
+            "jax": list(self.proved),
+            "not_proved": list(self.failed),
+            "no_claim": list(self.skipped),
+            "devices": self.devices,
+            "date": self.date,
+        }
+
 
 def proof_folder() -> str:
     """Give the folder of the proofs: in the package when installed, else `fixtures`."""
@@ -58,6 +69,7 @@ def digest(source: str) -> str:
     return hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]
 
 
+@functools.cache
 def newest_record(folder: str) -> dict[str, Any] | None:
     """Give the newest record of a folder, None when there is none that can be read."""
     try:

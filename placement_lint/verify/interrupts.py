@@ -21,7 +21,12 @@ def stopped_by_signals() -> Iterator[None]:
         yield
         return
     numbers = [getattr(signal, name) for name in _POLITE if hasattr(signal, name)]
-    before = {number: signal.signal(number, _leave) for number in numbers}
+    # What is ignored on purpose, as nohup does it, stays ignored.
+    before = {
+        number: signal.signal(number, _leave)
+        for number in numbers
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:

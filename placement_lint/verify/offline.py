@@ -5,10 +5,11 @@ pass here, but the libraries that are used open no connection of their own excep
 processes of `jax.distributed`, which are on loopback.
 """
 
+import ipaddress
 import sys
 from typing import Any
 
-_HERE = frozenset({"", "localhost", "0.0.0.0", "::", "::1"})  # noqa: S104  addresses to allow
+_HERE = frozenset({"", "localhost", "0.0.0.0", "::"})  # noqa: S104  addresses to allow
 _NAMES_A_HOST = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _SENDS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 
@@ -34,7 +35,14 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _check(host: object) -> None:
     name = host.decode("ascii", "replace") if isinstance(host, bytes | bytearray) else host
-    if name is None or (isinstance(name, str) and (name in _HERE or name.startswith("127."))):
+    if name is None or (isinstance(name, str) and (name in _HERE or _is_loopback(name))):
         return
     msg = f"a proof has no network: {name!r} was asked for"
     raise NetworkRefusedError(msg)
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

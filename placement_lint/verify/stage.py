@@ -6,16 +6,21 @@ device, JAX's default, plays the accelerator and the second one the host; the fe
 functions that would give the game away answer as they do on a machine with a GPU. Arrays,
 commitment, contexts and transfers are JAX's own. On a real accelerator nothing is replaced.
 
-Not played: platform names where JAX resolves them itself, as in `jax.default_device("cpu")`.
+Platform names as default devices, `jax.default_device("cpu")`, are played too, from the version of
+JAX on that takes them. Not played: `backend=` of `jax.jit` (deprecated), the environment variables
+`JAX_PLATFORMS` and `JAX_DEFAULT_DEVICE`, and other functions that resolve names inside JAX. A
+proof that used these would not see its hazard, and fail; it must name a device instead.
 """
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
 _PLAYED = "gpu"
+_TAKES_NAMES = (0, 4, 36)
 _ALIASES = frozenset({"gpu", "cuda"})
 # Code of these packages must see the devices as they are.
 _BEHIND_THE_SCENES = frozenset({"jax", "jaxlib", "safetensors", "flax", "placement_lint"})
@@ -85,9 +90,39 @@ def _play(accelerator: Any, hosts: list[Any]) -> None:
     def local_device_count(backend: str | None = None) -> int:
         return len(local_devices(backend=backend))
 
+    _play_default_device({"cpu": hosts[0], _PLAYED: accelerator})
     for stand_in in (devices, local_devices, default_backend, device_count, local_device_count):
         setattr(jax, stand_in.__name__, stand_in)
     _play_platform(accelerator)
+
+
+def _play_default_device(by_name: Mapping[str, Any]) -> None:
+    """Let the names of platforms, as default devices, mean the devices that play them.
+
+    JAX takes names from 0.4.36 on; before, it goes on refusing them.
+    """
+    if jax.__version_info__ < _TAKES_NAMES:
+        return
+    real = jax.default_device
+    real_update = jax.config.update
+
+    def played(value: Any) -> Any:
+        return by_name.get(value, value) if isinstance(value, str) else value
+
+    class State:
+        """What JAX has there, but for the meaning of names."""
+
+        def __call__(self, *value: Any) -> Any:
+            return real(*map(played, value))
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(real, name)
+
+    def update(name: str, value: Any) -> None:
+        real_update(name, played(value) if name == "jax_default_device" else value)
+
+    jax.default_device = State()
+    jax.config.update = update
 
 
 def _play_platform(accelerator: Any) -> None:

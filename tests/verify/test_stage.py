@@ -7,6 +7,7 @@ import pytest
 from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.proofs import Proof
 from placement_lint.verify.runner import Runner, probe, run_side
+from placement_lint.verify.versions import is_within
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]
@@ -65,6 +66,43 @@ def test_what_code_sees_on_the_stage(
     expression = f"[repr(answer) for answer in ({', '.join(questions)},)]"
     proof = write_proof(PROOF.format(stage=stage, expression=expression))
     assert answer(runner, proof) == repr(list(questions.values()))
+
+
+NAMES = """\
+import jax, jax.numpy as jnp
+def ask(accelerator, host):
+    with jax.default_device("cpu"):
+        yield jnp.zeros(3).devices() == {host}
+        with jax.default_device("gpu"):
+            yield jnp.zeros(3).devices() == {accelerator}
+        with jax.default_device(None):
+            yield jnp.zeros(3).devices() == {accelerator}
+    jax.config.update("jax_default_device", "cpu")
+    yield jnp.zeros(3).devices() == {host}
+    jax.config.update("jax_default_device", None)
+    yield jax.default_device("cpu")(lambda: jnp.zeros(3))().devices() == {host}
+    try:
+        jax.default_device("cuda:0").__enter__()
+    except ValueError as error:
+        yield "cuda:0" in str(error)
+    try:
+        with jax.default_device: pass
+    except TypeError as error:
+        yield "context manager" in str(error)
+"""
+
+
+def test_platform_names_as_default_devices_are_played(
+    runner: Runner, write_proof: WriteProof
+) -> None:
+    environment = probe(runner, VIRTUAL)
+    if not is_within(environment.jax, ">=0.4.36"):
+        pytest.skip("JAX takes no names as default devices before 0.4.36")
+    expression = "list(ask(accelerator, host))"
+    source = PROOF.format(stage="staged", expression=expression).replace(
+        "def hazard", f"{NAMES}def hazard"
+    )
+    assert answer(runner, write_proof(source)) == repr([True] * 7)
 
 
 def test_a_backend_that_is_not_played_is_still_missing(
