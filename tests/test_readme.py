@@ -34,6 +34,21 @@ def test_the_wheel_carries_every_proof() -> None:
     assert proofs == {f"placement_lint/proofs/{rule.code}/proof.py" for rule in all_rules()}
 
 
+def test_the_wheel_carries_the_record_of_what_was_proved() -> None:
+    files = {file.distribution_path for file in WheelBuilder(str(TOP)).recurse_included_files()}
+    newest = max(path.name for path in (TOP / "fixtures" / "records").glob("*-verify.json"))
+    assert f"placement_lint/proofs/records/{newest}" in files
+
+
+def test_every_picture_of_the_readme_is_there_and_small() -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
+    assert pictures
+    for picture in pictures:
+        assert (TOP / picture).stat().st_size < 100_000
+        # What it shows can be read beside it.
+        assert (TOP / picture).with_suffix(".json").is_file()
+
+
 def test_every_command_of_the_readme_is_one() -> None:
     text = README.read_text(encoding="utf-8")
     options = set(re.findall(r"placement-lint (?:\S+ )*?(--[a-z-]+)", text))

@@ -287,5 +287,5 @@ def captions(results: Sequence[DataPathResult]) -> dict[str, Any]:
         "size": format_size(largest.size),
         "slow": format_seconds(seconds[SLOW]),
         "good": format_seconds(seconds[GOOD]),
-        "ratio": f"{largest.ratio:,.0f}",
+        "ratio": f"{seconds[SLOW] / seconds[GOOD]:,.0f}",
     }

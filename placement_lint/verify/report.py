@@ -196,8 +196,8 @@ def datapath_text(result: DataPathResult, *, stage: str) -> str:
             lines.append("  " + "  ".join(left + right))
     if result.ratio is not None:
         lines.append(
-            f"  an item of the uncommitted dataset costs {result.ratio:,.0f} times one of the "
-            f"committed (must exceed {result.bar:g} at this size)"
+            f"  the fastest item of the uncommitted dataset costs {result.ratio:,.0f} times that "
+            f"of the committed (must exceed {result.bar:g} at this size)"
         )
     lines += [f"  ! {problem}" for problem in result.problems]
     return "\n".join(lines)

@@ -1,6 +1,8 @@
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,11 @@ def run(*arguments: str) -> int:
         (["JDP201", "nonsense"], "no proof for 'nonsense'; the nearest is "),
         (["--size", "huge"], "--size: 'huge' is not a size; write it like 64MB or 1GB"),
         (["--size", "12KB"], "--size: 12KB is too small to measure; at least 1 MB"),
+        (["--size", "64MB", "--sizes", "64MB"], "--size and --sizes exclude each other"),
+        (["--sizes", "64MB,12KB"], "--sizes: 12KB is too small to measure; at least 1 MB"),
+        (["--sizes", "64MB,,1GB"], "--sizes: '' is not a size; write it like 64MB or 1GB"),
+        (["--report", "/"], "--report: / is a folder; name a file, such as report.html"),
+        (["--report", "/nowhere/at/all.html"], "--report: there is no folder /nowhere/at"),
         (["--jobs", "0"], "--jobs: '0' is not a number of processes"),
         (["--jobs", "many"], "--jobs: 'many' is not a number of processes"),
     ],
@@ -119,6 +126,33 @@ def test_what_is_chosen() -> None:
     assert not with_datapath
 
 
+def test_the_sizes_of_the_data_path() -> None:
+    sizes = command.chosen_sizes
+    assert sizes(None, None, for_page=False) == [256 * 2**20]
+    assert sizes(None, None, for_page=True) is None
+    assert sizes("64MB", None, for_page=True) == [64 * 2**20]
+    assert sizes(None, "1GB, 64MB,64MB", for_page=True) == [64 * 2**20, 2**30]
+    assert sizes(None, "Auto", for_page=False) is None
+
+
+def test_a_page_without_matplotlib_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert run("JDP201", "--report", str(tmp_path / "report.html")) == 2
+    err = capsys.readouterr().err
+    assert "matplotlib is not installed" in err
+    assert 'pip install "placement-lint[report]"' in err
+
+
+def test_every_rule_has_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command.rules_without_proof() == []
+    monkeypatch.setattr(command, "find_proofs", lambda _: {"JDP201": None})
+    without = command.rules_without_proof()
+    assert "JDP201" not in without
+    assert {"JDP101", "JDP202", "JDP900"} <= set(without)
+
+
 GOOD = '''"""Title."""
 from placement_lint.verify.observation import Observation
 STAGE = "none"
@@ -156,6 +190,69 @@ def test_the_exit_status_is_the_verdict(
     value: dict[str, Any] = json.loads(out)
     assert value["summary"]["failed"] == status
     assert value["rules"][0]["ok"] == (status == 0)
+
+
+def test_a_rule_without_proof_fails_a_whole_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], write_proof: WriteProof
+) -> None:
+    proof = write_proof(GOOD)
+    monkeypatch.setattr(command, "probe", lambda _: HERE)
+    monkeypatch.setattr(command, "proof_folder", lambda: proof.path.parent.parent)
+    monkeypatch.setattr(command, "run_sizes", lambda *_, **__: [])
+    assert run() == 1
+    out = capsys.readouterr().out
+    assert "JDP201  FAILED  no proof: nothing shows that this rule is right" in out
+    assert "JDP999  ok  Title" in out
+
+
+@pytest.mark.parametrize(
+    ("constant", "reason"),
+    [
+        ("JAX = '>=0.10.3'", "a claim about JAX >=0.10.3; here is 0.10.2"),
+        ("JAX = '<0.7,>=0.5'", "a claim about JAX <0.7,>=0.5; here is 0.10.2"),
+        ("NEEDS = ('no-such-thing',)", "needs no-such-thing, not installed here"),
+    ],
+)
+def test_what_makes_no_claim_here_is_skipped_and_not_taken_for_proved(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    write_proof: WriteProof,
+    constant: str,
+    reason: str,
+) -> None:
+    proof = write_proof(f"{GOOD}{constant}\n")
+    monkeypatch.setattr(command, "probe", lambda _: HERE)
+    monkeypatch.setattr(command, "proof_folder", lambda: proof.path.parent.parent)
+    monkeypatch.setattr(command, "rules_without_proof", list)
+    monkeypatch.setattr(command, "run_sizes", lambda *_, **__: [])
+    # Asked for by its code it could not be run; among all, it is not what was asked.
+    assert run("JDP999") == 2
+    out, err = capsys.readouterr()
+    assert f"JDP999  skipped  Title\n  {reason}" in out
+    assert "not proved here: JDP999" in err
+    assert run() == 0
+    assert "0 of 0 proved; skipped: 1" in capsys.readouterr().out
+
+
+def test_what_makes_a_claim_here_is_run(
+    monkeypatch: pytest.MonkeyPatch, write_proof: WriteProof
+) -> None:
+    proof = write_proof(f"{GOOD}JAX = '>=0.4.31'\nNEEDS = ('JAX',)\n")
+    here = replace(HERE, installed=frozenset({"jax"}))
+    monkeypatch.setattr(command, "probe", lambda _: here)
+    monkeypatch.setattr(command, "proof_folder", lambda: proof.path.parent.parent)
+    assert run("JDP999") == 0
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")
+@pytest.mark.usefixtures("needs_jax")
+def test_a_real_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    status = run("JDP900", "--sizes", "1MB,16MB", "--report", str(path), "--output-format", "json")
+    value = json.loads(capsys.readouterr().out)
+    assert status == 0, value["datapath"]
+    assert [size["bytes"] for size in value["datapath"]["sizes"]] == [2**20, 2**24]
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 @pytest.mark.usefixtures("needs_jax")

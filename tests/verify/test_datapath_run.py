@@ -34,7 +34,7 @@ def measured(**changes: dict[str, Any]) -> list[dict[str, Any]]:
     for way, value in whole.items():
         seconds = 0.16 if way == "in-block" else 0.0001
         peak = {"peak_bytes_of_process_by_an_item": value["bytes_moved_by_an_item"]}
-        base = {"way": way, "bytes": 256 * MB, "item_seconds": seconds, **value, **peak}
+        base = {"way": way, "bytes": 256 * MB, "fastest_item_seconds": seconds, **value, **peak}
         values.append({**base, **changes.get(way.replace("-", "_"), {})})
     return values
 
@@ -47,10 +47,10 @@ def test_what_is_expected_holds() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"in_block": {"item_seconds": 0.005}}, "an item costs only 50 times more"),
-        ({"in_block": {"item_seconds": 0.01}}, "an item costs only 100 times more"),
-        ({"committed": {"item_seconds": 0.16}}, "an item costs only 1 times more"),
-        ({"committed": {"item_seconds": 0.0}}, "no ratio"),
+        ({"in_block": {"fastest_item_seconds": 0.005}}, "an item costs only 50 times more"),
+        ({"in_block": {"fastest_item_seconds": 0.01}}, "an item costs only 100 times more"),
+        ({"committed": {"fastest_item_seconds": 0.16}}, "an item costs only 1 times more"),
+        ({"committed": {"fastest_item_seconds": 0.0}}, "no ratio"),
         ({"committed": {"committed": False}}, "committed: the dataset is on the host, uncommitted"),
         ({"in_block": {"on": "accelerator"}}, "in-block: the dataset is on the accelerator"),
         ({"assigned": {"on": "host"}}, "assigned: the dataset is on the host"),
@@ -93,7 +93,7 @@ def test_the_bar_is_100_at_256_mb_and_grows_with_the_dataset() -> None:
 
 def at(size: int, slow: float, good: float, best: float) -> DataPathResult:
     seconds = {"in-block": slow, "committed": good, "mapped": best}
-    ways = tuple({"way": way, "item_seconds": value} for way, value in seconds.items())
+    ways = tuple({"way": way, "fastest_item_seconds": value} for way, value in seconds.items())
     return DataPathResult(size * MB, 0, "", ways, None, 0.0, ())
 
 

@@ -46,6 +46,7 @@ def measured(size: int) -> DataPathResult:
             "load_seconds": size * 1e-9,
             "first_item_seconds": 0.1,
             "item_seconds": 1e-4 + copies * 1e-10,
+            "fastest_item_seconds": 1e-4 + copies * 1e-10,
             "tokens_per_second": 8192 / (1e-4 + copies * 1e-10),
             "bytes_moved_by_an_item": copies,
             "peak_bytes_on_accelerator": stays + copies + 16384,
@@ -249,9 +250,9 @@ def test_a_browser_draws_it(good: RuleResult, tmp_path: Path, scheme: str, paper
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     picture = Image.open(shot).convert("RGB")
     assert picture.size == (1200, 800)
-    assert picture.getpixel((3, 3))[0] == paper  # type: ignore[index]
+    assert picture.getpixel((3, 3))[0] == paper
     tone = {"light": 0, "dark": 1}[scheme]
     counts = {colour: count for count, colour in picture.getcolors(2**20)}
     for role in ("bad", "good", "best"):
         colour = tuple(int(PALETTE[role][tone][at : at + 2], 16) for at in (1, 3, 5))
-        assert counts.get(colour, 0) > 500, role
+        assert counts.get(colour, 0) > 200, role

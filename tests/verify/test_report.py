@@ -143,7 +143,7 @@ def test_the_table_of_the_data_path() -> None:
     ]  # fmt: skip
     assert len({len(line) for line in (names, slow, good)}) == 1
     assert ratio == (
-        "  an item of the uncommitted dataset costs 1,415 times one of the committed "
+        "  the fastest item of the uncommitted dataset costs 1,415 times that of the committed "
         "(must exceed 100 at this size)"
     )
 
