@@ -132,3 +132,14 @@ CONFIG_CONTEXT_WORDS: tuple[bytes, ...] = tuple(
     sorted({name.rpartition(".")[2].encode() for name in CONFIG_CONTEXTS})
 )
 """The last parts of their names, one of which a file must hold to use any of them."""
+
+INERT_WHEN_TRACED: frozenset[str] = frozenset({
+    "jax.debug_infs", "jax.debug_nans", "jax.default_device", "jax.log_compiles",
+    "jax.transfer_guard", "jax.transfer_guard_device_to_device",
+    "jax.transfer_guard_device_to_host", "jax.transfer_guard_host_to_device",
+})  # fmt: skip
+"""Contexts that have no effect inside of a function that JAX compiles.
+
+Measured in `jax.jit` on 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1. The others do have one: JAX reads the
+precision, the promotion, the random generator, `enable_x64` and `disable_jit` while it traces.
+"""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.tracing import TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.results import gives_array
 from placement_lint.placement.values import Computation
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
-_TRACING_CALLS = frozenset({
-    "jax.lax.scan", "jax.lax.map", "jax.lax.fori_loop", "jax.lax.while_loop", "jax.lax.cond",
-    "jax.lax.switch", "jax.lax.associative_scan", "jax.custom_vjp", "jax.custom_jvp",
-    "jax.linearize", "jax.vjp", "jax.jvp", "jax.eval_shape", "jax.make_jaxpr",
-    "jax.experimental.pallas.pallas_call",
-})  # fmt: skip
 _PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
 
 
@@ -102,11 +97,7 @@ class Traced:
         )
 
     def _traces_arguments(self, call: cst.Call) -> bool:
-        name = self.names.qualified(call.func)
-        if name in _TRACING_CALLS:
-            return True
-        row = transfer.TABLE.get(name or "")
-        return row is not None and row.effect in {Effect.TRANSFORM, Effect.DISTRIBUTE}
+        return self.names.qualified(call.func) in TRACINGS
 
     def _mark(self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]]) -> None:
         if isinstance(node, cst.Lambda):

@@ -120,6 +120,16 @@ class Editor:
             if self.source.line_text(line).strip() and line not in inside
         ]
 
+    def dedent_lines(self, first: int, last: int, indent: str) -> list[Edit]:
+        """Take one step of indentation off whole lines; those that begin otherwise stay."""
+        inside = self._lines_inside_strings
+        starts = self.source.line_starts
+        return [
+            self.replace_offsets(starts[line - 1], starts[line - 1] + len(indent), "")
+            for line in range(first, last + 1)
+            if self.source.line_text(line).startswith(indent) and line not in inside
+        ]
+
     @cached_property
     def _lines_inside_strings(self) -> set[int]:
         """Give the lines that begin inside a string: more indentation would change its value."""

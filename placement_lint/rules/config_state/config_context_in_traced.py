@@ -1,0 +1,218 @@
+"""JDP105."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
+from placement_lint.jaxmodel.tracing import TRACING_WORDS, TraceKind, Tracing
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.staging import Staging, Stagings
+from placement_lint.rules.surroundings import is_asserted_to_fail
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_COMPILED = frozenset({TraceKind.STAGED, TraceKind.SHARDED})
+_RECORDED = _COMPILED | {TraceKind.REPLAYED}
+_WORDS = sorted({name.rpartition(".")[2].encode() for name in INERT_WHEN_TRACED})
+_ENTERING = frozenset({"enter_context", "enterContext", "enter_async_context"})
+_OBEYED = "jax.ensure_compile_time_eval"
+
+
+class ConfigContextInTraced(Rule):
+    """A `with jax.default_device(…)` inside a function that JAX compiles.
+
+    ## What it does
+    Finds `jax.default_device(device)` entered in a function that is given to `jax.jit`,
+    `jax.pmap`, `jax.shard_map`, `jax.checkpoint`, `jax.lax.scan`, `cond`, `while_loop` and their
+    like, by a decorator or by a call; also the wrappers of flax.nnx and equinox. The same for
+    `jax.debug_nans`, `jax.debug_infs`, `jax.log_compiles` and `jax.transfer_guard` in what is
+    compiled; and for `jax.jit(jax.default_device(device)(function))`, also with decorators.
+
+    ## Why is this bad?
+    Such a function runs in Python once, to record its operations. No array is made while the
+    context is in force; the compiled program runs later, as a whole, where its committed arguments
+    are, or else on the default device of the *caller*. So the block moves nothing, and nothing
+    says so.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def normalise(x):
+        with jax.default_device(jax.devices("cpu")[0]):
+            table = jnp.linspace(0.0, 1.0, 1024)
+        return table @ x
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def normalise(x):
+        table = jnp.linspace(0.0, 1.0, 1024)
+        return table @ x
+    ```
+
+    To run it all on the CPU, enter the context around the *call*, or put the arguments there:
+    `normalise(jax.device_put(x, jax.devices("cpu")[0]))`.
+
+    ## Fix safety
+    The fix is shown only: it takes the context away, which changes nothing but the look of it;
+    what was meant has to be done by the caller.
+
+    ## What it does not flag
+    Functions given to `jax.vmap`, `jax.grad`, `jax.vjp`, `jax.custom_vjp` or `jnp.vectorize` alone:
+    those run operation by operation, and the context does have its effect. Contexts that JAX
+    reads while it traces: `default_matmul_precision`, `enable_x64`, `numpy_dtype_promotion`,
+    `disable_jit`. A function that is also called as it is; the Python function of a
+    `jax.pure_callback`, which runs on the host; `jax.ensure_compile_time_eval`, which does make
+    arrays; a context around the call of a compiled function.
+
+    ## Verified by
+    The proof makes an array in such a block of a jitted function and finds it on the accelerator.
+    In the fix the block is around the call, and the array is on the host. Every call that traces
+    is executed by a test, with the context and with `jax.device_put` inside.
+
+    ## References
+    - [jax-ml/jax#26000](https://github.com/jax-ml/jax/issues/26000): placement inside of jit is not
+      addressable by devices
+    - [jax.default_device](https://docs.jax.dev/en/latest/_autosummary/jax.default_device.html)
+    """
+
+    code, name = "JDP105", "config-context-in-traced"
+    severity, fix = Severity.ERROR, Applicability.DISPLAY
+    needs = AllOf(Jax(), AnyOf(*_WORDS), AnyOf(*TRACING_WORDS))
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each call that makes such a context."""
+        name = ctx.called(node)
+        if name not in INERT_WHEN_TRACED or is_asserted_to_fail(node, ctx):
+            return
+        kinds = _RECORDED if name == "jax.default_device" else _COMPILED
+        parent = ctx.parent(node)
+        if isinstance(parent, cst.Decorator):
+            self._look_at_decorator(node, parent, kinds, ctx)
+        elif isinstance(parent, cst.Call) and parent.func is node:
+            self._look_at_wrapped(node, parent, kinds, ctx)
+        elif isinstance(parent, cst.WithItem) or _is_entered(parent, ctx):
+            staging = ctx.module.fact(Stagings).around(node, kinds)
+            if staging is not None and not _is_evaluated_at_once(node, parent, ctx):
+                _report(node, staging, ctx, _block_plan(parent, ctx))
+
+    def _look_at_decorator(
+        self, call: cst.Call, decorator: cst.Decorator, kinds: frozenset[TraceKind], ctx: Context
+    ) -> None:
+        function = ctx.parent(decorator)
+        if not isinstance(function, cst.FunctionDef):
+            return
+        for above in function.decorators:
+            if above is decorator:
+                return
+            tracing = ctx.module.fact(Stagings).tracing(above.decorator)
+            if tracing is not None and tracing.decorates and tracing.kind in kinds:
+                _report(call, Staging(tracing, True), ctx, _decorator_plan(decorator))
+                return
+
+    def _look_at_wrapped(
+        self, call: cst.Call, wrapped: cst.Call, kinds: frozenset[TraceKind], ctx: Context
+    ) -> None:
+        """Look at `jax.jit(jax.default_device(device)(function))`."""
+        argument = ctx.parent(wrapped)
+        outer = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
+        if not isinstance(outer, cst.Call) or outer.args[0] is not argument:
+            return
+        tracing = ctx.module.fact(Stagings).tracing(outer.func)
+        if tracing is not None and tracing.decorates and tracing.kind in kinds:
+            _report(call, Staging(tracing, True), ctx, None)
+
+
+def _report(call: cst.Call, staging: Staging, ctx: Context, plan: FixPlan | None) -> None:
+    ctx.report(
+        call,
+        f"{ctx.called(call)} has no effect in a function that {_how(staging.tracing)}",
+        confidence=Confidence.DEFINITE if staging.is_certain else Confidence.LIKELY,
+        fix=plan,
+    )
+
+
+def _how(tracing: Tracing) -> str:
+    what = "compiles" if tracing.kind in _COMPILED else "records"
+    return f"{tracing.name} {what}"
+
+
+def _is_entered(parent: cst.CSTNode | None, ctx: Context) -> bool:
+    """Tell whether a context is the argument of `stack.enter_context(…)`."""
+    call = ctx.parent(parent) if isinstance(parent, cst.Arg) else None
+    return (
+        isinstance(call, cst.Call)
+        and isinstance(call.func, cst.Attribute)
+        and call.func.attr.value in _ENTERING
+    )
+
+
+def _is_evaluated_at_once(call: cst.Call, parent: cst.CSTNode | None, ctx: Context) -> bool:
+    """Tell whether JAX computes at once around a context or inside it: then it is obeyed."""
+    if ctx.inside_with(call, _OBEYED):
+        return True
+    block = ctx.parent(parent) if parent is not None else None
+    return isinstance(block, cst.With) and any(
+        ctx.is_call(node, _OBEYED) for node in ctx.tree.descendants(block)
+    )
+
+
+# -- what is shown ----------------------------------------------------------------------------
+
+_IMPERATIVE = "Take the context away: it has no effect"
+
+
+def _decorator_plan(decorator: cst.Decorator) -> FixPlan:
+    def build(editor: Editor) -> list[Edit]:
+        span = editor.span(decorator)
+        return [editor.delete_lines(span.line, span.end_line)]
+
+    return FixPlan(Applicability.DISPLAY, _IMPERATIVE, build)
+
+
+def _block_plan(item: cst.CSTNode | None, ctx: Context) -> FixPlan | None:
+    if not isinstance(item, cst.WithItem) or item.asname is not None:
+        return None
+    block = ctx.parent(item)
+    if not isinstance(block, cst.With):
+        return None
+    items = list(block.items)
+    place = items.index(item)
+
+    def without_item(editor: Editor) -> list[Edit]:
+        if place:
+            _, start = editor.spans.outer(items[place - 1].item)
+            _, end = editor.spans.outer(item.item)
+        else:
+            start, _ = editor.spans.outer(item.item)
+            end, _ = editor.spans.outer(items[1].item)
+        return [editor.replace_offsets(start, end, "")]
+
+    def without_block(editor: Editor) -> list[Edit] | None:
+        header, body = editor.span(block), editor.span(block.body)
+        margin = editor.indentation(header.line)
+        first = block.body.body[0]
+        step = editor.indentation(editor.line_of(first)).removeprefix(margin)
+        if not isinstance(block.body, cst.IndentedBlock) or not step:
+            return None
+        return [
+            editor.delete_lines(header.line, editor.line_of(first) - 1),
+            *editor.dedent_lines(editor.line_of(first), body.end_line, step),
+        ]
+
+    build = without_item if len(items) > 1 else without_block
+    return FixPlan(Applicability.DISPLAY, _IMPERATIVE, build)
