@@ -1,0 +1,138 @@
+"""JDP104."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Severity
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXT_WORDS, CONFIG_CONTEXTS
+from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.generators import kind_of
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.surroundings import is_asserted_to_fail
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+# What leaves a generator function one, or makes something that runs its body later.
+_LEAVING = frozenset({
+    "abc.abstractmethod", "builtins.classmethod", "builtins.staticmethod",
+    "contextlib.asynccontextmanager", "contextlib.contextmanager", "pytest.fixture",
+    "pytest_asyncio.fixture", "typing.final", "typing.no_type_check", "typing.override",
+    "typing_extensions.final", "typing_extensions.override",
+})  # fmt: skip
+
+
+class ConfigContextDecoratorInert(Rule):
+    """`@jax.default_device(…)` on a generator function, or on an `async def`.
+
+    ## What it does
+    Finds `jax.default_device(device)`, and every other configuration context of JAX, used as a
+    decorator of a function with `yield` in it, or of an `async def`; and the same as a call,
+    `jax.default_device(device)(generator)`.
+
+    ## Why is this bad?
+    The decorator enters the context around the *call*. But calling such a function runs nothing of
+    its body: it only makes a generator or a coroutine, and the context is left again. The body runs
+    later, on whatever device its consumer has as the default then, which may be the accelerator or
+    that of another block. Nothing warns of it.
+
+    ## Example
+    ```python
+    import jax
+
+    @jax.default_device(jax.devices("cpu")[0])
+    def batches(path):
+        for part in read(path):
+            yield parse(part)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    def batches(path):
+        for part in read(path):
+            with jax.default_device(jax.devices("cpu")[0]):
+                batch = parse(part)
+            yield batch
+    ```
+
+    The `yield` stands outside of the block: inside of it the consumer would run on the CPU too.
+
+    ## Fix safety
+    No fix: which parts of the body are to run on the device, and where it may be suspended, has to
+    be decided.
+
+    ## What it does not flag
+    Plain functions, methods and jitted functions, with which the decorator works. A generator
+    function below a decorator that is not known, since that one may run the generator to its end.
+
+    ## Verified by
+    The proof decorates a generator function with the host's device and finds what it yields on the
+    accelerator. With the block inside the body it is on the host.
+
+    ## References
+    - [contextlib.ContextDecorator](https://docs.python.org/3/library/contextlib.html), which
+      JAX's contexts are as decorators
+    - Measured on JAX 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1, for six of the contexts
+    """
+
+    code, name = "JDP104", "config-context-decorator-inert"
+    severity = Severity.ERROR
+    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS), AnyOf(b"yield", b"async"))
+
+    def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:
+        """Look at the decorators of a function."""
+        if not node.decorators:
+            return
+        kind = None
+        for decorator in reversed(node.decorators):
+            name = _context_name(decorator.decorator, ctx)
+            if name is not None:
+                kind = kind or kind_of(node)
+                if kind is None:
+                    return
+                _report(decorator.decorator, name, kind, ctx)
+            elif not _leaves_it(decorator.decorator, ctx):
+                return
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `jax.default_device(device)(function)`."""
+        if not isinstance(node.func, cst.Call) or len(node.args) != 1:
+            return
+        name = _context_name(node.func, ctx)
+        argument = node.args[0].value
+        if name is None or not isinstance(argument, cst.Name):
+            return
+        bindings = ctx.names.bindings(argument)
+        function = bindings[0].node if len(bindings) == 1 else None
+        if not isinstance(function, cst.FunctionDef):
+            return
+        kind = kind_of(function)
+        if kind is not None and all(_leaves_it(d.decorator, ctx) for d in function.decorators):
+            _report(node.func, name, kind, ctx)
+
+
+def _context_name(node: cst.BaseExpression, ctx: Context) -> str | None:
+    """Give the name of the context that a decorator enters: a call, or a name for one."""
+    made = followed(node, ctx) if isinstance(node, cst.Name) else node
+    name = ctx.called(made)
+    return name if name in CONFIG_CONTEXTS else None
+
+
+def _leaves_it(decorator: cst.BaseExpression, ctx: Context) -> bool:
+    name = ctx.called(decorator) or ctx.name(decorator)
+    return name in _LEAVING or (name or "").startswith("pytest.mark.")
+
+
+def _report(node: cst.BaseExpression, name: str, kind: str, ctx: Context) -> None:
+    if is_asserted_to_fail(node, ctx):
+        return
+    ctx.report(
+        node,
+        f"{name} is left again before {kind} runs: as a decorator here it has no effect",
+    )

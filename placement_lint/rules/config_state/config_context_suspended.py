@@ -1,0 +1,218 @@
+"""JDP103."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXT_WORDS, CONFIG_CONTEXTS
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.generators import is_generator, suspensions
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.syntax.calls import Arguments, is_none
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+# Decorators of generators that are there to hold a context over a `yield`.
+_HOLDING = frozenset({
+    "contextlib.asynccontextmanager", "contextlib.contextmanager", "pytest.fixture",
+    "pytest_asyncio.fixture",
+})  # fmt: skip
+_EXHAUSTING = frozenset(
+    f"builtins.{name}"
+    for name in "all any dict frozenset list max min set sorted sum tuple".split()
+)
+_HOLDING_WORDS = ("contextmanager", "fixture", "hookwrapper", "hookimpl")
+
+
+class ConfigContextSuspended(Rule):
+    """A `yield` or an `await` inside `with jax.default_device(…)`.
+
+    ## What it does
+    Finds `yield`, `await`, `async for` and `async with` in the body of a
+    `with jax.default_device(device):`, and of every other configuration context of JAX. One finding
+    a block, at the first of them.
+
+    ## Why is this bad?
+    The context belongs to the thread, not to the generator or the task. While a generator is
+    suspended at a `yield`, the code that consumes it runs under the generator's device: its arrays
+    are made there. While a task waits, so do all other tasks. Blocks that overlap leave in the
+    wrong order: after `zip(batches(), batches())`, or two such tasks, the thread stays on the
+    device for good.
+
+    ## Example
+    ```python
+    import jax
+
+    def batches(path):
+        for part in read(path):
+            with jax.default_device(jax.devices("cpu")[0]):
+                yield parse(part)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    def batches(path):
+        for part in read(path):
+            with jax.default_device(jax.devices("cpu")[0]):
+                value = parse(part)
+            yield value
+    ```
+
+    ## Fix safety
+    Unsafe: where the block ends with `yield expression`, the value is bound inside and yielded
+    behind the block, so that the consumer runs on its own device, which it may have come to rely
+    on. No fix is offered for any other shape.
+
+    ## What it does not flag
+    Functions decorated with `contextlib.contextmanager`, `asynccontextmanager` or as a fixture of
+    pytest, whose purpose it is to hold the context while others run. `yield` in a function inside
+    of the block. `jax.default_device(None)`, which sets the system's default. A private generator
+    that is always run to its end at once, as in `list(_rows())`.
+
+    ## Verified by
+    The proof makes an array between two items of such a generator and finds it on the generator's
+    device. After the fix it is where it belongs.
+
+    ## References
+    - [PEP 568](https://peps.python.org/pep-0568/), on what a `with` around `yield` does to its
+      consumer
+    - [rerun-io/rerun#6238](https://github.com/rerun-io/rerun/issues/6238): the same with another
+      library's thread-local context
+    - Measured on JAX 0.4.30 to 0.12.0.1: after `list(zip(g(), g()))` the thread is stuck
+    """
+
+    code, name = "JDP103", "config-context-suspended"
+    severity, fix = Severity.WARNING, Applicability.UNSAFE
+    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS), AnyOf(b"yield", b"async"))
+
+    def visit_With(self, node: cst.With, ctx: Context) -> None:
+        """Look at each `with` that enters such a context."""
+        name = next((found for item in node.items if (found := _entered(item, ctx))), None)
+        if name is None:
+            return
+        first = next(suspensions(node.body), None)
+        if first is None or is_asserted_to_fail(first, ctx):
+            return
+        function = ctx.function(node)
+        if not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
+            return
+        awaits = not isinstance(first, cst.Yield)
+        who = "every other task runs" if awaits else "the consumer runs"
+        what = "await" if awaits else "yield"
+        plan = _plan(node, ctx)
+        ctx.report(first, f"{name} stays in force during this {what}: {who} under it", fix=plan)
+
+
+def _entered(item: cst.WithItem, ctx: Context) -> str | None:
+    """Give the name of the context that an item enters."""
+    made = item.item
+    if isinstance(made, cst.Name):
+        made = followed(made, ctx)
+    name = ctx.called(made)
+    if name not in CONFIG_CONTEXTS or not isinstance(made, cst.Call):
+        return None
+    return None if is_none(Arguments(made).get(0, "new_val")) else name
+
+
+def _holds(function: cst.FunctionDef, ctx: Context) -> bool:
+    """Tell whether a generator function is there to hold a context while others run."""
+    for decorator in function.decorators:
+        node = decorator.decorator
+        made = node.func if isinstance(node, cst.Call) else node
+        if ctx.name(made) in _HOLDING:
+            return True
+        last = made.attr.value if isinstance(made, cst.Attribute) else ""
+        last = made.value if isinstance(made, cst.Name) else last
+        if any(word in last for word in _HOLDING_WORDS):
+            return True
+    return is_generator(function) and _nobody_runs_between(function, ctx)
+
+
+def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:
+    """Tell whether a generator is given to `contextmanager(…)`, or always run to its end at once.
+
+    The second only where all of its uses are in sight: it is private, or in another function.
+    """
+    is_local = ctx.function(function) is not None or function.name.value.startswith("_")
+    uses = list(_calls_around(function, ctx))
+    if any(name in _HOLDING for name, _ in uses):
+        return True
+    return (
+        is_local and bool(uses) and all(is_made and name in _EXHAUSTING for name, is_made in uses)
+    )
+
+
+def _calls_around(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[str | None, bool]]:
+    """Give, for each use of a function, what it is given to, and whether it is called before."""
+    for node in ctx.tree.nodes:
+        if not isinstance(node, cst.Name) or node.value != function.name.value:
+            continue
+        if not any(binding.node is function for binding in ctx.names.bindings(node)):
+            continue
+        used: cst.CSTNode = node
+        parent = ctx.parent(used)
+        is_made = isinstance(parent, cst.Call) and parent.func is used
+        if is_made and parent is not None:
+            used, parent = parent, ctx.parent(parent)
+        call = ctx.parent(parent) if isinstance(parent, cst.Arg) else None
+        yield ctx.called(call), is_made
+
+
+# -- the fix ----------------------------------------------------------------------------------
+
+
+def _plan(block: cst.With, ctx: Context) -> FixPlan | None:
+    """Bind what is yielded, and yield it behind the block."""
+    if block.asynchronous is not None or not isinstance(block.body, cst.IndentedBlock):
+        return None
+    last = block.body.body[-1]
+    statement = last.body[0] if isinstance(last, cst.SimpleStatementLine) else None
+    if (
+        not isinstance(last, cst.SimpleStatementLine)
+        or len(last.body) != 1
+        or not isinstance(statement, cst.Expr)
+        or not isinstance(statement.value, cst.Yield)
+        or len(list(suspensions(block.body))) != 1
+    ):
+        return None
+    yielded = statement.value.value
+    if yielded is None or isinstance(yielded, cst.From) or statement.value.lpar:
+        return None
+    bound = ctx.names.scope(statement).bindings
+    name = next((each for each in ("value", "item", "result") if each not in bound), None)
+    is_name = isinstance(yielded, cst.Name)
+    if name is None and not is_name:
+        return None
+
+    def build(editor: Editor) -> list[Edit] | None:
+        span = editor.span(statement)
+        margin = editor.indentation(editor.line_of(block))
+        start, _ = editor.spans.outer(yielded)
+        statement_start, end = editor.spans.inner(statement)
+        newline = editor.source.newline
+        if is_name:
+            if len(block.body.body) == 1 or editor.has_comment((statement_start, end)):
+                return None
+            line_start = editor.source.line_starts[span.line - 1]
+            return [editor.replace_offsets(line_start, statement_start, margin)]
+        comment = editor.next_comment(end)
+        if comment is not None and editor.source.position(comment)[0] == span.end_line:
+            text = editor.source.line_text(span.end_line)
+            end = editor.source.line_starts[span.end_line - 1] + len(text)
+        return [
+            editor.replace_offsets(statement_start, start, f"{name} = "),
+            editor.insert(end, f"{newline}{margin}yield {name}"),
+        ]
+
+    return FixPlan(Applicability.UNSAFE, "Yield behind the block", build)
