@@ -1,0 +1,363 @@
+"""JDP402."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.effects import Effect
+from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
+from placement_lint.placement.values import (
+    UNKNOWN,
+    Array,
+    Device,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+    Target,
+    TheDevice,
+    differ,
+)
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.placement.values import Value
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+# Calls whose whole result is new, of no array that was there before.
+_MAKING = frozenset({Effect.CREATE, Effect.SAMPLE, Effect.LOAD})
+_CONVERTING = frozenset({Effect.CONVERT, Effect.COPY})
+_JOINING = frozenset(
+    f"jax.numpy.{name}" for name in "column_stack concatenate dstack hstack stack vstack".split()
+)
+# With `device=` these fill one part of the array on the default device, and copy it to each device.
+_FILLING = frozenset(f"jax.numpy.{name}" for name in "full ones zeros".split())
+# These make all of it there, and put it to the device or the sharding.
+_PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
+# What NumPy makes just so, of the same arguments.
+_IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
+
+
+class StagedThroughDefaultDevice(Rule):
+    """An array that is made on the default device first, only to be put elsewhere.
+
+    ## What it does
+    Finds `jax.device_put(jnp.zeros(…), device)` and its like, where the array is made by the
+    operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of NumPy
+    arrays, `jnp.load`, safetensors' `load_file`), and the device is not the default one, or is a
+    sharding. And `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
+    `jnp.zeros_like` and its like of an array that is committed elsewhere.
+
+    ## Why is this bad?
+    The operand of `jax.device_put` is computed before the call: all of it is made on the default
+    device, which is the accelerator, and copied from there. What was to be spread over eight
+    devices, or was meant for the host because it is large, has to fit on the first accelerator
+    beside everything else, and often does not. The argument `device=` of these creators does not
+    help: every release of JAX makes the array on the default device, and then copies it.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    table = jax.device_put(jnp.zeros((50_000, 4096)), jax.devices("cpu")[0])
+    buffer = jnp.zeros((50_000, 4096), device=jax.devices("cpu")[0])
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    table = jax.device_put(np.zeros((50_000, 4096)), jax.devices("cpu")[0])
+    with jax.default_device(jax.devices("cpu")[0]):
+        buffer = jax.device_put(jnp.zeros((50_000, 4096)), jax.devices("cpu")[0])
+    ```
+
+    For an array that is spread over devices, `jax.jit(make, out_shardings=sharding)()` makes each
+    part where it belongs.
+
+    ## Fix safety
+    Safe where the operand is `jnp.asarray(array)` of a NumPy array: `jax.device_put` takes the
+    array itself, with the same result. Unsafe where NumPy makes the array instead
+    (`jnp.zeros` → `np.zeros`): it then takes memory of the host. No fix is offered for anything
+    else, and where the file does not import NumPy.
+
+    ## What it does not flag
+    Arrays of fewer than 65,536 elements, where the source says so; scalars; what is made under
+    `jax.default_device` of the same device; devices that may be the default one; functions that JAX
+    traces; operands that may be arrays already; `jnp.linspace`, `array` and `asarray` with a
+    `device=`, which go straight there; `jnp.zeros`, `ones` and `full` with a sharding, of which
+    only one part is made on the default device.
+
+    ## Verified by
+    The proof puts a NumPy array on the host through `jnp.asarray`, with all transfers between
+    devices refused, and sees it stopped. After the fix nothing is stopped.
+
+    ## References
+    - [jax-ml/jax#25396](https://github.com/jax-ml/jax/issues/25396): `device=` builds elsewhere
+      first
+    - [jax-ml/jax#18263](https://github.com/jax-ml/jax/issues/18263): how to make an array that is
+      sharded from the start
+    - JAX 0.10.2, `jax/_src/lax/lax.py:3616`, `full`: the part is made by `broadcast`, then put;
+      `jax/_src/numpy/lax_numpy.py:5769`, `eye`: "optimize putting the array directly on the device
+      specified instead of putting it on default device"
+    - Measured on JAX 0.4.30, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1 under a guard against all transfers
+      between devices, explicit ones too
+    """
+
+    code, name = "JDP402", "staged-through-default-device"
+    severity, fix = Severity.WARNING, Applicability.SAFE
+    needs = AllOf(
+        Jax(),
+        AnyOf(
+            b"device_put",
+            AllOf(
+                Pattern(rb"\bdevice\s*=", word=b"device"),
+                AnyOf(b"zeros", b"ones", b"full", b"empty", b"arange", b"eye"),
+            ),
+        ),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each `device_put`, and at each creator that is told a device."""
+        name = ctx.called(node)
+        if name == "jax.device_put":
+            self._look_at_put(node, ctx)
+        elif name in _FILLING or name in _PUTTING:
+            device = Arguments(node).get(None, "device")
+            if device is not None:
+                self._look_at_filling(node, name, device, ctx)
+        elif name in LIKE_CREATORS:
+            self._look_at_like(node, ctx)
+
+    def _look_at_put(self, node: cst.Call, ctx: Context) -> None:
+        arguments = Arguments(node)
+        operand, target = arguments.get(0, "x"), arguments.get(1, "device")
+        if not isinstance(operand, cst.Call) or target is None or arguments.is_open:
+            return
+        name = ctx.called(operand)
+        if name is None or ctx.flow.is_traced(node):
+            return
+        size = _made_here(operand, name, ctx)
+        if size is None or not _is_elsewhere(target, operand, ctx):
+            return
+        where = "the default device first, and then copied"
+        if _is_sharding(target, ctx):
+            where = "one device first, and then spread"
+        certain = size and not _is_sharding(target, ctx)
+        ctx.report(
+            operand,
+            f"all that {_short(name)} makes is made on {where}",
+            confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
+            fix=_put_plan(operand, name, ctx),
+        )
+
+    def _look_at_filling(
+        self, node: cst.Call, name: str, device: cst.BaseExpression, ctx: Context
+    ) -> None:
+        count = element_count(node, ctx)
+        if (count is not None and count < SMALL) or ctx.flow.is_traced(node):
+            return
+        is_spread = name in _FILLING and _is_sharding(device, ctx)
+        if is_spread or not _is_elsewhere(device, node, ctx):
+            return
+        _report_filling(node, count is not None, ctx, _filling_plan(node, device, ctx))
+
+    def _look_at_like(self, node: cst.Call, ctx: Context) -> None:
+        arguments = Arguments(node)
+        like = arguments.get(0, "a", "x", "array")
+        device = arguments.get(None, "device")
+        if like is None or arguments.is_open or ctx.flow.is_traced(node):
+            return
+        count = _count_of(like, ctx)
+        if count is not None and count < SMALL:
+            return
+        if device is not None:
+            if not _is_sharding(device, ctx) and _is_elsewhere(device, node, ctx):
+                _report_filling(node, False, ctx, None)
+            return
+        held = ctx.flow.value(like)
+        arrays = [atom for atom in held if isinstance(atom, Array)]
+        if len(arrays) != len(held) or any(a.is_small or not a.committed for a in arrays):
+            return
+        if arrays and _differ_from_default([array.device for array in arrays], node, ctx):
+            _report_filling(node, False, ctx, None)
+
+
+def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
+    """Give the number of elements of an array that was made by a call, put or not."""
+    made = followed(node, ctx)
+    if isinstance(made, cst.Call) and ctx.is_call(made, "jax.device_put"):
+        operand = Arguments(made).get(0, "x")
+        made = made if operand is None else followed(operand, ctx)
+    return element_count(made, ctx)
+
+
+def _report_filling(node: cst.Call, certain: bool, ctx: Context, plan: FixPlan | None) -> None:
+    ctx.report(
+        node,
+        f"{_short(ctx.called(node) or '')} makes the array on the default device, and then copies "
+        "it to where it was asked for",
+        confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
+        fix=plan,
+    )
+
+
+def _short(name: str) -> str:
+    return name.replace("jax.numpy.", "jnp.")
+
+
+# -- what is made, and where ------------------------------------------------------------------
+
+
+def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
+    """Tell whether a call makes a large array of no other: None: it does not, or it may not.
+
+    False: it does, and nothing says that it is large.
+    """
+    row = TABLE.get(name)
+    arguments = Arguments(call)
+    if row is None or arguments.get(None, "device") is not None or name in LIKE_CREATORS:
+        return None
+    if row.effect in _CONVERTING:
+        first = arguments.get(0, "object", "a")
+        if first is None or not _is_host(first, ctx):
+            return None
+        count = literal_count(first, ctx)
+    elif name in _JOINING:
+        first = arguments.get(0, "arrays", "tup")
+        parts = first.elements if isinstance(first, cst.List | cst.Tuple) else ()
+        if not parts or not all(_is_host(part.value, ctx) for part in parts):
+            return None
+        counts = [literal_count(part.value, ctx) for part in parts]
+        count = None if None in counts else sum(each or 0 for each in counts)
+    elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
+        held = ctx.flow.value(call)
+        if row.effect is Effect.SAMPLE and _is_uncommitted(arguments.get(0, "key"), ctx):
+            held -= UNKNOWN
+        if not _is_new(held, call, ctx):
+            return None
+        count = element_count(call, ctx)
+    else:
+        return None
+    if count is not None and count < SMALL:
+        return None
+    return count is not None
+
+
+def _is_host(node: cst.BaseExpression, ctx: Context) -> bool:
+    held = ctx.flow.value(node)
+    return bool(held) and all(isinstance(atom, Host) for atom in held)
+
+
+def _is_uncommitted(key: cst.BaseExpression | None, ctx: Context) -> bool:
+    held = frozenset() if key is None else ctx.flow.value(key)
+    return bool(held) and all(isinstance(a, Array) and not a.committed for a in held)
+
+
+def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
+    """Tell whether a value is made of nothing but uncommitted arrays that the call itself made."""
+    index = ctx.tree.index(call)
+    for atom in held:
+        if isinstance(atom, Array):
+            is_own = atom.origin is not None and atom.origin.created.node == index
+            if not is_own or atom.committed or atom.is_small:
+                return False
+        elif isinstance(atom, Sequence | Mapping):
+            if not atom.element or not _is_new(atom.element, call, ctx):
+                return False
+        elif not isinstance(atom, Plain):
+            return False
+    return bool(held)
+
+
+def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> bool:
+    """Tell whether a target surely is not the default device where an array is made."""
+    held = ctx.flow.value(target)
+    if _is_sharding(target, ctx):
+        return ctx.flow.runs_on_system_default(made)
+    devices = [atom.device for atom in held if isinstance(atom, TheDevice)]
+    return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
+
+
+def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Context) -> bool:
+    defaults = ctx.flow.default_devices(made)
+    return bool(defaults) and all(
+        differ(device, default, accelerator=ctx.flow.accelerator) is True
+        for device in devices
+        for default in defaults
+    )
+
+
+def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether a target certainly spreads an array over devices."""
+    held = ctx.flow.value(target)
+    return bool(held) and all(isinstance(atom, Target) for atom in held)
+
+
+# -- the fix ----------------------------------------------------------------------------------
+
+
+def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
+    row = TABLE.get(name)
+    if row is not None and row.effect in _CONVERTING:
+        first = Arguments(call).get(0, "object", "a")
+        if first is None or len(call.args) != 1 or isinstance(first, cst.GeneratorExp):
+            return None
+
+        def unwrap(editor: Editor) -> list[Edit] | None:
+            start, end = editor.spans.inner(call)
+            if editor.has_comment((start, end)):
+                return None
+            inner_start, inner_end = editor.spans.outer(first)
+            text = editor.source.text[inner_start:inner_end]
+            return [editor.replace_offsets(start, end, text)]
+
+        return FixPlan(Applicability.SAFE, "Put the NumPy array itself", unwrap)
+    if name not in _IN_NUMPY:
+        return None
+    spelled = ctx.spell(name.replace("jax.numpy.", "numpy."), at=call)
+    if spelled is None:
+        return None
+    return FixPlan(
+        Applicability.UNSAFE,
+        "Make it in NumPy, and put that",
+        lambda editor: [editor.replace(call.func, spelled)],
+    )
+
+
+def _filling_plan(call: cst.Call, device: cst.BaseExpression, ctx: Context) -> FixPlan | None:
+    """`jnp.zeros(n, device=d)` → `jax.device_put(np.zeros(n), d)`."""
+    name = ctx.called(call) or ""
+    made = ctx.spell(name.replace("jax.numpy.", "numpy."), at=call)
+    put = ctx.spell("jax.device_put", at=call)
+    last = call.args[-1]
+    if made is None or put is None or last.value is not device or len(call.args) < 2:
+        return None
+    before = call.args[-2]
+
+    def build(editor: Editor) -> list[Edit] | None:
+        start, end = editor.spans.inner(call)
+        _, function_end = editor.spans.outer(call.func)
+        _, before_end = editor.spans.outer(before.value)
+        device_start, device_end = editor.spans.outer(device)
+        if editor.has_comment((before_end, end)):
+            return None
+        text = editor.source.text[device_start:device_end]
+        return [
+            editor.replace_offsets(start, function_end, f"{put}({made}"),
+            editor.replace_offsets(before_end, end, f"), {text})"),
+        ]
+
+    return FixPlan(Applicability.UNSAFE, "Make it in NumPy, and put that", build)
