@@ -1,0 +1,157 @@
+"""JDP404."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_DEPRECATED = frozenset({"jax.jit", "jax.experimental.pjit.pjit", "equinox.filter_jit"})
+# It passes `out_shardings` on in any case, with which jit refuses the two.
+_REFUSED = frozenset({"flax.nnx.jit"})
+_ARGUMENTS = frozenset({"backend", "device"})
+_SHARDINGS = frozenset({"in_shardings", "out_shardings"})
+
+
+class JitDeviceArgument(Rule):
+    """A `device=` or `backend=` argument of `jax.jit`.
+
+    ## What it does
+    Finds `jax.jit(function, backend="cpu")` and `jax.jit(function, device=device)`, also as a
+    decorator, through `functools.partial`, and of `pjit`, `equinox.filter_jit` and `flax.nnx.jit`.
+
+    ## Why is this bad?
+    The two arguments are deprecated: every version of JAX since 0.4.30 warns of them, and a later
+    one will refuse them (`flax.nnx.jit` raises ValueError today). And they do more than they say.
+    Arguments are copied to the device in every call, silently, even those that are committed to
+    another one; and the results are *committed* to it, so that an operation with anything that is
+    committed elsewhere raises "Received incompatible devices".
+
+    ## Example
+    ```python
+    import jax
+
+    def prepare(x):
+        normalise = jax.jit(lambda y: y / y.sum(), device=jax.devices("cpu")[0])
+        return normalise(x)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    def prepare(x):
+        normalise = jax.jit(lambda y: y / y.sum())
+        return normalise(jax.device_put(x, jax.devices("cpu")[0]))
+    ```
+
+    Where the results are not to be committed, call it inside
+    `with jax.default_device(jax.devices("cpu")[0]):` instead.
+
+    ## Fix safety
+    Unsafe: the argument becomes `out_shardings=SingleDeviceSharding(device)`, which runs the
+    function on the device and commits its results there as before, but raises ValueError for an
+    argument that is committed elsewhere, where the old one copied it. For `backend=` outside of a
+    function the fix is only shown: it would start the backend when the module is imported. No fix
+    is offered beside other shardings, and where the file has no name that leads to
+    `jax.sharding` or `jax.devices`.
+
+    ## What it does not flag
+    `device=None` and `backend=None`. `jax.pmap(…, backend=…)`, which is not deprecated so. The
+    arguments of other `jit` functions, such as Numba's. A call that is expected to fail.
+
+    ## Verified by
+    The proof makes warnings errors, and sees the DeprecationWarning when a function is jitted for
+    the host. After the fix there is none, and the result is on the host, committed.
+
+    ## References
+    - [jax-ml/jax#1914](https://github.com/jax-ml/jax/issues/1914): the output of
+      `jit(backend="cpu")` meets an array of the default device
+    - [jax.jit](https://docs.jax.dev/en/latest/_autosummary/jax.jit.html): "deprecated"
+    - Measured on JAX 0.4.30, 0.10.2 and 0.12.0.1, equinox 0.13.8 and flax 0.12.12
+    """
+
+    code, name = "JDP404", "jit-device-argument"
+    severity, fix = Severity.WARNING, Applicability.UNSAFE
+    needs = AllOf(
+        Jax(),
+        b"jit",
+        AnyOf(
+            Pattern(rb"\bbackend\s*=(?!=)", word=b"backend"),
+            Pattern(rb"\bdevice\s*=(?!=)", word=b"device"),
+        ),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each call of jit, and at each `partial` of it."""
+        name = ctx.called(node)
+        if name == "functools.partial":
+            inner = Arguments(node).get(0, "func")
+            name = None if inner is None else ctx.name(inner)
+        if name not in _DEPRECATED and name not in _REFUSED:
+            return
+        for argument in node.args:
+            keyword = None if argument.keyword is None else argument.keyword.value
+            if keyword not in _ARGUMENTS or is_none(followed(argument.value, ctx)):
+                continue
+            if failure_is_expected(node, ctx):
+                return
+            ctx.report(
+                argument,
+                _message(name, keyword),
+                confidence=_confidence(argument.value, ctx),
+                fix=None if name in _REFUSED else _plan(node, argument, ctx),
+            )
+
+
+def _message(name: str, keyword: str) -> str:
+    if name in _REFUSED:
+        return f"{name} raises ValueError for {keyword}="
+    return (
+        f"{keyword}= of {name} is deprecated; it copies every argument, and commits the results to "
+        f"the {keyword}, where they clash with arrays committed elsewhere"
+    )
+
+
+def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence:
+    """Where a variable is passed on, it may be None."""
+    made = followed(node, ctx)
+    sure = string_value(made) is not None or isinstance(made, cst.Call | cst.Subscript)
+    return Confidence.DEFINITE if sure else Confidence.LIKELY
+
+
+def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
+    """Say with `out_shardings` what `device` said."""
+    keywords = {each.keyword.value for each in call.args if each.keyword is not None}
+    if keywords & _SHARDINGS or keywords >= _ARGUMENTS or any(each.star for each in call.args):
+        return None
+    sharding = ctx.spell("jax.sharding.SingleDeviceSharding", at=call)
+    devices = ctx.spell("jax.devices", at=call)
+    by_backend = argument.keyword is not None and argument.keyword.value == "backend"
+    if sharding is None or (by_backend and devices is None):
+        return None
+    starts_at_import = by_backend and ctx.function(call) is None
+    level = Applicability.DISPLAY if starts_at_import else Applicability.UNSAFE
+
+    def build(editor: Editor) -> list[Edit] | None:
+        start, end = editor.spans.inner(argument)
+        value_start, value_end = editor.spans.outer(argument.value)
+        if editor.has_comment((start, end)):
+            return None
+        text = editor.source.text[value_start:value_end]
+        device = f"{devices}({text})[0]" if by_backend else text
+        changed = f"out_shardings={sharding}({device})"
+        return [editor.replace_offsets(start, value_end, changed)]
+
+    return FixPlan(level, "Run it there by out_shardings", build)
