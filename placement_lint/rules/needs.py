@@ -47,7 +47,7 @@ class Identifier(Needs):
 class Pattern(Needs):
     """The file contains something that a regular expression matches."""
 
-    def __init__(self, pattern: bytes, *, word: bytes, ignore_case: bool = False) -> None:
+    def __init__(self, pattern: bytes, *, word: bytes = b"", ignore_case: bool = False) -> None:
         """Take the expression, and a word that is part of all it matches: that is found faster.
 
         Without regard to case, the word must be a short one.

@@ -55,6 +55,14 @@ def followed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
     return node
 
 
+def names_device(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether an expression certainly is one device: `jax.devices()[0]`, or a name for it."""
+    node = followed(node, ctx)
+    if not isinstance(node, cst.Subscript) or isinstance(node.slice[0].slice, cst.Slice):
+        return False
+    return ctx.called(followed(node.value, ctx)) in _LISTS
+
+
 def is_cpu_device(node: cst.BaseExpression, ctx: Context) -> bool:
     """Tell whether an expression is surely a CPU device: `jax.devices("cpu")[0]`, a name for it."""
     node = followed(node, ctx)

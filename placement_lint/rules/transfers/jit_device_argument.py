@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
@@ -68,8 +69,10 @@ class JitDeviceArgument(Rule):
     `jax.sharding` or `jax.devices`.
 
     ## What it does not flag
-    `device=None` and `backend=None`. `jax.pmap(…, backend=…)`, which is not deprecated so. The
-    arguments of other `jit` functions, such as Numba's. A call that is expected to fail.
+    `device=None` and `backend=None`, and what may well be None: an attribute, or a parameter whose
+    default is None, as wrappers of jit pass it on. `jax.pmap(…, backend=…)`, which is not
+    deprecated so. The arguments of other `jit` functions, such as Numba's. A call that is expected
+    to fail.
 
     ## Verified by
     The proof makes warnings errors, and sees the DeprecationWarning when a function is jitted for
@@ -103,14 +106,15 @@ class JitDeviceArgument(Rule):
             return
         for argument in node.args:
             keyword = None if argument.keyword is None else argument.keyword.value
-            if keyword not in _ARGUMENTS or is_none(followed(argument.value, ctx)):
+            if keyword not in _ARGUMENTS:
                 continue
-            if failure_is_expected(node, ctx):
-                return
+            confidence = _confidence(argument.value, ctx)
+            if confidence is None or failure_is_expected(node, ctx):
+                continue
             ctx.report(
                 argument,
                 _message(name, keyword),
-                confidence=_confidence(argument.value, ctx),
+                confidence=confidence,
                 fix=None if name in _REFUSED else _plan(node, argument, ctx),
             )
 
@@ -124,11 +128,23 @@ def _message(name: str, keyword: str) -> str:
     )
 
 
-def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence:
-    """Where a variable is passed on, it may be None."""
+def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:
+    """Say how sure it is that an argument is not None; None where it may well be."""
     made = followed(node, ctx)
-    sure = string_value(made) is not None or isinstance(made, cst.Call | cst.Subscript)
-    return Confidence.DEFINITE if sure else Confidence.LIKELY
+    if string_value(made) is not None or isinstance(made, cst.Subscript):
+        return Confidence.DEFINITE
+    if isinstance(made, cst.Call | cst.IfExp):
+        is_known = ctx.name(made.func) is not None if isinstance(made, cst.Call) else True
+        return Confidence.DEFINITE if is_known else Confidence.LIKELY
+    held = ctx.flow.value(node)
+    if held and all(isinstance(atom, TheDevice) for atom in held):
+        return Confidence.DEFINITE
+    if isinstance(made, cst.Name):
+        bindings = ctx.names.bindings(made)
+        defaults = [each.node.default for each in bindings if isinstance(each.node, cst.Param)]
+        if defaults and len(defaults) == len(bindings) and not any(map(is_none, defaults)):
+            return Confidence.LIKELY
+    return None
 
 
 def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:

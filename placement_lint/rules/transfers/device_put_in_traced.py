@@ -1,0 +1,154 @@
+"""JDP403."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import names_device
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.staging import Staging, Stagings
+from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_COMPILED = frozenset({TraceKind.STAGED, TraceKind.SHARDED})
+# Those that ignore `device=` while they are traced; `arange`, `linspace` and `asarray` obey it.
+_CREATORS = frozenset(
+    f"jax.numpy.{name}"
+    for name in "empty eye full full_like ones ones_like zeros zeros_like".split()
+)
+# Words without which none of JAX's calls that compile a function is named.
+_COMPILING = (
+    b"cond", b"fori_loop", b"jit", b"map", b"pallas_call", b"scan", b"switch", b"while_loop",
+)  # fmt: skip
+
+
+class DevicePutInTraced(Rule):
+    """A `jax.device_put` to a device inside a function that JAX compiles.
+
+    ## What it does
+    Finds `jax.device_put(x, jax.devices("cpu")[0])`, `x.to_device(device)` and
+    `jnp.zeros(…, device=device)` with a single device, in a function that is given to `jax.jit`,
+    `jax.pmap`, `jax.lax.scan`, `cond`, `while_loop`, `jax.shard_map` and their like, by a decorator
+    or by a call; also the wrappers of flax.nnx and equinox.
+
+    ## Why is this bad?
+    A compiled program runs on one set of devices, that of its arguments. A device in the middle of
+    it is ignored by the compiler, without a word: what was to be offloaded to the host, or to be
+    spread over two accelerators, stays where it is. In `jax.shard_map` outside of jit it raises
+    ValueError.
+
+    ## Example
+    ```python
+    import jax
+
+    cpu = jax.devices("cpu")[0]
+
+    @jax.jit
+    def step(state, batch):
+        history = jax.device_put(state.history, cpu)
+        return update(state, batch, history)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    cpu = jax.devices("cpu")[0]
+
+    @jax.jit
+    def step(state, batch, history):
+        return update(state, batch, history)
+
+    def train(state, batch):
+        state = step(state, batch, state.history)
+        return state, jax.device_put(state.history, cpu)
+    ```
+
+    Inside of a compiled function, shardings and memory kinds do have a meaning:
+    `jax.device_put(x, sharding.with_memory_kind("pinned_host"))`.
+
+    ## Fix safety
+    The fix is shown only: it takes the call away, which changes nothing; what was meant has to be
+    done by the caller.
+
+    ## What it does not flag
+    Shardings, memory kinds, and anything that may be one; `jax.device_put(x)`. Functions given to
+    `jax.vmap`, `jax.grad` or `jax.checkpoint` alone: outside of jit, `jax.device_put` works in
+    those. `jnp.arange`, `linspace` and `asarray` with `device=`, which newer versions obey. A
+    function that is also called as it is; the Python function of a `jax.pure_callback`.
+
+    ## Verified by
+    The proof puts an array on the host in a jitted function and finds the result on the
+    accelerator. In the fix the result is put there, and is on the host. Every call that traces is
+    executed by a test with `jax.device_put` inside.
+
+    ## References
+    - [jax-ml/jax#6040](https://github.com/jax-ml/jax/issues/6040): `device_put` does not work in
+      jitted functions
+    - [jax-ml/jax#26000](https://github.com/jax-ml/jax/issues/26000): placement inside of jit is
+      controlled by shardings
+    - Measured on JAX 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP403", "device-put-in-traced"
+    severity, fix = Severity.ERROR, Applicability.DISPLAY
+    needs = AllOf(
+        Jax(),
+        b"devices",
+        AnyOf(b"device_put", b"to_device", Pattern(rb"\bdevice\s*=(?!=)", word=b"device")),
+        AnyOf(*_COMPILING),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each call that puts an array on a device."""
+        name = ctx.called(node)
+        arguments = Arguments(node)
+        operand: cst.BaseExpression | None
+        if name == "jax.device_put":
+            operand, target = arguments.get(0, "x"), arguments.get(1, "device")
+        elif name in _CREATORS:
+            operand, target = None, arguments.get(None, "device")
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "to_device":
+            operand, target, name = node.func.value, arguments.get(0, "device"), "to_device"
+        else:
+            return
+        if target is None or not names_device(target, ctx) or is_asserted_to_fail(node, ctx):
+            return
+        staging = ctx.module.fact(Stagings).around(node, _COMPILED)
+        if staging is not None:
+            ctx.report(
+                node,
+                _message(name or "", staging),
+                confidence=Confidence.DEFINITE if staging.is_certain else Confidence.LIKELY,
+                fix=None if operand is None else _plan(node, operand),
+            )
+
+
+def _message(name: str, staging: Staging) -> str:
+    tracing = staging.tracing
+    short = name.replace("jax.numpy.", "jnp.")
+    if name in _CREATORS:
+        return f"device= of {short} is ignored in a function that {tracing.name} compiles"
+    if tracing.kind is TraceKind.SHARDED:
+        return (
+            f"{short} to a device in a function that {tracing.name} compiles is ignored in jit, "
+            "and raises ValueError outside of it"
+        )
+    return f"{short} to a device is ignored in a function that {tracing.name} compiles"
+
+
+def _plan(call: cst.Call, operand: cst.BaseExpression) -> FixPlan:
+    def build(editor: Editor) -> list[Edit]:
+        start, end = editor.spans.outer(operand)
+        return [editor.replace(call, editor.source.text[start:end])]
+
+    return FixPlan(Applicability.DISPLAY, "Take the call away: it has no effect", build)
