@@ -109,6 +109,8 @@ class JitDeviceArgument(Rule):
             if keyword not in _ARGUMENTS:
                 continue
             confidence = _confidence(argument.value, ctx)
+            if _passes_both(node):
+                return
             if confidence is None or failure_is_expected(node, ctx):
                 continue
             ctx.report(
@@ -126,6 +128,16 @@ def _message(name: str, keyword: str) -> str:
         f"{keyword}= of {name} is deprecated; it copies every argument, and commits the results to "
         f"the {keyword}, where they clash with arrays committed elsewhere"
     )
+
+
+def _passes_both(call: cst.Call) -> bool:
+    """Tell whether variables are passed on as both arguments: one of them has to be None."""
+    values = [
+        argument.value
+        for argument in call.args
+        if argument.keyword is not None and argument.keyword.value in _ARGUMENTS
+    ]
+    return len(values) == 2 and all(isinstance(value, cst.Name) for value in values)
 
 
 def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:

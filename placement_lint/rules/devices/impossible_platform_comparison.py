@@ -1,0 +1,353 @@
+"""JDP303."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
+from placement_lint.placement.values import TheDevice
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed, names_device
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.syntax.calls import string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_BACKENDS = frozenset({
+    "jax.extend.backend.get_backend", "jax.lib.xla_bridge.get_backend",
+})  # fmt: skip
+_LISTS = frozenset({"jax.devices", "jax.local_devices"})
+_DEFAULT_BACKEND = "jax.default_backend"
+_TEXTS = frozenset({"builtins.repr", "builtins.str"})
+_Equality = (cst.Equal, cst.NotEqual)
+_Membership = (cst.In, cst.NotIn)
+_Collection = (cst.Tuple, cst.List, cst.Set)
+# A device is written `CudaDevice(id=0)` or `cuda:0`, and a list of CPUs `[CpuDevice(id=0)]`.
+_NEVER_WRITTEN = frozenset({"gpu"})
+_NEVER_LISTED = frozenset({"cpu", "gpu"})
+_NAMES = rb"[rRuU]?[\"'](?i:cpu|cuda|gpu|hip|nvidia|rocm|tpu)(?::\d+)?[\"']"
+_NUMBERED = re.compile(r".*:\d+")
+
+
+class ImpossiblePlatformComparison(Rule):
+    """A comparison with a platform's name that JAX never gives.
+
+    ## What it does
+    Finds comparisons whose outcome is always the same: of `jax.default_backend()` or
+    `device.platform` with `"cuda"`, `"rocm"`, `"GPU"` or `"gpu:0"`; of a device itself with a
+    string (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`, `"gpu" in jax.devices()`); and of the
+    text of devices (`"gpu" in str(jax.devices())`). Also as a `case` of a `match`.
+
+    ## Why is this bad?
+    On a machine with a GPU, of whatever make, both `jax.default_backend()` and `device.platform`
+    are `"gpu"`; a GPU's device is written `CudaDevice(id=0)`; and a device is never equal to a
+    string. So `==` is always False and `!=` always True: the program takes the path for machines
+    without an accelerator, or skips its tests, and says nothing.
+
+    ## Example
+    ```python
+    import jax
+
+    precision = "bfloat16" if jax.default_backend() == "cuda" else "float32"
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    precision = "bfloat16" if jax.default_backend() == "gpu" else "float32"
+    ```
+
+    ## Fix safety
+    Safe: the name that JAX gives is put in its place, and a device that is compared with a string
+    is asked for its platform. Unsafe for `"rocm"`, since `"gpu"` is true for CUDA too, for names
+    with a number, and where the text of devices is searched, which becomes a comparison of
+    `jax.default_backend()`. No fix is offered in a `match`.
+
+    ## What it does not flag
+    Names of plug-ins (`"METAL"`, `"neuron"`). A name beside others of which one is possible:
+    `in ("gpu", "cuda")`, `== "gpu" or … == "cuda"`. `jax.devices("cuda")` and `JAX_PLATFORMS=cuda`,
+    which are right. `.platform` of what is not surely a JAX device.
+
+    ## Verified by
+    The proof compares the accelerator's platform with `"cuda"` and takes the path for machines
+    without one. After the fix it takes the other. On virtual devices the accelerator's platform is
+    played, by the name that a GPU has; that CUDA and ROCm are called so is in jaxlib's source.
+
+    ## References
+    - [jaxlib/py_client.h](https://github.com/jax-ml/jax/blob/main/jaxlib/py_client.h),
+      `platform_name`: the raw names "cuda" and "rocm" become "gpu"
+    - [jax-ml/jax#25315](https://github.com/jax-ml/jax/issues/25315): `jax.default_backend()` is
+      `gpu` on CUDA
+    - JAX's changelog: a device is written `CudaDevice(id=0)` since 0.4.31
+    """
+
+    code, name = "JDP303", "impossible-platform-comparison"
+    severity, fix = Severity.WARNING, Applicability.SAFE
+    needs = AllOf(
+        Jax(),
+        AnyOf(b"default_backend", b"devices", b".platform", b".device"),
+        Pattern(
+            rb"(?:==|!=|\bin\b|\bcase\b)[\s\\]*[(\[{]*[\s\\]*"
+            + _NAMES
+            + rb"|"
+            + _NAMES
+            + rb"[\s\\]*[)\]}]*[\s\\]*(?:==|!=|\bin\b|\bnot\b)"
+        ),
+    )
+
+    def visit_Comparison(self, node: cst.Comparison, ctx: Context) -> None:
+        """Look at each comparison of two things."""
+        if len(node.comparisons) != 1 or is_asserted_to_fail(node, ctx):
+            return
+        target = node.comparisons[0]
+        operator, left, right = target.operator, node.left, target.comparator
+        always = isinstance(operator, cst.NotEqual | cst.NotIn)
+        if isinstance(operator, _Equality):
+            for subject, literal in ((left, right), (right, left)):
+                if string_value(literal) is not None:
+                    _look_at_equality(node, subject, literal, ctx, always=always)
+                    return
+        elif isinstance(operator, _Membership):
+            if isinstance(right, _Collection):
+                _look_at_collection(node, left, right, ctx, always=always)
+            elif string_value(left) is not None:
+                _look_at_membership(node, left, right, ctx, always=always)
+
+    def visit_Match(self, node: cst.Match, ctx: Context) -> None:
+        """Look at `match jax.default_backend():` with a `case "cuda":` in it."""
+        if not _is_platform(node.subject, ctx):
+            return
+        cases = [list(_alternatives(case.pattern)) for case in node.cases]
+        every = {string_value(each) for names in cases for each in names}
+        for names in cases:
+            for each in names:
+                meant = meant_platform(string_value(each) or "")
+                if meant is not None and meant not in every:
+                    ctx.report(each, _message(string_value(each) or "", meant))
+
+
+def _alternatives(pattern: cst.MatchPattern) -> Iterator[cst.BaseExpression]:
+    if isinstance(pattern, cst.MatchValue):
+        yield pattern.value
+    elif isinstance(pattern, cst.MatchOr):
+        for each in pattern.patterns:
+            yield from _alternatives(each.pattern)
+
+
+# -- recognising ------------------------------------------------------------------------------
+
+
+def _is_platform(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether an expression certainly is the name that JAX gives to a platform."""
+    node = followed(node, ctx)
+    if isinstance(node, cst.Call):
+        return ctx.called(node) == _DEFAULT_BACKEND
+    if isinstance(node, cst.Attribute) and node.attr.value == "platform":
+        owner = node.value
+        return ctx.called(followed(owner, ctx)) in _BACKENDS or _is_device(owner, ctx)
+    return False
+
+
+def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
+    if names_device(node, ctx):
+        return True
+    if isinstance(node, cst.Attribute) and node.attr.value == "device":
+        return ctx.flow.is_array(node.value)
+    if isinstance(node, cst.Name) and _is_taken_from_devices(node, ctx):
+        return True
+    if isinstance(followed(node, ctx), cst.Call):
+        # A sharding of one device is such a value as well.
+        return False
+    held = ctx.flow.value(node)
+    return bool(held) and all(isinstance(atom, TheDevice) for atom in held)
+
+
+def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:
+    """Tell whether a name is the target of `for … in jax.devices()`, and of nothing else."""
+    bindings = [binding.node for binding in ctx.names.bindings(node)]
+    return bool(bindings) and all(
+        isinstance(each, cst.For | cst.CompFor)
+        and isinstance(each.target, cst.Name)
+        and ctx.called(followed(each.iter, ctx)) in _LISTS
+        for each in bindings
+    )
+
+
+def _written(node: cst.BaseExpression, ctx: Context) -> tuple[cst.BaseExpression, bool] | None:
+    """Give what `str(…)` or `repr(…)` writes, and whether it is put in lower case."""
+    node = followed(node, ctx)
+    is_lower = (
+        isinstance(node, cst.Call)
+        and not node.args
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in {"lower", "casefold"}
+    )
+    if is_lower and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        node = node.func.value
+    if isinstance(node, cst.Call) and ctx.called(node) in _TEXTS and len(node.args) == 1:
+        return node.args[0].value, is_lower
+    return None
+
+
+def _is_hedged(comparison: cst.Comparison, ctx: Context) -> bool:
+    """Tell whether another comparison beside this one tries a name that is possible."""
+    top: cst.CSTNode = comparison
+    for ancestor in ctx.ancestors(comparison):
+        if not isinstance(ancestor, cst.BooleanOperation):
+            break
+        top = ancestor
+    if top is comparison:
+        return False
+    return any(
+        string_value(part) in PLATFORMS
+        for part in ctx.tree.descendants(top)
+        if isinstance(part, cst.BaseExpression)
+    )
+
+
+# -- reporting --------------------------------------------------------------------------------
+
+
+def _message(text: str, meant: str) -> str:
+    return f'no platform of JAX is called "{text}": it is "{meant}"'
+
+
+def _always(value: bool) -> str:
+    return f"this is always {value}"
+
+
+def _look_at_equality(
+    node: cst.Comparison,
+    subject: cst.BaseExpression,
+    literal: cst.BaseExpression,
+    ctx: Context,
+    *,
+    always: bool,
+) -> None:
+    text = string_value(literal) or ""
+    meant = meant_platform(text)
+    if meant is not None and _is_platform(subject, ctx):
+        if not _is_hedged(node, ctx):
+            message = f"{_message(text, meant)}, so that {_always(always)}"
+            ctx.report(node, message, fix=_rename(literal, text, meant))
+    elif (meant or text in PLATFORMS) and _is_device(subject, ctx):
+        message = f"a device is never equal to a string: {_always(always)}"
+        ctx.report(node, message, fix=_ask_platform(subject, literal, text, meant))
+
+
+def _look_at_collection(
+    node: cst.Comparison,
+    subject: cst.BaseExpression,
+    collection: cst.BaseExpression,
+    ctx: Context,
+    *,
+    always: bool,
+) -> None:
+    elements = collection.elements if isinstance(collection, _Collection) else ()
+    texts = [string_value(element.value) for element in elements]
+    meant = [meant_platform(text or "") for text in texts]
+    if not texts or None in meant or not _is_platform(subject, ctx) or _is_hedged(node, ctx):
+        return
+    platforms = sorted({each for each in meant if each is not None})
+    names = " or ".join(f'"{text}"' for text in texts)
+    wanted = " or ".join(f'"{each}"' for each in platforms)
+    ctx.report(
+        node, f"no platform of JAX is called {names}: it is {wanted}, so that {_always(always)}"
+    )
+
+
+def _look_at_membership(
+    node: cst.Comparison,
+    literal: cst.BaseExpression,
+    subject: cst.BaseExpression,
+    ctx: Context,
+    *,
+    always: bool,
+) -> None:
+    text = string_value(literal) or ""
+    made = followed(subject, ctx)
+    if ctx.called(made) in _LISTS:
+        if text in PLATFORMS or meant_platform(text):
+            message = f"a device is never equal to a string: {_always(always)}"
+            ctx.report(node, message, fix=_compare_backend(node, literal, made, ctx, always=always))
+        return
+    written = _written(subject, ctx)
+    if written is None:
+        return
+    what, is_lower = written
+    is_list = ctx.called(followed(what, ctx)) in _LISTS
+    never = _NEVER_LISTED if is_list and not is_lower else _NEVER_WRITTEN
+    if text in never and (is_list or _is_device(what, ctx)):
+        how = "CpuDevice(id=0)" if text == "cpu" else "CudaDevice(id=0)"
+        listed = followed(what, ctx) if is_list else None
+        plan = _compare_backend(node, literal, listed, ctx, always=always)
+        ctx.report(
+            node, f'devices are written {how}, without "{text}": {_always(always)}', fix=plan
+        )
+
+
+# -- the fix ----------------------------------------------------------------------------------
+
+
+def _level(text: str) -> Applicability:
+    is_plain = text.lower() != "rocm" and not _NUMBERED.fullmatch(text)
+    return Applicability.SAFE if is_plain else Applicability.UNSAFE
+
+
+def _rename(literal: cst.BaseExpression, text: str, meant: str) -> FixPlan | None:
+    if not isinstance(literal, cst.SimpleString):
+        return None
+    new = f"{literal.prefix}{literal.quote}{meant}{literal.quote}"
+    return FixPlan(
+        _level(text),
+        "Compare with the name that JAX gives",
+        lambda editor: [editor.replace(literal, new)],
+    )
+
+
+def _ask_platform(
+    subject: cst.BaseExpression, literal: cst.BaseExpression, text: str, meant: str | None
+) -> FixPlan | None:
+    if not isinstance(literal, cst.SimpleString):
+        return None
+    new = f"{literal.prefix}{literal.quote}{meant or text}{literal.quote}"
+
+    def build(editor: Editor) -> list[Edit]:
+        _, end = editor.spans.outer(subject)
+        return [editor.insert(end, ".platform"), editor.replace(literal, new)]
+
+    return FixPlan(_level(text), "Ask the device for its platform", build)
+
+
+def _compare_backend(
+    node: cst.Comparison,
+    literal: cst.BaseExpression,
+    listed: cst.BaseExpression | None,
+    ctx: Context,
+    *,
+    always: bool,
+) -> FixPlan | None:
+    """`"gpu" in str(jax.devices())` → `jax.default_backend() == "gpu"`."""
+    spelled = ctx.spell(_DEFAULT_BACKEND, at=node)
+    if not isinstance(listed, cst.Call) or listed.args or spelled is None or node.lpar:
+        return None
+    text = string_value(literal) or ""
+    platform = meant_platform(text) or text
+    operator = "!=" if always else "=="
+
+    def build(editor: Editor) -> list[Edit] | None:
+        if editor.has_comment(editor.spans.inner(node)):
+            return None
+        return [editor.replace(node, f'{spelled}() {operator} "{platform}"')]
+
+    return FixPlan(Applicability.UNSAFE, "Compare the default backend", build)
