@@ -1,0 +1,74 @@
+"""The options of `jax.config`, and what assigning to each as an attribute does.
+
+Read from `jax.config.values` and the class of `jax.config` on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2,
+0.10.2 and 0.12.0.1: the union over the versions. Assigning to a property raises AttributeError;
+assigning to anything else is accepted, and nothing reads it.
+"""
+
+from __future__ import annotations
+
+_PROPERTIES = """
+accurate_erf_inv allow_f16_reductions array_garbage_collection_guard auto_pcast
+bcoo_cusparse_lowering captured_constants_report_frames captured_constants_warn_bytes
+check_static_indices check_tracer_leaks compilation_cache_check_contents compilation_cache_dir
+compilation_cache_expect_pgle compilation_cache_include_metadata_in_key compilation_cache_max_size
+compiler_enable_remat_pass cpu_collectives_implementation cpu_get_global_topology_timeout_minutes
+cpu_get_local_topology_timeout_minutes custom_jvp3 custom_vjp3 custom_vjp_disable_shape_check
+data_dependent_tracing_fallback debug_infs debug_key_reuse debug_leaked_clients_on_clear_backends
+debug_log_modules debug_nans default_device default_dtype_bits default_matmul_precision
+default_prng_impl disable_bwd_checks disable_jit disable_vmap_shmap_error
+disallow_mesh_context_manager distributed_debug distributed_verify_secure_credentials
+dynamic_shapes eager_pmap embedded_constants_max_bytes enable_checks enable_compilation_cache
+enable_custom_prng enable_custom_vjp_by_custom_transpose enable_empty_arrays enable_memories
+enable_pgle enable_preemption_service enable_recoverability enable_x64
+error_checking_behavior_divide error_checking_behavior_nan error_checking_behavior_oob
+exec_time_optimization_effort experimental_unsafe_xla_runtime_errors explain_cache_misses
+explicit_x64_dtypes export_calling_convention_version export_deserialize_expired_versions
+export_ignore_forward_compatibility high_dynamic_range_gumbel
+hlo_source_file_canonicalization_regex include_full_tracebacks_in_locations legacy_prng_key
+log_checkpoint_residuals log_compiles logging_level memory_fitting_effort memory_fitting_level
+mosaic_allow_hlo mosaic_unzip_debug_locations mtls_ca_file mtls_cert_file mtls_key_file
+mtls_peer_uri_prefix mutable_array_checks no_execution no_tracing num_cpu_devices
+numpy_dtype_promotion numpy_rank_promotion optimization_level pallas_auto_assign_collective_ids
+pallas_auto_assign_collective_ids_limit pallas_enable_debug_checks pallas_poison_buffers
+pallas_use_mosaic_gpu persistent_cache_enable_xla_caches persistent_cache_min_compile_time_secs
+persistent_cache_min_entry_size_bytes pgle_aggregation_percentile pgle_profiling_runs
+pjrt_client_create_options platforms pmap_no_rank_reduction pmap_shmap_merge pprint_use_color
+ragged_dot_use_gpu_pallas_triton_lowering ragged_dot_use_ragged_dot_instruction
+raise_on_ppermute_sort_diff raise_persistent_cache_errors random_seed_offset refs_to_pins remat3
+remat_barrier_no_cotangents remat_opt_barrier remove_custom_partitioning_ptr_from_cache_key
+remove_size_one_mesh_axis_from_type safer_randint scan3 send_traceback_to_runtime
+serialization_version share_autotune_config_between_hosts share_binary_between_hosts
+share_binary_between_hosts_timeout_ms softmax_custom_jvp source_url_schema spmd_mode thread_guard
+threefry_gpu_kernel_lowering threefry_partitionable traceback_filtering
+traceback_in_locations_limit transfer_guard transfer_guard_device_to_device
+transfer_guard_device_to_host transfer_guard_host_to_device use_cpp_shard_args
+use_direct_linearize use_emit_pipeline_primitive use_hlo_logistic_lowering use_magma use_rgv3
+use_shardy_partitioner use_simplified_jaxpr_constants varying_axes_in_types vjp3
+xla_profile_version
+"""
+_FLAGS = """
+backend_target check_proxy_envs compiler_detailed_logging_min_ops cpu_enable_async_dispatch
+cpu_enable_gloo_collectives cross_host_transfer_socket_address cross_host_transfer_timeout_seconds
+cross_host_transfer_transfer_size cross_host_transport_addresses cuda_visible_devices
+disable_most_optimizations dump_ir_modes dump_ir_to force_dcn_cross_host_transfers
+include_debug_info_in_dumps mock_gpu_topology oneapi_visible_devices pallas_verbose_errors
+platform_name rocm_visible_devices sort_devices_by_process_index tracer_error_num_traceback_frames
+xla_backend
+"""
+
+CONFIG_PROPERTIES: frozenset[str] = frozenset({
+    *(f"jax_{name}" for name in _PROPERTIES.split()),
+    "check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions",
+    "jax2tf_default_native_serialization", "x64_enabled",
+})  # fmt: skip
+"""Attributes of `jax.config` that are read-only properties, on some version at least."""
+
+CONFIG_FLAGS: frozenset[str] = frozenset({
+    *(f"jax_{name}" for name in _FLAGS.split()),
+    "mock_num_gpu_processes", "mock_num_gpus", "use_mock_gpu_client",
+})  # fmt: skip
+"""Options that are no properties: an assignment makes an attribute of the name, which is dead."""
+
+CONFIG_OPTIONS: frozenset[str] = (CONFIG_PROPERTIES | CONFIG_FLAGS) - {"x64_enabled"}
+"""Everything that `jax.config.update` takes."""
