@@ -1,0 +1,215 @@
+"""JDP106."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXT_WORDS, CONFIG_CONTEXTS
+from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.staging import Stagings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_COMPILERS = frozenset({
+    "equinox.filter_jit", "equinox.filter_pmap", "flax.nnx.jit", "flax.nnx.pmap",
+    "jax.experimental.pjit.pjit", "jax.jit", "jax.pmap",
+})  # fmt: skip
+_HARMLESS_CALLS = frozenset({"functools.partial"}) | frozenset(
+    row.name for row in TRACINGS.values() if row.kind is not TraceKind.ABSTRACT and row.decorates
+)
+
+
+class ConfigContextAroundDefinition(Rule):
+    """A `with jax.default_device(…)` around the definition of a compiled function.
+
+    ## What it does
+    Finds `function = jax.jit(…)`, `return jax.jit(…)` and `@jax.jit` functions in the body of a
+    `with jax.default_device(device):`, or of another configuration context of JAX, where the
+    function is not used inside of the block.
+
+    ## Why is this bad?
+    `jax.jit` compiles nothing: it waits for the first call. By then the block is left, so that the
+    function is traced and run on the caller's default device, as if the block were not there. What
+    was to run on the CPU, because the accelerator cannot do it or has no room for it, runs on the
+    accelerator.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    with jax.default_device(jax.devices("cpu")[0]):
+        eigenvalues = jax.jit(jnp.linalg.eigvals)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+
+    eigenvalues = jax.default_device(jax.devices("cpu")[0])(jax.jit(jnp.linalg.eigvals))
+    ```
+
+    Or enter the context around the calls.
+
+    ## Fix safety
+    Unsafe: the function is wrapped in the context, which then is in force in every call. That is
+    what the block was written for, but it changes where the function runs, and the wrapper has no
+    methods such as `lower`. No fix is offered for a context that was made before the `with`.
+
+    ## What it does not flag
+    Functions that are used in the block: called, or lowered and compiled, which does take the
+    block's device. Functions of which every call in sight is inside of such a block. `jax.jit` of
+    what a call gives (`jax.jit(make_step(params))`), since that call may make arrays. Functions
+    that are not compiled.
+
+    ## Verified by
+    The proof jits a function inside of the host's block, calls it outside, and finds its result on
+    the accelerator. After the fix it is on the host.
+
+    ## References
+    - [facebookresearch/fmmax](https://github.com/facebookresearch/fmmax), `utils.py`: `jax.jit` of
+      `jnp.linalg.eig` in a block of the CPU
+    - [jax-ml/jax#24255](https://github.com/jax-ml/jax/issues/24255), with the same lines
+    - Measured on JAX 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1, also for the matrix precision and
+      `disable_jit`
+    """
+
+    code, name = "JDP106", "config-context-around-definition"
+    severity, fix = Severity.ERROR, Applicability.UNSAFE
+    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS), AnyOf(b"jit", b"pmap"))
+
+    def visit_With(self, node: cst.With, ctx: Context) -> None:
+        """Look at each `with` that enters such a context."""
+        item = next((each for each in node.items if _context_name(each, ctx)), None)
+        if item is None or not isinstance(node.body, cst.IndentedBlock):
+            return
+        for statement in node.body.body:
+            for made, target in _made(statement, ctx):
+                if _may_be_used_inside(target, node, ctx):
+                    continue
+                plan = _plan(made, item, ctx)
+                ctx.report(made, _message(made, item, ctx), fix=plan)
+
+
+def _context_name(item: cst.WithItem, ctx: Context) -> str | None:
+    name = ctx.called(item.item)
+    return name if name in CONFIG_CONTEXTS else None
+
+
+def _message(made: cst.BaseExpression, item: cst.WithItem, ctx: Context) -> str:
+    called = made.func if isinstance(made, cst.Call) else made
+    compiler = ctx.name(called)
+    if compiler not in _COMPILERS:
+        compiler = "jax.jit"
+    return (
+        f"{compiler} compiles at the first call, outside of this block: {_context_name(item, ctx)} "
+        "has no effect on it"
+    )
+
+
+def _made(
+    statement: cst.BaseStatement, ctx: Context
+) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode | None]]:
+    """Give each compiled function that a statement defines, and what is bound to it."""
+    if isinstance(statement, cst.FunctionDef):
+        for decorator in statement.decorators:
+            if ctx.called(decorator.decorator) in CONFIG_CONTEXTS:
+                # It is in force in every call of what stands below it.
+                return
+            tracing = ctx.module.fact(Stagings).tracing(decorator.decorator)
+            if tracing is not None and tracing.name in _COMPILERS:
+                yield decorator.decorator, statement
+                return
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return
+    for part in statement.body:
+        if isinstance(part, cst.Assign) and len(part.targets) == 1:
+            value: cst.BaseExpression | None = part.value
+            target: cst.CSTNode | None = part.targets[0].target
+        elif isinstance(part, cst.AnnAssign):
+            value, target = part.value, part.target
+        elif isinstance(part, cst.Return):
+            value, target = part.value, None
+        else:
+            continue
+        if isinstance(value, cst.Call) and ctx.called(value) in _COMPILERS:
+            calls = [each for each in ctx.tree.descendants(value) if isinstance(each, cst.Call)]
+            if all(
+                ctx.called(call) in _HARMLESS_CALLS or _is_in_lambda(call, value, ctx)
+                for call in calls
+            ):
+                yield value, target
+
+
+def _is_in_lambda(call: cst.Call, around: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether a call stands in the body of a lambda: it does not run yet."""
+    for ancestor in ctx.ancestors(call):
+        if ancestor is around:
+            return False
+        if isinstance(ancestor, cst.Lambda):
+            return True
+    return False
+
+
+def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Context) -> bool:
+    """Tell whether a function is used in its block, or only in blocks like it."""
+    if target is None:
+        return False
+    text = _text(target)
+    if text is None:
+        return True
+    outside: list[cst.CSTNode] = []
+    for node in ctx.tree.nodes:
+        if node is target or _text(node) != text or isinstance(node, cst.FunctionDef):
+            continue
+        parent = ctx.parent(node)
+        if isinstance(parent, cst.AssignTarget):
+            if ctx.tree.is_inside(node, block):
+                return True
+            continue
+        if ctx.tree.is_inside(node, block):
+            return True
+        outside.append(node)
+    return bool(outside) and all(
+        any(_context_name(item, ctx) for item in ctx.with_items(node)) for node in outside
+    )
+
+
+def _text(node: cst.CSTNode) -> str | None:
+    """Give `name`, or `.name` of an attribute of anything."""
+    if isinstance(node, cst.FunctionDef):
+        return node.name.value
+    if isinstance(node, cst.Name):
+        return node.value
+    return f".{node.attr.value}" if isinstance(node, cst.Attribute) else None
+
+
+def _plan(made: cst.BaseExpression, item: cst.WithItem, ctx: Context) -> FixPlan:
+    """Enter the context in every call."""
+    decorator = ctx.parent(made)
+
+    def build(editor: Editor) -> list[Edit] | None:
+        if editor.has_comment(editor.spans.inner(item.item)):
+            return None
+        context = editor.text(item.item)
+        if isinstance(decorator, cst.Decorator):
+            function = ctx.parent(decorator)
+            if not isinstance(function, cst.FunctionDef):
+                return None
+            line = editor.line_of(function.decorators[0])
+            start = editor.source.line_starts[line - 1]
+            margin = editor.indentation(line)
+            return [editor.insert(start, f"{margin}@{context}{editor.source.newline}")]
+        return editor.wrap(made, f"{context}(", ")")
+
+    return FixPlan(Applicability.UNSAFE, "Enter the context in every call", build)

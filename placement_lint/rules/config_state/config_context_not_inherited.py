@@ -1,0 +1,309 @@
+"""JDP107."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel.effects import Effect
+from placement_lint.jaxmodel.transfer import TABLE
+from placement_lint.placement.values import SYSTEM_DEFAULT, TheDevice, differ
+from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.staging import Stagings
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+_CONTEXT = "jax.default_device"
+# Where each is given the function that runs in another thread or process.
+_WORKERS = {
+    "threading.Thread": (1, "target"),
+    "threading.Timer": (1, "function"),
+    "multiprocessing.Process": (1, "target"),
+}
+_STARTERS = {
+    "asyncio.to_thread": (0, "func"),
+    "_thread.start_new_thread": (0, "function"),
+}
+# The position of the parameter `initializer`.
+_POOLS = {
+    "concurrent.futures.ProcessPoolExecutor": 2,
+    "concurrent.futures.ThreadPoolExecutor": 2,
+    "concurrent.futures.process.ProcessPoolExecutor": 2,
+    "concurrent.futures.thread.ThreadPoolExecutor": 2,
+    "multiprocessing.Pool": 1,
+    "multiprocessing.pool.Pool": 1,
+    "multiprocessing.pool.ThreadPool": 1,
+}
+_PROCESSES = frozenset({
+    "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor",
+    "multiprocessing.Pool", "multiprocessing.Process", "multiprocessing.pool.Pool",
+})  # fmt: skip
+_METHODS = frozenset({"multiprocessing.get_context", "multiprocessing.set_start_method"})
+_POOL_METHODS = frozenset({
+    "apply", "apply_async", "imap", "imap_unordered", "map", "map_async", "starmap",
+    "starmap_async", "submit",
+})  # fmt: skip
+# What puts an array on the default device of the thread that it runs in.
+_PLACING = frozenset({
+    Effect.COMPUTE, Effect.COPY, Effect.CREATE, Effect.CONVERT, Effect.KEY, Effect.LOAD,
+    Effect.SAMPLE,
+})  # fmt: skip
+_OPTION = "jax_default_device"
+
+
+class ConfigContextNotInherited(Rule):
+    """A thread or a process that is started inside `with jax.default_device(…)`.
+
+    ## What it does
+    Finds calls that start a worker in the body of a `with jax.default_device(device):`, where the
+    worker's function makes JAX arrays: `threading.Thread` and `Timer` that are started in it,
+    `submit` and `map` of an executor or a pool, `asyncio.to_thread`, `loop.run_in_executor`; and
+    processes, in a file that asks for the start method "spawn" or "forkserver".
+
+    ## Why is this bad?
+    The default device of a `with` block belongs to the thread that entered it. Other threads do
+    not inherit it, not even through `contextvars`, and new processes do not either: the worker
+    makes its arrays on the system's default device. The loader threads that were to fill the
+    host's memory fill that of the accelerator.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from concurrent.futures import ThreadPoolExecutor
+
+    def read(path):
+        return jnp.load(path)
+
+    def load(paths):
+        with jax.default_device(jax.devices("cpu")[0]), ThreadPoolExecutor() as pool:
+            return list(pool.map(read, paths))
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from concurrent.futures import ThreadPoolExecutor
+
+    def read(path):
+        with jax.default_device(jax.devices("cpu")[0]):
+            return jnp.load(path)
+
+    def load(paths):
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(read, paths))
+    ```
+
+    For all threads of the process: `jax.config.update("jax_default_device", device)`.
+
+    ## Fix safety
+    No fix: the worker has to enter the context, and whoever else calls its function would run
+    under it too.
+
+    ## What it does not flag
+    Workers whose function makes no array that can be seen, or enters a context of its own; an
+    executor with an `initializer`; processes that may be forked, which do inherit it; programs
+    that set `jax_default_device` by `jax.config.update`, which all threads see; a block of the
+    device that is the default anyway.
+
+    ## Verified by
+    The proof starts a thread in the host's block and finds the array that it makes on the
+    accelerator. With the block inside of the worker's function it is on the host.
+
+    ## References
+    - [Transfer guard](https://docs.jax.dev/en/latest/transfer_guard.html), on contexts: "a newly
+      spawned thread will use the global option"
+    - Measured on JAX 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1: threads, timers, executors, pools of
+      threads, `asyncio.to_thread` and `run_in_executor`; processes on 0.10.2: a forked one inherits
+      the device, one started by "spawn" or "forkserver" does not
+    """
+
+    code, name = "JDP107", "config-context-not-inherited"
+    severity = Severity.WARNING
+    needs = AllOf(
+        Jax(),
+        b"default_device",
+        AnyOf(
+            b"thread", b"Thread", b"Timer", b"Process", b"Pool", b"submit", b"run_in_executor",
+            b"multiprocessing", b"concurrent",
+        ),
+    )  # fmt: skip
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each call that starts a worker."""
+        workers = list(_started(node, ctx))
+        if not workers:
+            return
+        item = next((i for i in ctx.with_items(node) if ctx.is_call(i.item, _CONTEXT)), None)
+        if item is None or is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
+            return
+        confidence = _is_elsewhere(item, ctx)
+        may_be_forked = _maker(node, ctx) in _PROCESSES and not ctx.module.fact(_spawns)
+        if confidence is None or may_be_forked:
+            return
+        for worker in workers:
+            made = _first_array(worker, ctx)
+            if made is not None:
+                where = "a process" if _maker(node, ctx) in _PROCESSES else "a thread"
+                ctx.report(
+                    node,
+                    f"{where} that is started here does not inherit {_CONTEXT}: it makes its "
+                    "arrays on the system's default device",
+                    confidence=confidence,
+                    related=[(made, ctx.module.path, "an array of the worker is made here")],
+                )
+                return
+
+
+# -- who is started ---------------------------------------------------------------------------
+
+
+def _maker(call: cst.Call, ctx: Context) -> str | None:
+    """Give what made the object whose method a call is: the thread, the process or the pool."""
+    function = call.func
+    if not isinstance(function, cst.Attribute):
+        return None
+    owner = _made(function.value, ctx)
+    return None if owner is None else ctx.called(owner)
+
+
+def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
+    """Give the call that made an object: itself, or what a name was bound to, also by `with`."""
+    node = followed(node, ctx)
+    if isinstance(node, cst.Name):
+        bindings = ctx.names.bindings(node)
+        if len(bindings) == 1 and isinstance(bindings[0].node, cst.WithItem):
+            node = bindings[0].node.item
+    return node if isinstance(node, cst.Call) else None
+
+
+def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give the functions that a call starts in another thread or process."""
+    arguments = Arguments(call)
+    name = ctx.called(call)
+    if name in _STARTERS:
+        worker = arguments.get(*_STARTERS[name])
+        if worker is not None:
+            yield worker
+        return
+    function = call.func
+    if not isinstance(function, cst.Attribute):
+        return
+    method = function.attr.value
+    if method == "run_in_executor":
+        pool = arguments.get(0)
+        worker = arguments.get(1)
+        if worker is not None and pool is not None and (is_none(pool) or _is_pool(pool, ctx)):
+            yield worker
+    elif method in _POOL_METHODS:
+        worker = arguments.get(0, "fn", "func")
+        if worker is not None and _is_pool(function.value, ctx):
+            yield worker
+    elif method == "start":
+        made = _made(function.value, ctx)
+        position = _WORKERS.get(ctx.called(made) or "")
+        if made is not None and position is not None:
+            worker = Arguments(made).get(*position)
+            if worker is not None:
+                yield worker
+
+
+def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:
+    made = _made(node, ctx)
+    return (
+        made is not None
+        and ctx.called(made) in _POOLS
+        and not Arguments(made).may_pass(_POOLS[ctx.called(made) or ""], "initializer")
+    )
+
+
+# -- what it does -----------------------------------------------------------------------------
+
+
+def _is_elsewhere(item: cst.WithItem, ctx: Context) -> Confidence | None:
+    """Say how sure it is that a block's device is not the system's default; None if it is not."""
+    if not isinstance(item.item, cst.Call):
+        return None
+    device = Arguments(item.item).get(0, "new_val")
+    if device is None or is_none(device):
+        return None
+    if string_value(device) == "cpu":
+        return Confidence.DEFINITE
+    held = ctx.flow.value(device)
+    answers = {
+        differ(atom.device, SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator)
+        for atom in held
+        if isinstance(atom, TheDevice)
+    }
+    if False in answers:
+        return None
+    sure = answers == {True} and all(isinstance(atom, TheDevice) for atom in held)
+    return Confidence.DEFINITE if sure else Confidence.LIKELY
+
+
+def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
+    """Give the first place at which a worker's function makes an array; None if none is seen."""
+    if _places(ctx.name(worker)):
+        return worker
+    function = ctx.module.fact(Stagings).definition(worker)
+    if function is None:
+        return None
+    nodes = list(ctx.tree.descendants(function.body))
+    if any(ctx.is_call(node, _CONTEXT) for node in nodes):
+        return None
+    if isinstance(function, cst.FunctionDef) and any(
+        ctx.is_call(decorator.decorator, _CONTEXT) for decorator in function.decorators
+    ):
+        return None
+    for node in nodes:
+        if (
+            isinstance(node, cst.Call)
+            and _places(ctx.called(node))
+            and Arguments(node).get(None, "device") is None
+            and not _is_put(node, ctx)
+        ):
+            return node
+    return None
+
+
+def _places(name: str | None) -> bool:
+    row = TABLE.get(name or "")
+    is_jax = name is not None and name.startswith(("jax.", "safetensors.flax."))
+    return is_jax and row is not None and row.effect in _PLACING
+
+
+def _is_put(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether what a call makes is at once put somewhere: that is said then."""
+    argument = ctx.parent(call)
+    outer = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
+    return ctx.is_call(outer, "jax.device_put")
+
+
+def _sets_default(facts: ModuleFacts) -> bool:
+    """Tell whether a file sets the default device for all threads."""
+    return any(
+        isinstance(node, cst.Call)
+        and facts.names.qualified(node.func) == "jax.config.update"
+        and string_value(Arguments(node).get(0, "name")) == _OPTION
+        for node in facts.tree.nodes
+    )
+
+
+def _spawns(facts: ModuleFacts) -> bool:
+    """Tell whether a file asks for processes that are started anew, and not forked."""
+    return any(
+        isinstance(node, cst.Call)
+        and facts.names.qualified(node.func) in _METHODS
+        and string_value(Arguments(node).get(0, "method")) in {"spawn", "forkserver"}
+        for node in facts.tree.nodes
+    )
