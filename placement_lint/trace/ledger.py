@@ -37,6 +37,7 @@ class Ledger:
             self._counters = mmap.mmap(counters.fileno(), SLOT.size * SLOTS)
         self._lock = threading.Lock()
         self._used = 0
+        self._full = False
         self._owner = os.getpid()
 
     @property
@@ -53,12 +54,13 @@ class Ledger:
     def new_slot(self, **values: Any) -> int:
         """Begin to count a kind of move, and give the number of its slot."""
         with self._lock:
-            slot = self._used
-            if slot < SLOTS - 1:
+            slot, is_last = self._used, self._used >= SLOTS - 1
+            if not is_last:
                 self._used += 1
-        if slot == SLOTS - 1:
-            values = {"overflow": True}
-        self.write("move", slot=slot, **values)
+            elif self._full:
+                return slot
+            self._full = is_last
+        self.write("move", slot=slot, **({"overflow": True} if is_last else values))
         return slot
 
     def count(self, slot: int, size: int, nanoseconds: int) -> None:

@@ -57,10 +57,9 @@ def trace(
     folder: Path, *words: str, stdin: str = "", variables: dict[str, str] | None = None
 ) -> Traced:
     """Trace a program on virtual devices, its report written to a file beside it."""
+    options = ["--devices", "virtual", "--output-format", "json", "--output-file", "report.json"]
     done = subprocess.run(
-        command(
-            "--devices", "virtual", "--output-format", "json", "--output-file", "report.json", *words
-        ),
+        command(*options, *words),
         cwd=folder,
         input=stdin,
         capture_output=True,
@@ -68,7 +67,7 @@ def trace(
         encoding="utf-8",
         env={**environment(), **(variables or {})},
         check=False,
-    )  # fmt: skip
+    )
     report = folder / "report.json"
     text = report.read_text(encoding="utf-8") if report.exists() else ""
     return Traced(done.returncode, done.stdout, done.stderr, json.loads(text or "{}"))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from tests.fixture_cases import FIXTURES
 from tests.trace.running import Traced, needs_jax, trace
 
 pytestmark = needs_jax
-SOURCE = Path(__file__).with_name("behaviour.py")
+SOURCE = FIXTURES / "trace" / "copies.py"
 LINES = SOURCE.read_text(encoding="utf-8").splitlines()
 MAKES, MAKES_AGAIN = (
     next(n for n, line in enumerate(LINES, 1) if line.endswith(end) and "jnp.ones" in line)
@@ -24,7 +24,7 @@ MAKES, MAKES_AGAIN = (
 def done(tmp_path_factory: pytest.TempPathFactory) -> Traced:
     folder = tmp_path_factory.mktemp("behaviour")
     shutil.copy(SOURCE, folder)
-    return trace(folder, "behaviour.py")
+    return trace(folder, "copies.py")
 
 
 def test_it_ran(done: Traced) -> None:

@@ -1,0 +1,177 @@
+"""The report, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from placement_lint.cli.trace import _Look
+from placement_lint.trace import as_json, text, words
+from placement_lint.trace.join import match
+from placement_lint.trace.record import Move, Record
+from placement_lint.trace.recorder import FOLLOWED
+from tests.trace.test_join import TEXT, finding, move, record
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(TEXT)
+    return str(tmp_path / "program.py")
+
+
+LOOK = _Look(painted=False)
+
+
+def test_a_line_for_each_thing(path: str) -> None:
+    findings = [finding(path, 6, 6), finding(path, 7, 6, made=4), finding(path, 9, 9)]
+    seen = record(
+        path,
+        move(path, 6, (6, 10), count=3),
+        move(path, 5, (5, 18)),
+        move(path, 8, (4, 11), kind=FOLLOWED, made=None),
+        lines={1, 2, 3, 4, 5, 6, 7, 8},
+    )
+    seen.elsewhere.append(("a forked process", None))
+    joined = match(seen, findings, {}, [("odd\x1b.py", "not a Python file")])
+    assert text.short(joined, LOOK).splitlines() == [
+        "program.py:6:6: confirmed JDP201: float32[8,4] copied 3 times, 384 bytes in 3 ms, "
+        "from cpu:1 to cpu:0; made at program.py:3:9",
+        "program.py:7:6: did not move JDP201: it moves",
+        "program.py:9:9: not reached JDP201: it moves",
+        "program.py:5:5: not flagged: float32[8,4] copied once, 128 bytes in 1 ms, "
+        f"from cpu:1 to cpu:0; made at program.py:3:9; {text.REPORT_IT}",
+        "program.py:8:4: beside: an array of the default device was copied to where it was used: "
+        "float32[8,4] copied once, 128 bytes in 1 ms, from cpu:1 to cpu:0",
+        "note: not covered: a forked process, started at outside of your files",
+        "note: odd\\x1b.py was not linted: not a Python file",
+        "4 implicit copies at 2 places: 512 bytes in 4 ms "
+        "(1 confirmed, 1 did not move, 1 not reached, 1 not flagged)",
+    ]
+
+
+def test_in_full(path: str) -> None:
+    seen = record(path, move(path, 6, (6, 10), count=3), move(path, 5, (5, 18)))
+    seen.stage.append("cpu:0 in the part of the accelerator")
+    shown = text.full(match(seen, [finding(path, 6, 6)], {}), LOOK)
+    assert shown.startswith(
+        "placement-lint trace: Python 3.13.0, JAX 0.12.0\ncpu:0 in the part of the accelerator\n\n"
+        "confirmed JDP201 it moves\n--> program.py:6:6\n  |\n6 | d = (a[0],\n  |      ^\n  |\n"
+        "copied 3 times, 384 bytes in 3 ms: float32[8,4], 128 bytes, from cpu:1 to cpu:0\n"
+        "note: made here\n--> program.py:3:9\n  |\n3 |     a = jnp.ones((8, 4))\n"
+    )
+    assert "\nnot flagged an array of the host was copied, and no rule spoke of it\n" in shown
+    assert f"help: {text.REPORT_IT}\n" in shown
+    assert "\x1b" not in shown
+    assert "\x1b[1;31mconfirmed JDP201\x1b[0m" in text.full(
+        match(seen, [finding(path, 6, 6)], {}), _Look(painted=True)
+    )
+
+
+def test_an_unsure_creation_is_said_to_be_unsure(path: str) -> None:
+    sure = move(path, 6, (6, 10))
+    unsure = Move(**{**vars(sure), "exact": False})
+    for each, expected in ((sure, False), (unsure, True)):
+        shown = text.full(match(record(path, each), [finding(path, 6, 6)], {}), LOOK)
+        assert ("or where another one like it was" in shown) is expected
+
+
+def test_summaries(path: str) -> None:
+    counts = "(0 confirmed, 0 did not move, 0 not reached, 0 not flagged)"
+    assert text.summary(match(record(path), [], {})) == f"nothing moved {counts}"
+    assert text.summary(match(Record(), [], {})) == f"the program never imported JAX {counts}"
+    beside = match(record(path, move(path, 8, (4, 11), kind=FOLLOWED)), [], {})
+    assert (
+        text.summary(beside) == f"nothing moved that a rule speaks of (128 bytes beside) {counts}"
+    )
+
+
+def test_a_mistake_of_ours_is_said(path: str) -> None:
+    seen = record(path)
+    seen.failed = "KeyError: 1"
+    said = text.notes(match(seen, [], {}), LOOK)
+    assert said == ["note: watching ended early: KeyError: 1; please report this"]
+
+
+def rendered(path: str, status: int = 0) -> dict[str, object]:
+    seen = record(path, move(path, 6, (6, 10), count=3), move(path, 5, (5, 18)))
+    seen.elsewhere.append(("a forked process", None))
+    joined = match(seen, [finding(path, 6, 6)], {})
+    value: dict[str, object] = json.loads(
+        as_json.render(
+            joined, command=["a.py", "-x"], devices="virtual", status=status, seconds=1.23456,
+            show=LOOK.path,
+        )
+    )  # fmt: skip
+    return value
+
+
+def test_json(path: str) -> None:
+    value = rendered(path)
+    place = {"path": "program.py", "line": 6, "column": 6, "end_line": 6, "end_column": 10,
+             "function": "<module>"}  # fmt: skip
+    assert value["version"] == 1
+    assert value["program"] == {
+        "command": ["a.py", "-x"], "exit_code": 0, "signal": None, "seconds": 1.235,
+    }  # fmt: skip
+    assert value["environment"] == {
+        "python": "3.13.0", "jax": "0.12.0", "devices": "virtual", "stage": [],
+    }  # fmt: skip
+    lines = value["lines"]
+    assert isinstance(lines, list)
+    first, second = lines
+    (array,) = first.pop("arrays")
+    assert first == {
+        "at": place, "kind": "dragged", "judgement": "flagged", "count": 3, "bytes": 384,
+        "seconds": 0.003, "help": None,
+    }  # fmt: skip
+    assert array.pop("made")["line"] == 3
+    assert array == {
+        "shape": [8, 4], "dtype": "float32", "from": ["cpu:1"], "to": ["cpu:0"], "count": 3,
+        "bytes": 384, "seconds": 0.003, "made_exactly": True,
+    }  # fmt: skip
+    assert (second["judgement"], second["help"]) == ("not-flagged", text.REPORT_IT)
+    assert value["findings"] == [
+        {"code": "JDP201", "name": "jdp201", "message": "it moves", "path": "program.py",
+         "line": 6, "column": 6, "speaks_of_moves": True, "state": "confirmed", "count": 3,
+         "bytes": 384, "seconds": 0.003},
+    ]  # fmt: skip
+    assert value["not_covered"] == [{"what": "a forked process", "at": None}]
+    assert value["summary"] == {
+        "copies": 4, "bytes": 512, "seconds": 0.004, "confirmed": 1, "reached": 0,
+        "not_reached": 0, "unknown": 0, "not_flagged": 1,
+    }  # fmt: skip
+
+
+def test_json_of_a_signal(path: str) -> None:
+    program = rendered(path, -9)["program"]
+    assert isinstance(program, dict)
+    assert (program["exit_code"], program["signal"]) == (None, 9)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (999_949, "999.9 kB"),
+     (999_999, "1.0 MB"), (3_145_728, "3.1 MB"), (6_500_000_000, "6.5 GB"), (10**18, "1000.0 PB")],
+)  # fmt: skip
+def test_sizes(count: int, said: str) -> None:
+    assert words.size(count) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.0, "0 µs"), (5.6e-6, "5.6 µs"), (0.0123, "12.3 ms"), (1.25, "1.2 s"), (1234.5, "1,234 s")],
+)
+def test_times(value: float, said: str) -> None:
+    assert words.seconds(value) == said
+
+
+def test_routes(path: str) -> None:
+    one = move(path, 6, (6, 10))
+    many = Move(**{**vars(one), "target": ("cpu:0", "cpu:1", "cpu:2"), "shape": None})
+    assert words.route(one) == "cpu:1 to cpu:0"
+    assert words.route(many) == "cpu:1 to 3 devices"
+    assert words.array(many) == "arrays of many shapes"
+    assert [words.times(n) for n in (1, 2, 1500)] == ["once", "twice", "1,500 times"]
