@@ -130,6 +130,7 @@ class ConfigContextNotInherited(Rule):
 
     code, name = "JDP107", "config-context-not-inherited"
     severity = Severity.WARNING
+    follows_callers = True
     needs = AllOf(
         Jax(),
         b"default_device",

@@ -93,6 +93,7 @@ class ImpossiblePlatformComparison(Rule):
 
     code, name = "JDP303", "impossible-platform-comparison"
     severity, fix = Severity.WARNING, Applicability.SAFE
+    follows_callers = True
     needs = AllOf(
         Jax(),
         AnyOf(b"default_backend", b"devices", b".platform", b".device"),

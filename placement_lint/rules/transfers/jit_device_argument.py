@@ -87,6 +87,7 @@ class JitDeviceArgument(Rule):
 
     code, name = "JDP404", "jit-device-argument"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
+    follows_callers = True
     needs = AllOf(
         Jax(),
         b"jit",

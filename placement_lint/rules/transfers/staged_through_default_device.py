@@ -118,6 +118,7 @@ class StagedThroughDefaultDevice(Rule):
 
     code, name = "JDP402", "staged-through-default-device"
     severity, fix = Severity.WARNING, Applicability.SAFE
+    follows_callers = True
     needs = AllOf(
         Jax(),
         AnyOf(
