@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_Suspension = (cst.Yield, cst.Await)
 
 
 def suspensions(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -20,6 +17,9 @@ def suspensions(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     Those are `yield`, `await`, `async for` and `async with`; what stands in another function, or in
     a generator expression, does not suspend this one.
     """
+    # Not imported with the rules: it loads LibCST, and they may find no file to parse.
+    from placement_lint.syntax.tree import children
+
     pending = list(reversed(children(node)))
     while pending:
         part = pending.pop()
@@ -32,7 +32,7 @@ def suspensions(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             pending.append(part.for_in.iter)
             continue
         is_async = isinstance(part, cst.For | cst.With | cst.CompFor) and part.asynchronous
-        if isinstance(part, _Suspension) or is_async:
+        if isinstance(part, cst.Yield | cst.Await) or is_async:
             yield part
         pending += reversed(children(part))
 

@@ -121,7 +121,7 @@ def test_a_comment_about_a_rule_that_was_not_checked_is_not_judged() -> None:
 
 
 def test_what_silences_a_finding_too_unsure_to_be_shown_is_of_use() -> None:
-    text = "from jax import devices\ndevices()  # placement-lint: ignore[JDP3]\n"
+    text = "from jax import devices\ndevices()  # placement-lint: ignore[JDP301, JDP302]\n"
     rules = tuple(map(rule_by_code, ("JDP301", "JDP302", "JDP902")))
     result = lint_source(Source("a.py", text), FileOptions(rules, sight=Sight.WHOLE))
     assert [finding.code for finding in result.findings] == ["JDP902"]

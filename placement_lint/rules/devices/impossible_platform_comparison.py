@@ -28,9 +28,6 @@ _BACKENDS = frozenset({
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _DEFAULT_BACKEND = "jax.default_backend"
 _TEXTS = frozenset({"builtins.repr", "builtins.str"})
-_Equality = (cst.Equal, cst.NotEqual)
-_Membership = (cst.In, cst.NotIn)
-_Collection = (cst.Tuple, cst.List, cst.Set)
 # A device is written `CudaDevice(id=0)` or `cuda:0`, and a list of CPUs `[CpuDevice(id=0)]`.
 _NEVER_WRITTEN = frozenset({"gpu"})
 _NEVER_LISTED = frozenset({"cpu", "gpu"})
@@ -113,13 +110,13 @@ class ImpossiblePlatformComparison(Rule):
         target = node.comparisons[0]
         operator, left, right = target.operator, node.left, target.comparator
         always = isinstance(operator, cst.NotEqual | cst.NotIn)
-        if isinstance(operator, _Equality):
+        if isinstance(operator, cst.Equal | cst.NotEqual):
             for subject, literal in ((left, right), (right, left)):
                 if string_value(literal) is not None:
                     _look_at_equality(node, subject, literal, ctx, always=always)
                     return
-        elif isinstance(operator, _Membership):
-            if isinstance(right, _Collection):
+        elif isinstance(operator, cst.In | cst.NotIn):
+            if isinstance(right, cst.Tuple | cst.List | cst.Set):
                 _look_at_collection(node, left, right, ctx, always=always)
             elif string_value(left) is not None:
                 _look_at_membership(node, left, right, ctx, always=always)
@@ -254,7 +251,7 @@ def _look_at_collection(
     *,
     always: bool,
 ) -> None:
-    elements = collection.elements if isinstance(collection, _Collection) else ()
+    elements = collection.elements if isinstance(collection, cst.Tuple | cst.List | cst.Set) else ()
     texts = [string_value(element.value) for element in elements]
     meant = [meant_platform(text or "") for text in texts]
     if not texts or None in meant or not _is_platform(subject, ctx) or _is_hedged(node, ctx):
