@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
