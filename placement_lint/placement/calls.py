@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions
 
 
+_LAZY = frozenset({
+    "builtins.enumerate", "builtins.filter", "builtins.iter", "builtins.map", "builtins.reversed",
+    "builtins.zip",
+})  # fmt: skip
+"""What gives an iterator, and touches nothing before that is consumed."""
+
+
 class Calls:
     """Evaluates the calls of one body."""
 
@@ -35,6 +42,8 @@ class Calls:
         self.objects = ObjectCalls(expressions)
         self.methods = MethodCalls(expressions)
         effects = Effects(expressions)
+        self._at_once: cst.Call | None = None
+        """The call that gives the iterator which is consumed now."""
         self._by_name: dict[str, Callable[[cst.Call, Arguments, State], Value]] = {
             "builtins.dict": builtins.dict_,
             "builtins.enumerate": builtins.enumerate_,
@@ -85,9 +94,19 @@ class Calls:
             return self.methods.method(node, node.func, Arguments(node), state)
         return self.objects.called(node, self.on.evaluate(node.func, state), state)
 
+    def at_once(self, node: cst.Call, state: State) -> Value:
+        """Call what gives an iterator, all of which is consumed here."""
+        before, self._at_once = self._at_once, node
+        try:
+            return self.call(node, state)
+        finally:
+            self._at_once = before
+
     def _library_call(self, node: cst.Call, qualified: str, state: State) -> Value | None:
         """Call a function of JAX, NumPy or Python; None for one of another package."""
         arguments = Arguments(node)
+        if qualified in _LAZY and node is not self._at_once and _is_simple(node):
+            return self.on.later(node, [argument.value for argument in node.args], state)
         special = self._by_name.get(qualified)
         if special is not None:
             return special(node, arguments, state)
@@ -105,3 +124,18 @@ class Calls:
         if qualified == "asyncio.run" and node.args:
             return awaited(self.on.argument(node.args[0].value, state))
         return None
+
+
+def _is_simple(node: cst.Call) -> bool:
+    """Tell whether all arguments are passed by position, each evaluated to what is iterated."""
+    is_sentinel = isinstance(node.func, cst.Name) and node.func.value == "iter"
+    return (
+        bool(node.args)
+        and not (is_sentinel and len(node.args) > 1)
+        and all(
+            not argument.star
+            and argument.keyword is None
+            and not isinstance(argument.value, cst.GeneratorExp | cst.List | cst.Tuple)
+            for argument in node.args
+        )
+    )

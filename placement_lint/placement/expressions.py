@@ -28,6 +28,7 @@ from placement_lint.placement.values import (
     Function,
     Host,
     Instance,
+    Lazy,
     Mapping,
     Place,
     Plain,
@@ -82,6 +83,8 @@ class Expressions:
         self.record = module.record
         self.operations = Operations(module.name, module.record, accelerator=module.has_accelerator)
         self.calls = Calls(self)
+        self.captured: dict[int, Value] = {}
+        """What parts of the iterator that is consumed now gave where it was made."""
         self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
             cst.Attribute: self.attribute,
             cst.Await: self.await_,
@@ -133,6 +136,8 @@ class Expressions:
 
     def evaluate(self, node: cst.CSTNode, state: State) -> Value:
         """Give what an expression may be, recording what evaluating it copies."""
+        if self.captured and (held := self.captured.get(self.index(node))) is not None:
+            return held
         evaluator = self._evaluators.get(type(node))
         if evaluator is None:
             return UNKNOWN
@@ -183,7 +188,7 @@ class Expressions:
 
     def escapes(self, held: Value, state: State) -> None:
         """Note that arrays, also those in objects, are given to something that nobody follows."""
-        given = [held]
+        given = [self.program.consumed(held, state)]
         for atom in held:
             if isinstance(atom, Instance):
                 names = self.program.attribute_names(atom)
@@ -538,8 +543,25 @@ class Expressions:
 
     def generator(self, node: cst.GeneratorExp, state: State) -> Value:
         """Evaluate a generator expression that is kept: its body runs where it is consumed."""
-        self.iterated(node.for_in.iter, self.evaluate(node.for_in.iter, state), state)
-        return UNKNOWN
+        return self.later(node, [node.for_in.iter], state)
+
+    def later(
+        self, node: cst.BaseExpression, parts: list[cst.BaseExpression], state: State
+    ) -> Value:
+        """Evaluate parts of an expression, the rest of which runs where it is consumed."""
+        operands = tuple((self.index(part), self.evaluate(part, state)) for part in parts)
+        return value(Lazy(self.module.place(node), operands, self.in_loop))
+
+    def consume(self, lazy: Lazy, state: State) -> Value:
+        """Give what an iterator gives, which is consumed here."""
+        node = self.tree.nodes[lazy.place.node]
+        before, self.captured = self.captured, dict(lazy.operands)
+        try:
+            if isinstance(node, cst.GeneratorExp):
+                return self.consumed_generator(node, state)
+            return self.calls.at_once(node, state) if isinstance(node, cst.Call) else UNKNOWN
+        finally:
+            self.captured = before
 
     def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value:
         """Evaluate a generator expression that the call it is passed to consumes."""

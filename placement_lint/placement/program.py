@@ -48,6 +48,7 @@ from placement_lint.placement.values import (
     Function,
     Generator,
     Instance,
+    Lazy,
     Place,
     Sequence,
     TheDevice,
@@ -335,7 +336,7 @@ class Program:
         """Tell whether a value holds an array that was made under a default device."""
         if any(a.origin is not None and a.origin.device is not None for a in arrays(held)):
             return True
-        if any(isinstance(atom, Generator) and self._generates(atom, state) for atom in held):
+        if any(isinstance(a, Generator | Lazy) and self._generates(a, state) for a in held):
             return True
         return depth > 0 and any(
             self.carries_placement(attribute, state, depth - 1)
@@ -345,8 +346,10 @@ class Program:
             if (attribute := state.variables.get((atom, name))) is not None
         )
 
-    def _generates(self, generator: Generator, state: State) -> bool:
+    def _generates(self, generator: Generator | Lazy, state: State) -> bool:
         """Tell whether a generator has, or gives, an array made under a default device."""
+        if isinstance(generator, Lazy):
+            return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
         given = [held for _, held in generator.arguments]
         result = self._results.get(generator.function, NOTHING)
         return any(self.carries_placement(held, state, 0) for held in (*given, result))
@@ -549,16 +552,20 @@ class Program:
 
     def consumed(self, held: Value, state: State) -> Value:
         """Run the bodies of generators, where they are consumed, and give what they yield."""
-        generators = [atom for atom in held if isinstance(atom, Generator)]
-        if not generators:
+        lazy = [atom for atom in held if isinstance(atom, Generator | Lazy)]
+        if not lazy:
             return held
-        found = held - frozenset(generators)
+        found = held - frozenset(lazy)
         depth = self.loop_depth
-        for generator in generators:
-            self._unconsumed.pop(generator, None)
-            self.loop_depth = int(generator.in_loop)
+        for atom in lazy:
+            self.loop_depth = int(atom.in_loop)
             branch = state.copy() if len(held) > 1 else state
-            found |= self._executed_or_later(generator.function, dict(generator.arguments), branch)
+            if isinstance(atom, Lazy):
+                made = self.expressions(self.module_of(atom.place)).consume(atom, branch)
+                found |= self.consumed(made, branch)
+            else:
+                self._unconsumed.pop(atom, None)
+                found |= self._executed_or_later(atom.function, dict(atom.arguments), branch)
             if branch is not state and (met := meet([state, branch])) is not None:
                 state.become(met)
         self.loop_depth = depth

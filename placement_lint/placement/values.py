@@ -240,6 +240,18 @@ class Generator:
 
 
 @dataclass(frozen=True)
+class Lazy:
+    """A generator expression, or what `map` and its like give: it runs where it is consumed."""
+
+    place: Place
+    """The expression."""
+    operands: tuple[tuple[int, Value], ...]
+    """What parts of the expression gave where it was evaluated."""
+    in_loop: bool
+    """It was evaluated in a loop."""
+
+
+@dataclass(frozen=True)
 class Coroutine:
     """What calling an `async def` gives: its result, once it is awaited."""
 
@@ -287,6 +299,7 @@ Atom: TypeAlias = (
     | Partial
     | External
     | Generator
+    | Lazy
     | Coroutine
     | Computation
     | Anything
