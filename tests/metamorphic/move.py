@@ -41,7 +41,9 @@ def beginnings(program: Program) -> list[Variant]:
             names = _needed_outside(text, run)
             if names:
                 found.append(_moved(program, path, text, run, names))
-                found.append(_moved(program, path, text, run, names, whole=True))
+                # Others still ask this module for them.
+                if not any(program.elsewhere(path, name) for name in names):
+                    found.append(_moved(program, path, text, run, names, whole=True))
     require(found, "no beginning that the rest needs, and that needs nothing of the rest")
     return found
 
