@@ -17,8 +17,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=default_jobs(), help="processes (%(default)s)")
     parser.add_argument("--levels", type=int, nargs="+", default=LEVELS, choices=LEVELS)
     parser.add_argument(
-        "--record", type=Path, help=f"write a record into this folder (the tests read {RECORDS})"
-    )
+        "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
+        help="write a record; without a folder, where the tests look for the newest one",
+    )  # fmt: skip
     options = parser.parse_args()
 
     def progress(done: int, of: int) -> None:

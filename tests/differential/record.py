@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 VERSION = 1
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "fixtures" / "records"
+_SUFFIX = "-random-programs.json"
 _TOOLS = ("jax", "jaxlib", "numpy", "safetensors", "libcst", "placement-lint")
 _BATCH = 25
 _MAX_SHOWN = 100
@@ -248,9 +249,9 @@ def as_json(record: Record) -> str:
 
 
 def write(record: Record, folder: Path) -> Path:
-    """Write a record under a name of its own, which sorts by date."""
+    """Write a record: one for a day."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"differential-{record.date}-seed{record.seed}.json"
+    path = folder / f"{record.date}{_SUFFIX}"
     path.write_text(as_json(record), encoding="utf-8")
     return path
 
@@ -278,7 +279,7 @@ def read(path: Path) -> Record:
 
 def newest(folder: Path = RECORDS) -> Path | None:
     """Give the newest record, by its date."""
-    return max(folder.glob("differential-*.json"), default=None, key=lambda path: path.name)
+    return max(folder.glob(f"*{_SUFFIX}"), default=None, key=lambda path: path.name)
 
 
 def summary(record: Record) -> Iterator[str]:

@@ -114,7 +114,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     record = good_record()
     record.disagreements.append(Shown(5, 17, "missed move: main:1:1: `x`"))
     path = write(record, tmp_path / "new")
-    assert path.name == "differential-2026-01-31-seed3.json"
+    assert path.name == "2026-01-31-random-programs.json"
     assert read(path) == record
     assert as_json(read(path)) == path.read_text(encoding="utf-8")
     assert len(list(summary(record))) == 1 + len(LEVELS)
