@@ -46,9 +46,15 @@ def _cell(rule: Mapping[str, Any]) -> dict[str, Any]:
 def merged(
     record: Mapping[str, Any] | None, runs: Sequence[Mapping[str, Any]], date: str
 ) -> dict[str, Any]:
-    """Give a day's record with these runs in it; a run replaces an older one on the same JAX."""
+    """Give a day's record with these runs in it.
+
+    What a run says of a rule replaces what an older one on the same JAX said of it.
+    """
     known = {} if record is None else {_place(run): run for run in record["runs"]}
-    known.update({_place(run): run for run in runs})
+    for run in runs:
+        before = known.get(_place(run), {"rules": {}})["rules"]
+        rules = {**before, **run["rules"]}
+        known[_place(run)] = {**run, "rules": {code: rules[code] for code in sorted(rules)}}
     return {
         "version": RECORD_VERSION,
         "date": date,

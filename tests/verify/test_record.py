@@ -39,7 +39,11 @@ def test_a_run_replaces_the_one_on_the_same_jax_and_versions_are_in_order() -> N
     first = merged(None, [as_run(printed("0.10.2", JDP101={"ok": False}))], "2026-01-02")
     later = merged(
         first,
-        [as_run(printed("0.10.2", JDP101={})), as_run(printed("0.4.30", JDP102={}))],
+        [
+            as_run(printed("0.10.2", JDP101={})),
+            as_run(printed("0.10.2", JDP103={})),
+            as_run(printed("0.4.30", JDP102={})),
+        ],
         "2026-01-02",
     )
     assert [run["jax"] for run in later["runs"]] == ["0.4.30", "0.10.2"]
@@ -47,6 +51,7 @@ def test_a_run_replaces_the_one_on_the_same_jax_and_versions_are_in_order() -> N
         "rule    0.4.30  0.10.2",
         "JDP101          yes",
         "JDP102  yes",
+        "JDP103          yes",
     ]
 
 
