@@ -83,7 +83,7 @@ def table(record: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Put the runs into today's record and print the matrix; 1 when a cell is not proved."""
+    """Put the runs into today's record and print the matrix; 1 when a run has a failure."""
     folder, files = Path(arguments[0]), map(Path, arguments[1:])
     today = dt.datetime.now(tz=dt.timezone.utc).date().isoformat()
     path = folder / record_name(today)
@@ -91,9 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     record = merged(read_record(str(path)), runs, today)
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"{path}\n{table(record)}")
-    failed = any(
-        cell["result"] == FAILED for run in record["runs"] for cell in run["rules"].values()
-    )
+    failed = any(cell["result"] == FAILED for run in runs for cell in run["rules"].values())
     return 1 if failed else 0
 
 

