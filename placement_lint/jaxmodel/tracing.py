@@ -69,6 +69,7 @@ _JAX = [
     *_rows("jax.lax", "while_loop", _STAGED, *_LOOP),
     *_rows("jax.lax", "cond", _STAGED, *_BRANCHES),
     *_rows("jax.lax", "switch", _STAGED, (1, "branches")),
+    *_rows("jax.numpy", "frompyfunc", _STAGED, (0, "func")),
     *_rows("jax.experimental.pallas", "pallas_call", _STAGED, (0, "kernel")),
     *_rows("jax", "shard_map>=0.6.2", _SHARDED, _F),
     *_rows("jax.experimental.shard_map", "shard_map", _SHARDED, _F),
@@ -111,18 +112,16 @@ _FLAX = [
 TRACINGS: dict[str, Tracing] = {row.name: row for row in (*_JAX, *_EQUINOX, *_FLAX)}
 """Every call that traces a function, by its qualified name."""
 
-TRACING_WORDS: tuple[bytes, ...] = tuple(
-    sorted({
-        row.name.rpartition(".")[2].encode()
-        for row in TRACINGS.values()
-        if row.kind in {TraceKind.STAGED, TraceKind.SHARDED, TraceKind.REPLAYED}
-    })
-)  # fmt: skip
-"""The last parts of the names of those that leave nothing of a default device inside."""
+COMPILING = frozenset({TraceKind.STAGED, TraceKind.SHARDED})
+"""What ends as a compiled program."""
 
-HOST_CALLBACKS: dict[str, tuple[int, str]] = {
-    "jax.pure_callback": (0, "callback"),
-    "jax.experimental.io_callback": (0, "callback"),
-    "jax.debug.callback": (0, "callback"),
-}
-"""Calls that run a function in Python, on the host, from within a compiled program."""
+
+def _words(kinds: frozenset[TraceKind]) -> tuple[bytes, ...]:
+    names = (row.name for row in TRACINGS.values() if row.kind in kinds)
+    return tuple(sorted({name.rpartition(".")[2].encode() for name in names}))
+
+
+COMPILING_WORDS = _words(COMPILING)
+"""The last parts of the names of the calls that compile a function."""
+TRACING_WORDS = _words(COMPILING | {TraceKind.REPLAYED})
+"""Those, and of the calls that record one."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.jaxmodel.tracing import HOST_CALLBACKS, TRACINGS, TraceKind, Tracing
+from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
+from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

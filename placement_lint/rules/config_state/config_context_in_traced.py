@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
-from placement_lint.jaxmodel.tracing import TRACING_WORDS, TraceKind, Tracing
+from placement_lint.jaxmodel.tracing import COMPILING, TRACING_WORDS, TraceKind, Tracing
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Jax
 from placement_lint.rules.staging import Staging, Stagings
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
-_COMPILED = frozenset({TraceKind.STAGED, TraceKind.SHARDED})
-_RECORDED = _COMPILED | {TraceKind.REPLAYED}
+_RECORDED = COMPILING | {TraceKind.REPLAYED}
 _WORDS = sorted({name.rpartition(".")[2].encode() for name in INERT_WHEN_TRACED})
 _ENTERING = frozenset({"enter_context", "enterContext", "enter_async_context"})
 _OBEYED = "jax.ensure_compile_time_eval"
@@ -99,7 +98,7 @@ class ConfigContextInTraced(Rule):
         name = ctx.called(node)
         if name not in INERT_WHEN_TRACED or is_asserted_to_fail(node, ctx):
             return
-        kinds = _RECORDED if name == "jax.default_device" else _COMPILED
+        kinds = _RECORDED if name == "jax.default_device" else COMPILING
         parent = ctx.parent(node)
         if isinstance(parent, cst.Decorator):
             self._look_at_decorator(node, parent, kinds, ctx)
@@ -147,7 +146,7 @@ def _report(call: cst.Call, staging: Staging, ctx: Context, plan: FixPlan | None
 
 
 def _how(tracing: Tracing) -> str:
-    what = "compiles" if tracing.kind in _COMPILED else "records"
+    what = "compiles" if tracing.kind in COMPILING else "records"
     return f"{tracing.name} {what}"
 
 

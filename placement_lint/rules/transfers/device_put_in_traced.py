@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.jaxmodel.tracing import COMPILING, COMPILING_WORDS, TraceKind
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
@@ -19,16 +19,11 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
-_COMPILED = frozenset({TraceKind.STAGED, TraceKind.SHARDED})
 # Those that ignore `device=` while they are traced; `arange`, `linspace` and `asarray` obey it.
 _CREATORS = frozenset(
     f"jax.numpy.{name}"
     for name in "empty eye full full_like ones ones_like zeros zeros_like".split()
 )
-# Words without which none of JAX's calls that compile a function is named.
-_COMPILING = (
-    b"cond", b"fori_loop", b"jit", b"map", b"pallas_call", b"scan", b"switch", b"while_loop",
-)  # fmt: skip
 
 
 class DevicePutInTraced(Rule):
@@ -105,7 +100,7 @@ class DevicePutInTraced(Rule):
         Jax(),
         b"devices",
         AnyOf(b"device_put", b"to_device", Pattern(rb"\bdevice\s*=(?!=)", word=b"device")),
-        AnyOf(*_COMPILING),
+        AnyOf(*COMPILING_WORDS),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
@@ -123,7 +118,7 @@ class DevicePutInTraced(Rule):
             return
         if target is None or not names_device(target, ctx) or is_asserted_to_fail(node, ctx):
             return
-        staging = ctx.module.fact(Stagings).around(node, _COMPILED)
+        staging = ctx.module.fact(Stagings).around(node, COMPILING)
         if staging is not None:
             ctx.report(
                 node,
