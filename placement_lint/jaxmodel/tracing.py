@@ -27,6 +27,8 @@ class TraceKind(enum.Enum):
     """They run one by one, as the function is called: both have their effect."""
     ABSTRACT = enum.auto()
     """They never run: only shapes and types come out."""
+    VARYING = enum.auto()
+    """One or the other, by the version of JAX: nothing can be said of it."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ _JAX = [
     *_rows("jax.lax", "while_loop", _STAGED, *_LOOP),
     *_rows("jax.lax", "cond", _STAGED, *_BRANCHES),
     *_rows("jax.lax", "switch", _STAGED, (1, "branches")),
-    *_rows("jax.numpy", "frompyfunc", _STAGED, (0, "func")),
+    # EAGER on 0.4.30, STAGED on 0.10.2.
+    *_rows("jax.numpy", "frompyfunc", TraceKind.VARYING, (0, "func")),
     *_rows("jax.experimental.pallas", "pallas_call", _STAGED, (0, "kernel")),
     *_rows("jax", "shard_map>=0.6.2", _SHARDED, _F),
     *_rows("jax.experimental.shard_map", "shard_map", _SHARDED, _F),
