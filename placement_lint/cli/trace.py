@@ -15,7 +15,7 @@ from placement_lint.report.escape import escape
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Span
@@ -94,6 +94,7 @@ class _Trace:
     def __init__(self, args: argparse.Namespace, target: Target) -> None:
         self.args = args
         self.target = target
+        self.shown = Shown()
 
     def run(self) -> int:
         from placement_lint.trace import launch, record
@@ -121,7 +122,7 @@ class _Trace:
         from placement_lint.trace.join import join
 
         try:
-            self._write(join(seen, _display(seen)), devices, status, seconds)
+            self._write(join(seen, self.shown.relative), devices, status, seconds)
         except streams.OutputError as error:
             return str(error)
         return None
@@ -140,7 +141,7 @@ class _Trace:
                 devices=devices,
                 status=status,
                 seconds=seconds,
-                show=_shown,
+                show=self.shown,
             )
         else:
             from placement_lint.trace import text as as_text
@@ -148,17 +149,18 @@ class _Trace:
             stream = sys.stderr if to_file is None else None
             painted = streams.use_colour(self.args.color, stream, os.environ)
             render = as_text.full if chosen == "full" else as_text.short
-            text = render(joined, _Look(painted))
+            text = render(joined, Look(painted, self.shown))
         if to_file is None:
             streams.complain(text.rstrip("\n"))
         else:
             streams.write_file(to_file, text)
 
 
-class _Look:
+class Look:
     """Shows things as the linter's own reports do."""
 
-    def __init__(self, painted: bool) -> None:
+    def __init__(self, painted: bool, path: Callable[[str], str]) -> None:
+        """Take whether to paint, and what gives a path as it is shown."""
         from placement_lint.report.colour import Colours
 
         self._colours: Colours = Colours(painted)
@@ -166,10 +168,11 @@ class _Look:
         self.good = self._colours.good
         self.bold = self._colours.bold
         self.help = self._colours.help
-        self.path = _shown
+        self.path = path
         self.escape = escape
 
     def frame(self, path: str, span: Span, mark: str) -> list[str]:
+        """Give the lines of a span of a file, underlined."""
         from placement_lint.report.frame import frame
         from placement_lint.trace.record import source_of
 
@@ -177,16 +180,17 @@ class _Look:
         return [] if source is None else frame(source, span, self._colours, mark=mark)
 
 
-def _display(seen: Record) -> dict[str, str]:
-    files = {*seen.lines, *(move.site.path for move in seen.moves if move.site is not None)}
-    return {path: _relative(path) for path in files}
+class Shown:
+    """Gives paths as the linter shows them: from the current folder, where they are below that."""
 
+    def __init__(self) -> None:
+        """Take note of the folder: the program may take it away while it runs."""
+        self._here = os.path.join(os.getcwd(), "")
 
-def _relative(path: str) -> str:
-    """Give a path as the linter shows it: from the current folder, where it is below that."""
-    here = os.getcwd() + os.sep
-    return path.removeprefix(here)
+    def relative(self, path: str) -> str:
+        """Give a path to be linted under."""
+        return path.removeprefix(self._here)
 
-
-def _shown(path: str) -> str:
-    return escape(Path(_relative(path)).as_posix())
+    def __call__(self, path: str) -> str:
+        """Give a path for the reader."""
+        return escape(Path(self.relative(path)).as_posix())

@@ -21,7 +21,7 @@ from placement_lint.trace.record import source_of
 from placement_lint.trace.recorder import DRAGGED, SPREAD, STAGED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.findings import Finding
     from placement_lint.trace.record import Move, Place, Record
@@ -115,21 +115,19 @@ class Joined:
         return [line for line in self.lines if line.judgement is judgement]
 
 
-def join(record: Record, display: dict[str, str]) -> Joined:
+def join(record: Record, display: Callable[[str], str] = str) -> Joined:
     """Lint the files that ran and set what is found beside what happened.
 
-    `display` gives the path under which each file of the record is shown and linted.
+    `display` gives the path under which a file of the record is linted.
     """
     files = {*record.lines}
     files.update(move.site.path for move in record.moves if move.site is not None)
     readable = sorted(path for path in files if path.endswith(".py") and source_of(path))
     options = FileOptions(select_rules(Settings(), ""), respect_suppressions=False)
-    outcome = check_files(
-        [display.get(path, path) for path in readable], lambda _: Request(options)
-    )
-    real = {display.get(path, path): path for path in readable}
+    outcome = check_files([display(path) for path in readable], lambda _: Request(options))
+    real = {display(path): path for path in readable}
     skipped = [(skip.path, skip.reason) for skip in outcome.skipped]
-    skipped += [(display.get(path, path), "not a Python file") for path in files - {*readable}]
+    skipped += [(display(path), "not a Python file") for path in files - {*readable}]
     return match(record, outcome.findings, real, skipped)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-
-import pytest
+from typing import TYPE_CHECKING
 
 from tests.fixture_cases import FIXTURES
 from tests.trace.running import Traced, needs_jax, trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = needs_jax
 SOURCE = FIXTURES / "trace" / "copies.py"
@@ -20,18 +22,24 @@ MAKES, MAKES_AGAIN = (
 )
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Traced:
-    folder = tmp_path_factory.mktemp("behaviour")
-    shutil.copy(SOURCE, folder)
-    return trace(folder, "copies.py")
+def test_copies(tmp_path: Path) -> None:
+    """One test, not many: the program takes long to start."""
+    shutil.copy(SOURCE, tmp_path)
+    done = trace(tmp_path, "copies.py")
+    check_it_ran(done)
+    check_every_copy_is_counted_at_its_line(done)
+    check_the_bytes_are_those_of_the_whole_array(done)
+    check_large_arrays_are_told_apart_by_the_line_that_made_them(done)
+    check_creations_are_in_the_users_file(done)
+    check_what_no_rule_speaks_of_is_beside(done)
+    check_missed_alarms_say_what_to_do(done)
 
 
-def test_it_ran(done: Traced) -> None:
+def check_it_ran(done: Traced) -> None:
     assert (done.code, done.out, done.err, done.report["failed"]) == (0, "", "", None)
 
 
-def test_every_copy_is_counted_at_its_line(done: Traced) -> None:
+def check_every_copy_is_counted_at_its_line(done: Traced) -> None:
     wanted: Counter[tuple[int, str, str]] = Counter()
     for number, line in enumerate(LINES, 1):
         if " # moves: " in line:
@@ -46,7 +54,7 @@ def test_every_copy_is_counted_at_its_line(done: Traced) -> None:
     assert seen == wanted
 
 
-def test_the_bytes_are_those_of_the_whole_array(done: Traced) -> None:
+def check_the_bytes_are_those_of_the_whole_array(done: Traced) -> None:
     sizes = {"float32": 4}
     for line in done.report["lines"]:
         for array in line["arrays"]:
@@ -57,7 +65,7 @@ def test_the_bytes_are_those_of_the_whole_array(done: Traced) -> None:
                 assert array["bytes"] == array["count"] * size
 
 
-def test_large_arrays_are_told_apart_by_the_line_that_made_them(done: Traced) -> None:
+def check_large_arrays_are_told_apart_by_the_line_that_made_them(done: Traced) -> None:
     ((line,),) = [
         [line for line in lines if line["arrays"][0]["shape"] == [2, 1024, 1024]]
         for place, lines in done.lines("dragged").items()
@@ -67,7 +75,7 @@ def test_large_arrays_are_told_apart_by_the_line_that_made_them(done: Traced) ->
     assert made == {(MAKES, True): 2, (MAKES_AGAIN, True): 2}
 
 
-def test_creations_are_in_the_users_file(done: Traced) -> None:
+def check_creations_are_in_the_users_file(done: Traced) -> None:
     maker = next(n for n, line in enumerate(LINES, 1) if "jnp.asarray(np.ones(" in line)
     for lines in done.lines("dragged").values():
         for line in lines:
@@ -76,12 +84,12 @@ def test_creations_are_in_the_users_file(done: Traced) -> None:
                 assert array["made_exactly"]
 
 
-def test_what_no_rule_speaks_of_is_beside(done: Traced) -> None:
+def check_what_no_rule_speaks_of_is_beside(done: Traced) -> None:
     judged = {line["kind"]: line["judgement"] for line in done.report["lines"]}
     assert judged["followed"] == judged["small"] == "beside"
 
 
-def test_missed_alarms_say_what_to_do(done: Traced) -> None:
+def check_missed_alarms_say_what_to_do(done: Traced) -> None:
     missed = [line for line in done.report["lines"] if line["judgement"] == "not-flagged"]
     assert len(missed) == done.report["summary"]["not_flagged"]
     for line in missed:

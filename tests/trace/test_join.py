@@ -164,10 +164,10 @@ def test_the_most_bytes_come_first(path: str) -> None:
 def test_the_files_that_ran_are_linted_suppressed_or_not(path: str) -> None:
     Path(path).write_text(TEXT.replace("jnp.add(a, b)", "jnp.add(a, b)  # noqa: JDP202"))
     seen = record(path, move(path, 5, (5, 18)), lines={1, 2, 3, 4, 5})
-    joined = join(seen, {path: "shown.py"})
+    joined = join(seen, lambda _: "shown.py")
     # The name under which it is shown is the one under which it is linted: there is no such file.
     assert [each.finding.code for each in joined.findings] == ["JDP900"]
-    joined = join(seen, {})
+    joined = join(seen)
     found = {
         (each.finding.span.line, each.finding.span.column): each.state for each in joined.findings
     }
@@ -179,7 +179,7 @@ def test_the_files_that_ran_are_linted_suppressed_or_not(path: str) -> None:
 def test_what_is_no_file_is_said_to_be_skipped(path: str) -> None:
     seen = record(path, lines={1})
     seen.lines["/no/such.py"] = {1}
-    assert join(seen, {}).skipped == (("/no/such.py", "not a Python file"),)
+    assert join(seen).skipped == (("/no/such.py", "not a Python file"),)
 
 
 def test_statements(path: str) -> None:

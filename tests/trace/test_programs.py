@@ -26,9 +26,6 @@ PROGRAMS = [program for program in all_programs() if program.run is not None]
 pytestmark = needs_jax
 
 HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
-every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
-every_hazard = pytest.mark.parametrize("program", HAZARDS, ids=lambda program: program.id)
-
 DRIVER = '''\
 """Runs each program as if it were alone: its own modules, and its own default device."""
 import json, os, sys, threading
@@ -42,7 +39,9 @@ def run(folder, statements):
     except Exception as error:
         failed[folder] = repr(error)
 
-for folder, statements in json.load(open("programs.json")):
+for folder, statements, clear in json.load(open("programs.json")):
+    if clear:
+        jax.clear_caches()  # it compiles what it needs, as if it were alone
     before, path = set(sys.modules), list(sys.path)
     sys.path[:0] = [os.path.abspath(folder), os.path.abspath(os.path.join(folder, "src"))]
     thread = threading.Thread(target=run, args=(folder, statements))
@@ -53,7 +52,6 @@ for folder, statements in json.load(open("programs.json")):
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(os.path.abspath(folder)):
             del sys.modules[name]
     jax.config.update("jax_default_device", None)
-    jax.clear_caches()  # each program compiles what it needs, as if it were alone
 sys.exit(json.dumps(failed) if failed else 0)
 '''
 
@@ -96,7 +94,7 @@ def traced(folder: Path, programs: Sequence[tuple[ProgramCase, dict[str, Text]]]
     (folder / "driver.py").write_text(DRIVER, encoding="utf-8")
     for program, files in programs:
         write(folder / program.name, files)
-    todo = [(program.name, program.run) for program, _ in programs]
+    todo = [(program.name, program.run, program in HAZARDS) for program, _ in programs]
     (folder / "programs.json").write_text(json.dumps(todo), encoding="utf-8")
     ledger = folder / "ledger"
     ledger.mkdir()
@@ -129,31 +127,19 @@ def wanted(files: dict[str, Text], *, missed: bool = True) -> set[tuple[str, int
     }
 
 
-@pytest.fixture(scope="module")
-def as_written(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("as-written")
-    return traced(folder, [(program, program.files) for program in PROGRAMS])
-
-
-@pytest.fixture(scope="module")
-def fixed(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("fixed")
-    return traced(folder, [(program, program.fixed(unsafe=True)) for program in HAZARDS])
-
-
-def test_they_all_ran(as_written: Run, fixed: Run) -> None:
+def test_as_written(tmp_path: Path) -> None:
+    """One test, not one for each program: they share a process that takes long to start."""
+    run = traced(tmp_path, [(program, program.files) for program in PROGRAMS])
+    assert run.status == 0
     assert len(HAZARDS) >= 20
-    assert (as_written.status, fixed.status) == (0, 0)
+    assert {p.id: dragged(p, run) for p in PROGRAMS} == {p.id: wanted(p.files) for p in PROGRAMS}
+    for program in HAZARDS:
+        check_findings(program, run)
+        check_creations(program, run)
 
 
-@every_program
-def test_every_line_that_copies_is_named(program: ProgramCase, as_written: Run) -> None:
-    assert dragged(program, as_written) == wanted(program.files)
-
-
-@every_hazard
-def test_every_finding_is_confirmed(program: ProgramCase, as_written: Run) -> None:
-    seen = join(as_written.part(program), {})
+def check_findings(program: ProgramCase, run: Run) -> None:
+    seen = join(run.part(program))
     undecided = {(path, line) for path, line, _ in program.undecided}
     states = {
         (inside(each.finding.path, program), each.finding.span.line): each.state
@@ -161,27 +147,29 @@ def test_every_finding_is_confirmed(program: ProgramCase, as_written: Run) -> No
         if each.speaks_of_moves
     }
     for place in wanted(program.files, missed=False) - undecided:
-        assert states[place] is State.CONFIRMED, place
+        assert states[place] is State.CONFIRMED, (program.id, place)
     unflagged = {
         (inside(line.site.path, program), line.site.line)
         for line in seen.judged(Judgement.NOT_FLAGGED)
         if line.site is not None
     }
-    assert unflagged == wanted(program.files) - wanted(program.files, missed=False)
+    missed = wanted(program.files) - wanted(program.files, missed=False)
+    assert unflagged == missed, program.id
 
 
-@every_hazard
-def test_nothing_moves_once_it_is_fixed(program: ProgramCase, fixed: Run) -> None:
-    assert dragged(program, fixed) == wanted(program.fixed(unsafe=True))
-
-
-@every_hazard
-def test_the_creation_is_named(program: ProgramCase, as_written: Run) -> None:
+def check_creations(program: ProgramCase, run: Run) -> None:
     made = {
         (inside(move.made.path, program), line)
-        for move in as_written.part(program).moves
+        for move in run.part(program).moves
         if move.made is not None and move.exact
         for line in range(move.made.line, move.made.end_line + 1)
     }
     expected = {(path, line) for path, text in program.files.items() for line in text.made_here}
-    assert expected <= made
+    assert expected <= made, program.id
+
+
+def test_nothing_moves_once_they_are_fixed(tmp_path: Path) -> None:
+    fixed = {program.id: program.fixed(unsafe=True) for program in HAZARDS}
+    run = traced(tmp_path, [(program, fixed[program.id]) for program in HAZARDS])
+    assert run.status == 0
+    assert {p.id: dragged(p, run) for p in HAZARDS} == {p.id: wanted(fixed[p.id]) for p in HAZARDS}

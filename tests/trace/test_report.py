@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from placement_lint.cli.trace import _Look
+from placement_lint.cli.trace import Look, Shown
 from placement_lint.trace import as_json, text, words
 from placement_lint.trace.join import match
 from placement_lint.trace.record import Move, Record
@@ -22,7 +22,11 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "program.py")
 
 
-LOOK = _Look(painted=False)
+def shown(path: str) -> str:
+    return Shown()(path)
+
+
+LOOK = Look(False, shown)
 
 
 def test_a_line_for_each_thing(path: str) -> None:
@@ -55,18 +59,18 @@ def test_a_line_for_each_thing(path: str) -> None:
 def test_in_full(path: str) -> None:
     seen = record(path, move(path, 6, (6, 10), count=3), move(path, 5, (5, 18)))
     seen.stage.append("cpu:0 in the part of the accelerator")
-    shown = text.full(match(seen, [finding(path, 6, 6)], {}), LOOK)
-    assert shown.startswith(
+    said = text.full(match(seen, [finding(path, 6, 6)], {}), LOOK)
+    assert said.startswith(
         "placement-lint trace: Python 3.13.0, JAX 0.12.0\ncpu:0 in the part of the accelerator\n\n"
         "confirmed JDP201 it moves\n--> program.py:6:6\n  |\n6 | d = (a[0],\n  |      ^\n  |\n"
         "copied 3 times, 384 bytes in 3 ms: float32[8,4], 128 bytes, from cpu:1 to cpu:0\n"
         "note: made here\n--> program.py:3:9\n  |\n3 |     a = jnp.ones((8, 4))\n"
     )
-    assert "\nnot flagged an array of the host was copied, and no rule spoke of it\n" in shown
-    assert f"help: {text.REPORT_IT}\n" in shown
-    assert "\x1b" not in shown
+    assert "\nnot flagged an array of the host was copied, and no rule spoke of it\n" in said
+    assert f"help: {text.REPORT_IT}\n" in said
+    assert "\x1b" not in said
     assert "\x1b[1;31mconfirmed JDP201\x1b[0m" in text.full(
-        match(seen, [finding(path, 6, 6)], {}), _Look(painted=True)
+        match(seen, [finding(path, 6, 6)], {}), Look(True, Shown())
     )
 
 
@@ -74,8 +78,8 @@ def test_an_unsure_creation_is_said_to_be_unsure(path: str) -> None:
     sure = move(path, 6, (6, 10))
     unsure = Move(**{**vars(sure), "exact": False})
     for each, expected in ((sure, False), (unsure, True)):
-        shown = text.full(match(record(path, each), [finding(path, 6, 6)], {}), LOOK)
-        assert ("or where another one like it was" in shown) is expected
+        said = text.full(match(record(path, each), [finding(path, 6, 6)], {}), LOOK)
+        assert ("or where another one like it was" in said) is expected
 
 
 def test_summaries(path: str) -> None:
