@@ -24,10 +24,10 @@ ITEM = 6 * 1024 * 2
 CASES = (
     ("committed", 64, 300),
     ("block", 64, 300),
-    ("outside", 64, 20),
-    ("outside", 16, 50),
-    ("outside", 4, 100),
-    ("outside", 1, 100),
+    ("outside", 64, 5),
+    ("outside", 16, 20),
+    ("outside", 4, 50),
+    ("outside", 1, 50),
 )
 """The way, megabytes, items."""
 PROGRAM = """\

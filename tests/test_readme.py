@@ -53,7 +53,7 @@ def test_every_command_of_the_readme_is_one() -> None:
     text = README.read_text(encoding="utf-8")
     options = set(re.findall(r"placement-lint (?:\S+ )*?(--[a-z-]+)", text))
     assert options >= {"--fix", "--diff"}
-    usage = _help() + _help("check") + _help("rule") + _help("verify")
+    usage = _help() + _help("check") + _help("rule") + _help("verify") + _help("trace")
     assert [option for option in sorted(options) if option not in usage] == []
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _PATIENCE = 20_000
 """Calls and lines that a thread may run without a new line: some hundredths of a second."""
 
-_PATIENCE_AT_FIRST = 500_000
-"""The same at the start, where libraries are imported: some tenths of a second."""
+_PATIENCE_AT_FIRST = 100_000
+"""The same at the start, where libraries are imported: some hundredths more."""
 
 
 class Reached:
