@@ -31,7 +31,11 @@ MOVED_BY = {
     "JDP202": frozenset({DRAGGED, SPREAD}),
     "JDP402": frozenset({STAGED}),
 }
-"""The rules that speak of moves, and the kinds of moves that each speaks of."""
+"""The rules that a move can confirm, and the kinds of moves that each speaks of."""
+
+_ALWAYS_SEEN = frozenset({"JDP201", "JDP202"})
+"""Of these every move is seen. What JDP402 finds may also be sent on by an explicit `device_put`,
+which is not recorded: that nothing was seen says nothing."""
 
 
 class State(enum.Enum):
@@ -65,8 +69,8 @@ class SeenFinding:
 
     @property
     def speaks_of_moves(self) -> bool:
-        """Whether it foretells a move; of others only the line can be watched."""
-        return self.finding.code in MOVED_BY
+        """Whether the run can tell if it was right; of others only the line can be watched."""
+        return self.state is State.CONFIRMED or self.finding.code in _ALWAYS_SEEN
 
 
 @dataclass(frozen=True)
