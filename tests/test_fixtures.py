@@ -39,16 +39,22 @@ def default_rules() -> tuple[type[Rule], ...]:
     return tuple(rule for rule in all_rules() if not rule.pedantic)
 
 
-def options(rules: tuple[type[Rule], ...] | None = None) -> FileOptions:
-    return FileOptions(rules if rules is not None else default_rules(), sight=Sight.WHOLE)
+def rules_for(code: str) -> tuple[type[Rule], ...]:
+    """Give the default rules, and with them the rule that a text is about if it is pedantic."""
+    rule = rule_by_code(code)
+    return (*default_rules(), rule) if rule.pedantic else default_rules()
 
 
-def lint(text: str) -> list[Finding]:
-    return list(lint_source(Source("case.py", text), options()).findings)
+def lint(text: str, code: str) -> list[Finding]:
+    options = FileOptions(rules_for(code), sight=Sight.WHOLE)
+    return list(lint_source(Source("case.py", text), options).findings)
 
 
-def fix(text: str, *, unsafe: bool, rules: tuple[type[Rule], ...] | None = None) -> FixResult:
-    return fix_source(Source("case.py", text), options(rules), unsafe=unsafe)
+def fix(
+    text: str, code: str, *, unsafe: bool, rules: tuple[type[Rule], ...] | None = None
+) -> FixResult:
+    options = FileOptions(rules if rules is not None else rules_for(code), sight=Sight.WHOLE)
+    return fix_source(Source("case.py", text), options, unsafe=unsafe)
 
 
 def check(findings: list[Finding], expected: Annotated, variant: Variant | None = None) -> None:
@@ -86,7 +92,7 @@ def test_there_are_cases() -> None:
 
 @every_case
 def test_plain(case: Case) -> None:
-    findings = lint(case.before.text)
+    findings = lint(case.before.text, case.code)
     check(findings, case.before)
     got = {(f.span.line, f.code) for f in findings}
     for each in case.before.missed:
@@ -110,7 +116,7 @@ def test_the_case_is_a_program(case: Case) -> None:
 @every_case
 def test_crlf(case: Case) -> None:
     variant = with_crlf(case.before.text)
-    check(lint(variant.text), case.before, variant)
+    check(lint(variant.text, case.code), case.before, variant)
 
 
 @every_case
@@ -130,7 +136,7 @@ def test_wrapped(case: Case, option: str | None, header: str) -> None:
     if "import *" in case.before.text and header != "if True:":
         pytest.skip("a star import is allowed at module level only")
     variant = wrapped(case.before.text, header)
-    check(lint(variant.text), case.before, variant)
+    check(lint(variant.text, case.code), case.before, variant)
 
 
 @every_case
@@ -141,7 +147,7 @@ def test_import_style(case: Case, style: str) -> None:
     variant = STYLES[style](case.before.text)
     if variant is not None:
         assert variant.text != case.before.text
-        check(lint(variant.text), case.before, variant)
+        check(lint(variant.text, case.code), case.before, variant)
 
 
 @every_hazard
@@ -167,7 +173,7 @@ def test_each_finding_suppressed(case: Case, form: str) -> None:
     for target in sorted({(each.line, each.code) for each in case.before.findings}):
         line, code = target
         text = with_comment(case.before.text, line, form.format(code=code))
-        got = Counter((f.span.line, f.code) for f in lint(text))
+        got = Counter((f.span.line, f.code) for f in lint(text, case.code))
         assert got[target] == 0, text
         same_statement = layout.logical_line(line)
         for other in case.before.findings:
@@ -183,7 +189,7 @@ def test_each_finding_suppressed(case: Case, form: str) -> None:
 def test_fix_gives_the_text_that_is_expected(case: Case) -> None:
     for section, unsafe in ((case.becomes, False), (case.becomes_unsafe, True)):
         if section is not None:
-            fixed = fix(case.before.text, unsafe=unsafe)
+            fixed = fix(case.before.text, case.code, unsafe=unsafe)
             assert fixed.text == section.text
             check(list(fixed.result.findings), section)
 
@@ -192,14 +198,14 @@ def test_fix_gives_the_text_that_is_expected(case: Case) -> None:
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 def test_fix_ends_keeps_comments_and_compiles(case: Case, unsafe: bool) -> None:
     text = case.before.text
-    first = fix(text, unsafe=unsafe)
+    first = fix(text, case.code, unsafe=unsafe)
     codes = {finding.code for finding in first.result.findings}
     assert "JDP903" not in codes, first.result.findings
     applied = {Applicability.SAFE} | ({Applicability.UNSAFE} if unsafe else set())
     left = [f for f in first.result.findings if f.fix and f.fix.applicability in applied]
     assert left == []
     if first.text != text:
-        assert fix(first.text, unsafe=unsafe).text == first.text
+        assert fix(first.text, case.code, unsafe=unsafe).text == first.text
         assert said(first.text) == said(text)
     assert compiles(first.text) or not compiles(text)
     if case.kind == "clean" and not case.before.false_alarms:
@@ -217,14 +223,16 @@ def said(text: str) -> list[str]:
 
 @every_hazard
 def test_fixed_with_crlf_is_the_fixed_text_with_crlf(case: Case) -> None:
-    fixed = fix(case.before.text, unsafe=True).text
-    assert fix(with_crlf(case.before.text).text, unsafe=True).text == with_crlf(fixed).text
+    fixed = fix(case.before.text, case.code, unsafe=True).text
+    assert (
+        fix(with_crlf(case.before.text).text, case.code, unsafe=True).text == with_crlf(fixed).text
+    )
 
 
 @every_hazard
 def test_fixed_in_a_block_is_the_fixed_text_in_a_block(case: Case) -> None:
-    fixed = fix(case.before.text, unsafe=True).text
-    inner = fix(wrapped(case.before.text, "if True:").text, unsafe=True).text
+    fixed = fix(case.before.text, case.code, unsafe=True).text
+    inner = fix(wrapped(case.before.text, "if True:").text, case.code, unsafe=True).text
     assert inner == wrapped(fixed, "if True:").text
 
 
@@ -253,6 +261,17 @@ def function_lines(text: str, name: str) -> range:
     pytest.fail(f"no function {name}")
 
 
+def module_written_by(text: str, name: str) -> str | None:
+    """Give the module that a function of a proof does nothing but return the text of."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name and len(node.body) == 1:
+            (statement,) = node.body
+            if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Constant):
+                value = statement.value.value
+                return value if isinstance(value, str) else None
+    return None
+
+
 def function_tokens(text: str, name: str) -> list[str]:
     """Give the tokens of a function without its name, comments and line breaks."""
     lines = function_lines(text, name)
@@ -276,7 +295,17 @@ def linted_proofs() -> list[str]:
 @pytest.mark.parametrize("code", linted_proofs())
 def test_the_hazard_of_the_proof_is_flagged_and_its_fix_is_not(code: str) -> None:
     text = proof_text(code)
-    lines = {finding.span.line for finding in lint(text) if finding.code == code}
+    written = {name: module_written_by(text, name) for name in ("hazard", "fixed")}
+    if written["hazard"] is not None:
+        # What the code under proof is a module for others to import.
+        assert written["fixed"] is not None
+        found = {
+            name: {f.code for f in lint(module, code)} for name, module in written.items() if module
+        }
+        assert code in found["hazard"]
+        assert code not in found["fixed"]
+        return
+    lines = {finding.span.line for finding in lint(text, code) if finding.code == code}
     assert lines & set(function_lines(text, "hazard"))
     assert not lines & set(function_lines(text, "fixed"))
 
@@ -286,7 +315,7 @@ def test_fixing_the_hazard_of_the_proof_gives_its_fixed_text(code: str) -> None:
     rule = rule_by_code(code)
     if rule.fix not in {Applicability.SAFE, Applicability.UNSAFE}:
         pytest.skip(f"{code} has no fix that could be applied")
-    result = fix(proof_text(code), unsafe=rule.fix is Applicability.UNSAFE, rules=(rule,))
+    result = fix(proof_text(code), code, unsafe=rule.fix is Applicability.UNSAFE, rules=(rule,))
     assert function_tokens(result.text, "hazard") == function_tokens(result.text, "fixed")
     assert function_tokens(result.text, "fixed") == function_tokens(proof_text(code), "fixed")
 

@@ -73,6 +73,7 @@ def _parser() -> Parser:
     for name in ("select", "extend-select", "ignore", "extend-ignore"):
         add_setting(rules, name)
     add_setting(rules, "per-file-ignores")
+    add_setting(rules, "target-jax")
     add_setting(rules, "min-confidence")
     files = parser.add_argument_group("Files")
     for name in ("exclude", "extend-exclude", "force-exclude", "respect-gitignore"):
@@ -179,6 +180,7 @@ class _Run:
         if self.args.show_files or self.args.show_settings:
             return FAILED if self.failed else CLEAN
         self._say_what_is_left_out(found, paths)
+        self._say_targets(found.files)
 
         from placement_lint.lint.run import Skipped, lint_paths
 
@@ -233,6 +235,7 @@ class _Run:
             if mode is FixMode.APPLY:
                 streams.write_bytes(data)
             return CLEAN
+        self._say_targets([path])
         outcome, fixed = lint_text(data, path, settings, fix=mode)
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
         if mode is FixMode.APPLY:
@@ -360,6 +363,20 @@ class _Run:
             self._warn("nothing to lint: everything that was named is excluded")
         else:
             self._warn(f"no Python files found under {', '.join(map(escape, paths))}")
+
+    def _say_targets(self, files: Sequence[str]) -> None:
+        if not self.args.verbose or self.args.quiet:
+            return
+        from placement_lint.lint.target import target_for
+
+        folders = {os.path.dirname(path): path for path in reversed(files)}
+        said = {
+            str(target_for(self.loader.for_file(path).target_jax, path)): folder
+            for folder, path in sorted(folders.items(), reverse=True)
+        }
+        for target, folder in sorted(said.items(), key=lambda each: each[1]):
+            where = "" if len(said) == 1 else f" for {escape(folder or '.')}"
+            streams.complain(f"note: target JAX{where}: {escape(target)}")
 
     def _say_skipped(self, skipped: Iterable[tuple[str, str]]) -> None:
         if self.args.quiet:

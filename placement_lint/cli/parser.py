@@ -6,9 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from placement_lint.config.options import OPTIONS, Kind, Option
+from placement_lint.config.values import SettingsError, check_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 USAGE_ERROR = 2
 
@@ -68,6 +69,8 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
     elif option.kind is Kind.CHOICE:
         text = f"{option.help}: {', '.join(option.choices)}"
         group.add_argument(flag, metavar=option.metavar, choices=option.choices, help=text)
+    elif option.kind is Kind.VERSION:
+        group.add_argument(flag, metavar=option.metavar, type=_version(option), help=option.help)
     else:
         group.add_argument(
             flag,
@@ -97,6 +100,18 @@ def _joined(option: Option, value: Any) -> Any:
             table = {**table, pattern: (*table.get(pattern, ()), *codes)}
         return table
     return value
+
+
+def _version(option: Option) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        try:
+            check_table({option.name: text}, "here")
+        except SettingsError as error:
+            message = f"{text!r} is not {option.kind.value}"
+            raise argparse.ArgumentTypeError(message) from error
+        return text
+
+    return read
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ class Kind(enum.Enum):
     MAP = "a table of lists of strings"
     BOOLEAN = "true or false"
     CHOICE = "a string"
+    VERSION = "`auto` or a version such as `0.7.2`"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,12 @@ OPTIONS: tuple[Option, ...] = (
         Kind.BOOLEAN,
         "whether the program may run on an accelerator; false: the CPU is the default device",
         on_command_line=False,
+    ),
+    Option(
+        "target-jax",
+        Kind.VERSION,
+        "the JAX that the code is meant for; auto: what the project's dependencies ask for",
+        metavar="VERSION",
     ),
     Option(
         "min-confidence",

@@ -35,6 +35,7 @@ def _property(option: Option) -> dict[str, Any]:
         Kind.MAP: {"type": "object", "additionalProperties": strings},
         Kind.BOOLEAN: {"type": "boolean"},
         Kind.CHOICE: {"type": "string", "enum": list(option.choices)},
+        Kind.VERSION: {"type": "string"},
     }
     sentence = option.help[0].upper() + option.help[1:] + "."
     described = {"description": sentence, **kinds[option.kind]}

@@ -58,6 +58,8 @@ class Settings:
     unsafe_fixes: bool = False
     accelerator: bool = True
     """False: the program only ever runs on the CPU, so that the host is the default device."""
+    target_jax: str = "auto"
+    """A version of JAX; auto: what the project asks for, else the newest that is known."""
     min_confidence: str = "likely"
     output_format: str | None = None
     """None: `full` on a terminal, `flake8` otherwise."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from placement_lint.config.options import BY_NAME, Kind, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[\w.]*)?")
 
 
 class SettingsError(Exception):
@@ -54,6 +57,9 @@ def _check(option: Option, value: object, where: str) -> object:
             table = {key: entry for key, entry in entries.items() if entry is not None}
             if len(table) == len(entries):
                 return table
+    elif option.kind is Kind.VERSION:
+        if isinstance(value, str) and (value == "auto" or _VERSION.fullmatch(value)):
+            return value
     elif isinstance(value, str):
         if value in option.choices:
             return value

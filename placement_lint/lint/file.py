@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.suppressions import Suppressions
     from placement_lint.rules.base import Draft, FixPlan, Rule
     from placement_lint.rules.module import ModuleFacts
+    from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import ExportResolver
 
@@ -35,6 +36,8 @@ class FileOptions:
 
     rules: tuple[type[Rule], ...]
     accelerator: bool = True
+    target_jax: str = "newest"
+    """The setting `target-jax`, or the newest known, whatever a project says."""
     min_confidence: Confidence = Confidence.LIKELY
     respect_suppressions: bool = True
     sight: Sight = Sight.IMPORTS
@@ -68,7 +71,10 @@ def passes_filter(data: bytes, rules: tuple[type[Rule], ...], *, jax: bool) -> b
 
 
 def lint_source(
-    source: Source, options: FileOptions, exports: ExportResolver | None = None
+    source: Source,
+    options: FileOptions,
+    exports: ExportResolver | None = None,
+    run: RunView | None = None,
 ) -> FileResult:
     """Check one source with the rules, whether or not its bytes pass the filter.
 
@@ -78,7 +84,7 @@ def lint_source(
     from placement_lint.syntax.deep_stack import run_deep
 
     try:
-        return run_deep(_lint, source, options, exports)
+        return run_deep(_lint, source, options, exports, run)
     except Exception as error:  # our fault, and no reason to lose the other files
         return FileResult((internal_error(source, None, error),), parsed=True)
 
@@ -95,11 +101,13 @@ def guard(source: Source) -> Finding | None:
 
 
 @collection_paused()
-def _lint(source: Source, options: FileOptions, exports: ExportResolver | None) -> FileResult:
+def _lint(
+    source: Source, options: FileOptions, exports: ExportResolver | None, run: RunView | None
+) -> FileResult:
     parsed = parse(source)
     if isinstance(parsed, FileResult):
         return parsed
-    return Analysis(source, parsed, options, exports).run()
+    return Analysis(source, parsed, options, exports, run).run()
 
 
 def parse(source: Source) -> cst.Module | FileResult:
@@ -128,15 +136,22 @@ class Analysis:
         module: cst.Module,
         options: FileOptions,
         exports: ExportResolver | None,
+        run: RunView | None,
     ) -> None:
         """Work out what all rules need of the module; no rule has seen it yet."""
+        from placement_lint.lint.target import target_for
         from placement_lint.rules.module import ModuleFacts
 
         self.source = source
         self.options = options
         self.module = module
         self.facts: ModuleFacts = ModuleFacts(
-            module, source.path, accelerator=options.accelerator, exports=exports
+            module,
+            source.path,
+            accelerator=options.accelerator,
+            exports=exports,
+            target=target_for(options.target_jax, source.path).target,
+            run=run,
         )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
@@ -154,6 +169,12 @@ class Analysis:
 
     def _editor_of(self, path: str) -> Editor:
         return self.siblings[path].editor
+
+    @functools.cached_property
+    def rules(self) -> tuple[type[Rule], ...]:
+        """The rules that were asked for, without those of other versions of JAX."""
+        target = self.facts.target
+        return tuple(rule for rule in self.options.rules if target.meets(*rule.versions))
 
     def run(self) -> FileResult:
         """Let each rule look at each node, and give what is to be reported."""
@@ -197,9 +218,7 @@ class Analysis:
         from placement_lint.lint.unused import complaints
 
         found = []
-        for finding in complaints(
-            suppressions, self.editor, self.options.rules, self.options.sight
-        ):
+        for finding in complaints(suppressions, self.editor, self.rules, self.options.sight):
             span, cell = self.place(finding.span)
             fix = finding.fix if self._may_be_fixed else None
             placed = replace(finding, span=span, cell=cell, fix=fix)
@@ -215,7 +234,7 @@ class Analysis:
         from placement_lint.lint.dispatch import dispatch_table
         from placement_lint.rules.context import Context
 
-        rules = self.options.rules
+        rules = self.rules
         drafts: list[Draft] = []
         contexts = [Context(self.facts, rule, drafts) for rule in rules]
         failed: set[int] = set()

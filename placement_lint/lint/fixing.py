@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Edit, Finding
+    from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.names import ExportResolver
 
 MAX_ROUNDS = 100
@@ -40,12 +41,17 @@ class FixResult:
 
 
 def fix_source(
-    source: Source, options: FileOptions, exports: ExportResolver | None = None, *, unsafe: bool
+    source: Source,
+    options: FileOptions,
+    exports: ExportResolver | None = None,
+    run: RunView | None = None,
+    *,
+    unsafe: bool,
 ) -> FixResult:
     """Apply every fix that may be applied to one file; see `fix_sources`."""
 
     def lint(sources: Mapping[str, Source]) -> dict[str, FileResult]:
-        return {path: lint_source(each, options, exports) for path, each in sources.items()}
+        return {path: lint_source(each, options, exports, run) for path, each in sources.items()}
 
     return fix_sources({source.path: source}, lint, unsafe={source.path: unsafe})[source.path]
 

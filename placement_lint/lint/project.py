@@ -20,6 +20,7 @@ from placement_lint.files.source import Source, UnreadableError, read_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.names import ExportResolver
 
 ROOTS = frozenset({"jax", "safetensors"})
@@ -96,6 +97,32 @@ class Project:
         return self._paths
 
     # -- for a file of the run ------------------------------------------------------------------
+
+    @functools.cached_property
+    def view(self) -> RunView:
+        """What rules may ask about the run; it finds out nothing before it is asked."""
+        from placement_lint.lint.run_view import WholeRun
+
+        return WholeRun(self)
+
+    @property
+    def mentioning(self) -> frozenset[str]:
+        """The files whose bytes mention the roots."""
+        return self._mentioning
+
+    def modules_run_by(self, path: str, name: str) -> list[str]:
+        """Give the files that an import of a dotted name in a file executes, in that order.
+
+        `import a.b.c` executes `a`, then `a.b`, then `a.b.c`; what is no module is passed over.
+        """
+        level = len(name) - len(name.lstrip("."))
+        parts = name[level:].split(".")
+        found: list[str] = []
+        for count in range(1, len(parts) + 1):
+            located = self.module_of(path, name[:level] + ".".join(parts[:count]))
+            if located is not None and located[0] not in found:
+                found.append(located[0])
+        return found
 
     def resolver(self, path: str) -> ExportResolver:
         """Give what tells of qualified names in a file which name of the roots they stand for."""
@@ -348,6 +375,16 @@ class Project:
                     found = self.module_of(path, way.target) if way.is_import else None
                     if found is not None and found[0] != path:
                         yield path, *found
+
+    def imported_by(self, path: str) -> list[str]:
+        """Give the files of the run that the import statements of a file may execute."""
+        return [
+            module
+            for ways in self._ways_of(path).values()
+            for way in ways
+            if way.is_import
+            for module in self.modules_run_by(path, way.target)
+        ]
 
     # -- what the import statements say ---------------------------------------------------------
 

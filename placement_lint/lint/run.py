@@ -21,6 +21,7 @@ from placement_lint.lint.file import (
 )
 from placement_lint.lint.pinning import PINS
 from placement_lint.lint.project import Project, mentions_roots
+from placement_lint.lint.target import forget
 from placement_lint.lint.together import CARRIES
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.needs import NAMED_SUPPRESSION
@@ -159,6 +160,7 @@ def lint_text(
     Gives with what was found the bytes as they are after fixing; None where no fixes were asked.
     """
     started = time.perf_counter()
+    forget()
     request = _request(settings, path)
     sifted = _Sifted()
     sifted.add(path, data, request)
@@ -185,6 +187,7 @@ def check_files(
 ) -> Outcome:
     """Check files, each as asked; with several jobs in processes, where the text is worth it."""
     started = time.perf_counter()
+    forget()
     sifted = _Sifted()
     for path in sorted(dict.fromkeys(files)):
         request = request_for(path)
@@ -355,11 +358,12 @@ def _examine(
         source = _open(path, data)
         exports = None if project is None else project.resolver(path)
         options = _with_sight(request.options, source, project)
+        run = None if project is None else project.view
         if fix is FixMode.NONE:
-            return _Examined(path, lint_source(source, options, exports))
+            return _Examined(path, lint_source(source, options, exports, run))
         from placement_lint.lint.fixing import fix_source
 
-        fixed = fix_source(source, options, exports, unsafe=request.unsafe_fixes)
+        fixed = fix_source(source, options, exports, run, unsafe=request.unsafe_fixes)
         if fixed.text == source.text:
             return _Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
         file = FixedFile(path, source.text, fixed.text, fixed.counts)
@@ -511,6 +515,7 @@ def _request(
     options = FileOptions(
         rules=select_rules(settings, path),
         accelerator=settings.accelerator,
+        target_jax=settings.target_jax,
         min_confidence=Confidence(settings.min_confidence),
         sight=sight,
         reveal=reveal,

@@ -91,7 +91,8 @@ class _Together:
             if name in self.sources:
                 self.results[name] = parsed
             return None
-        analysis = Analysis(source, parsed, self.options_for(name), self.project.resolver(name))
+        resolver, view = self.project.resolver(name), self.project.view
+        analysis = Analysis(source, parsed, self.options_for(name), resolver, view)
         self.analyses[name] = analysis
         facts = analysis.facts
         return Module(name, facts.tree, facts.names, accelerator=facts.accelerator)

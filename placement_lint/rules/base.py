@@ -49,6 +49,8 @@ class Rule:
     """Off unless selected."""
     follows_callers: ClassVar[bool] = False
     """What it finds in a file may depend on files that import it."""
+    versions: ClassVar[tuple[str | None, str | None]] = (None, None)
+    """The JAX versions that have the hazard: from the first one up to, not with, the second."""
     needs: ClassVar[Needs]
     """What a file must contain for the rule to be able to fire: the file filter."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from placement_lint.findings import Severity
+    from placement_lint.jaxmodel.versions import Target
     from placement_lint.placement.flow import Flow
     from placement_lint.rules.base import FixPlan, Rule
     from placement_lint.rules.module import ModuleFacts
@@ -127,6 +128,18 @@ class Context:
         message = "a node outside of every statement"
         raise LookupError(message)
 
+    def statement_line(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
+        """Give the line of simple statements that a node is in; None for a compound one's header.
+
+        Parts of a line of its own are not looked for inside of lambdas: these are expressions.
+        """
+        for candidate in (node, *self.tree.ancestors(node)):
+            if isinstance(candidate, cst.SimpleStatementLine):
+                return candidate
+            if isinstance(candidate, cst.BaseCompoundStatement | cst.SimpleStatementSuite):
+                return None
+        return None
+
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
         """Give the innermost function around a node, None at module level and in class bodies."""
         for ancestor in self.tree.ancestors(node):
@@ -153,6 +166,23 @@ class Context:
     def inside_with(self, node: cst.CSTNode, *names: str) -> bool:
         """Tell whether a node stands in a `with` of a call of one of these qualified names."""
         return any(self.is_call(item.item, *names) for item in self.with_items(node))
+
+    # -- the run ----------------------------------------------------------------------------
+
+    @property
+    def target(self) -> Target:
+        """The versions of JAX that the file is meant for."""
+        return self.module.target
+
+    def program_calls(self, function: str) -> bool:
+        """Tell whether this file, or another one of a program that it is part of, calls it."""
+        if self.module.fact(_called_names).get(function) is not None:
+            return True
+        return self.module.run.calls(self.module.path, function) is not None
+
+    def calls_of(self, function: str) -> list[cst.Call]:
+        """Give every call of a function in this file, by its qualified name."""
+        return self.module.fact(_called_names).get(function, [])
 
     # -- placement --------------------------------------------------------------------------
 
@@ -184,3 +214,14 @@ class Context:
             rule, node, message, confidence, severity or rule.severity, fix, tuple(related)
         )
         self._drafts.append(draft)
+
+
+def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
+    """Give the calls of each function that is known by its qualified name."""
+    found: dict[str, list[cst.Call]] = {}
+    for node in facts.tree.nodes:
+        if isinstance(node, cst.Call):
+            name = facts.names.qualified(node.func)
+            if name is not None:
+                found.setdefault(name, []).append(node)
+    return found

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import libcst as cst
 
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.jaxmodel.versions import Target
+from placement_lint.rules.run_view import Alone
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 
@@ -15,11 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.placement.flow import Flow
+    from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.names import ExportResolver
 
 T = TypeVar("T")
 
 _Imports = (cst.Import, cst.ImportFrom, cst.LazyImport, cst.LazyImportFrom)
+
+
+class _Lines:
+    """Where nodes stand, by lines, for a file without an editor of its own."""
+
+    def __init__(self, module: cst.Module, path: str) -> None:
+        """Work the places out from the text."""
+        from placement_lint.files.source import Source
+        from placement_lint.syntax.spans import Spans
+
+        self.source = Source(path, module.code)
+        self.spans = Spans(module, self.source)
+
+    def line(self, node: cst.CSTNode) -> int:
+        """Give the line of a node."""
+        return self.source.position(self.spans.inner(node)[0])[0]
 
 
 class ModuleFacts:
@@ -32,10 +51,16 @@ class ModuleFacts:
         *,
         accelerator: bool = True,
         exports: ExportResolver | None = None,
+        target: Target | None = None,
+        run: RunView | None = None,
     ) -> None:
         """Walk the tree and build its scopes. `accelerator` False: the CPU is the default."""
         self.path = path
         self.accelerator = accelerator
+        self.target = target or Target()
+        """The versions of JAX that the file is meant for."""
+        self.run = run or Alone()
+        """What is known of the other files of the run."""
         self.tree = Tree(module)
         self.names = Names(self.tree, exports)
         self.siblings: dict[str, ModuleFacts] = {path: self}
@@ -49,12 +74,25 @@ class ModuleFacts:
         found: T = self._facts[work]
         return found
 
+    def line_of(self, node: cst.CSTNode) -> int:
+        """Give the line on which a node begins, in the text as LibCST writes it."""
+        return self._line_spans.line(node)
+
+    @cached_property
+    def _line_spans(self) -> _Lines:
+        return _Lines(self.tree.module, self.path)
+
     @cached_property
     def flow(self) -> Flow:
         """Where the arrays of this file live."""
         from placement_lint.placement.flow import interpret_alone
 
         return interpret_alone(self.path, self.tree, self.names, accelerator=self.accelerator)
+
+    @cached_property
+    def has_relative_import(self) -> bool:
+        """Whether the file says by a relative import that it is a module of a package."""
+        return any(isinstance(node, cst.ImportFrom) and node.relative for node in self.tree.nodes)
 
     @cached_property
     def is_test(self) -> bool:

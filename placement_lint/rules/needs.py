@@ -6,6 +6,10 @@ import abc
 import itertools
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 class Needs(abc.ABC):
@@ -91,6 +95,112 @@ class AllOf(Needs):
     def met_by(self, data: bytes, *, jax: bool) -> bool:
         """Ask each in turn."""
         return all(need.met_by(data, jax=jax) for need in self.needs)
+
+
+class Matching(Needs):
+    """The file contains what a regular expression matches."""
+
+    def __init__(self, pattern: bytes) -> None:
+        """Take the expression."""
+        self._pattern = re.compile(pattern)
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
+        """Search the bytes."""
+        return self._pattern.search(data) is not None
+
+
+class AtImport(Needs):
+    """The file calls one of these functions outside of function bodies, and is no program.
+
+    A text is a program if `__main__` is anywhere in it. A function is called as an attribute, or by
+    a name that is imported or assigned.
+    """
+
+    def __init__(self, identifiers: Iterable[str]) -> None:
+        """Take the identifiers."""
+        self._identifiers = frozenset(identifier.encode() for identifier in identifiers)
+
+    def met_by(self, data: bytes, *, jax: bool) -> bool:
+        """Look at what is left when the bodies of functions are taken out, roughly."""
+        if not jax or b"__main__" in data:
+            return False
+        code = _TEXT.sub(_without_text, data.replace(b"\r", b"\n"))
+        left = b"\n".join(_outside_functions(code.split(b"\n")))
+        if not self._identifiers.isdisjoint(_CALLED.findall(left)):
+            return True
+        called = set(_CALLED_BY_NAME.findall(left))
+        return any(
+            name in self._identifiers and (bound or name) in called
+            for line in _NAMING.findall(left)
+            for name, bound in _named_in(line)
+        )
+
+
+_CALLED = re.compile(rb"\.[ \t]*([A-Za-z_]\w*)[ \t]*\(")
+_CALLED_BY_NAME = re.compile(rb"(?<![\w.])(?<!def )(?<!class )([A-Za-z_]\w*)[ \t]*\(")
+_IDENTIFIER = re.compile(rb"[A-Za-z_]\w*")
+_ALIASED = re.compile(rb"([A-Za-z_]\w*)(?:[ \t]+as[ \t]+([A-Za-z_]\w*))?")
+# Lines that may be (a part of) an import by name, and plain assignments of a name.
+_NAMING = re.compile(
+    rb"(?m)^[^\n]*\bimport\b[^\n]*$|^[ \t]*\w+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*\w+(?:[ \t]+as"
+    rb"[ \t]+\w+)?)*[ \t]*(?:,|,?[ \t]*\))?[ \t]*$|^[ \t]*\w+[ \t]*=[ \t]*[\w.]+[ \t]*$"
+)
+_TEXT = re.compile(
+    rb'#[^\n]*|"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"'
+    rb"|'''(?:[^'\\]|\\.|'(?!''))*'''|'(?:[^'\\\n]|\\.)*'",
+    re.DOTALL,
+)
+
+
+def _without_text(match: re.Match[bytes]) -> bytes:
+    """Take out a comment, or a string of several lines in which there can be no code."""
+    text = match.group()
+    if text.startswith(b"#"):
+        return b""
+    is_long = text.startswith((b'"""', b"'''"))
+    before = match.string[max(match.start() - 2, 0) : match.start()].lower()
+    return text if not is_long or b"f" in before or b"t" in before else b'""'
+
+
+def _named_in(line: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Give the names in a line with what they are bound to; nothing: to themselves."""
+    if b"=" in line:
+        words = _IDENTIFIER.findall(line)
+        yield words[-1], words[0]
+    else:
+        yield from _ALIASED.findall(line)
+
+
+_DEF = re.compile(rb"(?:async[ \t]+)?def[ \t]")
+
+
+def _outside_functions(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Give lines without those of the bodies of functions; in doubt a line stays."""
+    body: int | None = None
+    header: int | None = None
+    depth = 0
+    for line in lines:
+        code = line.lstrip(b" \t\f")
+        if not code:
+            continue
+        indent = len(line) - len(code)
+        if body is not None:
+            if indent > body:
+                continue
+            body = None
+        if header is not None and indent <= header and code[:1] not in b")]}":
+            # The brackets were not what they seemed.
+            header = None
+        if header is None and _DEF.match(code):
+            header, depth = indent, 0
+        yield line
+        if header is not None:
+            depth += sum(map(code.count, (b"(", b"[", b"{")))
+            depth -= sum(map(code.count, (b")", b"]", b"}")))
+            if depth <= 0:
+                if code.partition(b"#")[0].rstrip().endswith(b":"):
+                    body = header
+                header = None
 
 
 class Never(Needs):

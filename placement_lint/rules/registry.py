@@ -10,7 +10,11 @@ import placement_lint.rules
 from placement_lint.rules.base import Rule
 from placement_lint.syntax.lazy import deferred
 
-_FOR_PARSED_FILES = {"placement_lint.rules.context", "placement_lint.rules.module"}
+_FOR_PARSED_FILES = {
+    "placement_lint.rules.context",
+    "placement_lint.rules.module",
+    "placement_lint.rules.timeline",
+}
 
 
 @functools.cache

@@ -123,6 +123,10 @@ class Names:
 
     # -- what a node means ------------------------------------------------------------------
 
+    def scopes(self) -> list[Scope]:
+        """Give every scope of the module, each once."""
+        return [*{id(scope): scope for scope in self._scopes}.values()]
+
     def scope(self, node: cst.CSTNode) -> Scope:
         """Give the scope in which a node is evaluated."""
         return self._scopes[self.tree.index(node)]

@@ -311,3 +311,44 @@ class TestStandardInput:
         assert process("--stdin-filename", "a/x.py", "-", stdin=data).returncode == 0
         run = process("--stdin-filename", "a/x.py", "-", "--show-settings", "--show-files")
         assert run.stdout.startswith(b"a/x.py\n# settings of: a/x.py\n")
+
+
+class TestTargetJax:
+    CODE = "import jax\n\nx = jax.device_put_replicated(1, jax.devices())\n"
+
+    def write(self, files: Path, requirement: str) -> None:
+        (files / "project").mkdir()
+        (files / "project" / "code.py").write_text(self.CODE)
+        (files / "project" / "requirements.txt").write_text(f"{requirement}\n")
+
+    def test_from_the_project_and_said(self, files: Path, lint: Lint) -> None:
+        self.write(files, "jax==0.8.1")
+        code, out, err = lint("project", "-v")
+        assert code == 1
+        assert "JDP602" in out
+        assert "note: target JAX: 0.8.1 (jax==0.8.1 in project/requirements.txt)" in err
+        assert "target JAX" not in lint("project")[2]
+
+    def test_by_the_option(self, files: Path, lint: Lint) -> None:
+        self.write(files, "jax==0.8.1")
+        assert lint("project", "--target-jax", "0.8.0")[:2] == (0, "")
+        code, out, err = lint("project", "-v", "--target-jax=0.10.2")
+        assert code == 1
+        assert "JDP601" in out
+        assert "target JAX: 0.10.2 (by the settings)" in err
+
+    def test_by_the_settings(self, files: Path, lint: Lint) -> None:
+        self.write(files, "jax==0.8.1")
+        (files / "placement-lint.toml").write_text('target-jax = "0.7"\n')
+        assert lint("project")[:2] == (0, "")
+
+    def test_several_projects(self, files: Path, lint: Lint) -> None:
+        self.write(files, "jax==0.8.1")
+        _, _, err = lint(".", "-v")
+        assert "note: target JAX for project: 0.8.1" in err
+        assert "note: target JAX for .: " in err
+
+    def test_no_version(self, lint: Lint) -> None:
+        code, _, err = lint("clean.py", "--target-jax", "new")
+        assert code == 2
+        assert "'new' is not `auto` or a version" in err

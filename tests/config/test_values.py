@@ -19,6 +19,7 @@ def test_values_of_every_kind_are_taken() -> None:
         Kind.STRINGS: ["JDP201", "JDP2"],
         Kind.MAP: {"tests/*": ["JDP401"]},
         Kind.BOOLEAN: True,
+        Kind.VERSION: "0.7.2",
     }
     for option in OPTIONS:
         value = values.get(option.kind, option.choices[0] if option.choices else None)
@@ -38,6 +39,8 @@ def test_values_of_every_kind_are_taken() -> None:
         ("ignore", {}, "`ignore` must be a list of strings, not a table"),
         ("fix", "yes", "`fix` must be true or false, not a string"),
         ("fix", 1, "`fix` must be true or false, not a number"),
+        ("target-jax", "newest", "`target-jax` must be `auto` or a version such as `0.7.2`"),
+        ("target-jax", 0.7, "not a number"),
         ("accelerator", [], "`accelerator` must be true or false, not a list"),
         ("per-file-ignores", ["x"], "must be a table of lists of strings, not a list"),
         ("per-file-ignores", {"a": "x"}, "table of lists of strings, not a string at `a`"),

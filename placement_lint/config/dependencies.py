@@ -1,0 +1,207 @@
+"""Which versions of JAX a project asks for, read from the files in which it says so.
+
+`pyproject.toml` (PEP 621, Poetry, PEP 735), `setup.cfg`, and `requirements*.txt`, in the nearest
+folder above a file in which one of them names jax. Nothing is installed or resolved: only what is
+written there about jax itself counts, not what other packages would bring.
+"""
+
+from __future__ import annotations
+
+import configparser
+import functools
+import os
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PACKAGE = "jax"
+"""jaxlib is no second voice: its version is given by that of jax."""
+
+_SIZE_LIMIT = 4 * 1024 * 1024
+_MENTION = PACKAGE.encode()
+_REQUIREMENT = re.compile(
+    r"\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;#)@]*)"
+)
+_BOUND = re.compile(r"(?P<operator>===|[<>=!~]=|[<>])\s*(?P<version>v?[0-9][\w.!+-]*\*?)")
+_NUMBER = re.compile(r"v?[0-9]+(?:\.[0-9]+)*")
+_CARET = re.compile(r"(?P<sign>[\^~]?)\s*(?P<version>[0-9]+(?:\.[0-9]+)*)(?P<star>\.\*)?")
+_REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements?(?:[-_.].*)?\.(?:txt|in)")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What one line asks of jax: conditions as (operator, version), all to be met."""
+
+    bounds: tuple[tuple[str, str], ...]
+    """A version may end in `.*`."""
+    source: str
+    """The file that it is from."""
+
+    @property
+    def text(self) -> str:
+        """The line as PEP 508 would write it."""
+        return PACKAGE + ",".join(f"{operator}{version}" for operator, version in self.bounds)
+
+
+def jax_requirements(folder: str) -> tuple[Requirement, ...]:
+    """Give every line about jax that holds for the files in a folder; none, where there is none.
+
+    Files that cannot be read or parsed say nothing: whoever needs them will find out.
+    """
+    while True:
+        found = _of_folder(folder)
+        if found:
+            return found
+        parent = os.path.dirname(folder)
+        # A repository ends where it ends: what lies around it is another's.
+        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+            return ()
+        folder = parent
+
+
+def forget() -> None:
+    """Read the files anew when they are asked for next."""
+    _of_folder.cache_clear()
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_folder(folder: str) -> tuple[Requirement, ...]:
+    readers = (("pyproject.toml", _in_pyproject), ("setup.cfg", _in_setup_cfg))
+    for name, read in readers:
+        path = os.path.join(folder, name)
+        text = _text(path)
+        if text is not None:
+            found = tuple(Requirement(bounds, path) for bounds in read(text))
+            if any(requirement.bounds for requirement in found):
+                return found
+    return tuple(_in_requirements(folder))
+
+
+def _text(path: str) -> str | None:
+    """Read a file that mentions jax."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > _SIZE_LIMIT:
+            return None
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    return data.decode("utf-8-sig", "replace") if _MENTION in data.lower() else None
+
+
+def _in_requirements(folder: str) -> Iterator[Requirement]:
+    try:
+        names = sorted(name for name in os.listdir(folder) if _REQUIREMENTS.fullmatch(name.lower()))
+    except OSError:
+        return
+    # The plain name first: it says what the project needs, others what its tests or docs need.
+    for name in sorted(names, key=lambda name: (name.lower() != "requirements.txt", name)):
+        path = os.path.join(folder, name)
+        text = _text(path)
+        found = [] if text is None else [*_lines(text.splitlines())]
+        if any(found):
+            yield from (Requirement(bounds, path) for bounds in found)
+            return
+
+
+def _in_setup_cfg(text: str) -> Iterator[tuple[tuple[str, str], ...]]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return
+    values = [parser.get("options", "install_requires", fallback="")]
+    if parser.has_section("options.extras_require"):
+        values += [value for _, value in parser.items("options.extras_require")]
+    for value in values:
+        yield from _lines(value.splitlines())
+
+
+def _in_pyproject(text: str) -> Iterator[tuple[tuple[str, str], ...]]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return
+    project = _table(table, "project")
+    listed = [project.get("dependencies")]
+    listed += [*_table(project, "optional-dependencies").values()]
+    listed += [*_table(table, "dependency-groups").values()]
+    for lines in listed:
+        if isinstance(lines, list):
+            # A group may also include another one, by a table.
+            yield from _lines(line for line in lines if isinstance(line, str))
+    poetry = _table(_table(table, "tool"), "poetry")
+    groups = [poetry, *_table(poetry, "group").values()]
+    for group in groups:
+        for key in ("dependencies", "dev-dependencies"):
+            entries = _table(group, key) if isinstance(group, dict) else {}
+            for name, value in entries.items():
+                if _is_jax(name):
+                    yield from _poetry(value)
+
+
+def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _is_jax(name: str) -> bool:
+    return name.lower() == PACKAGE
+
+
+def _lines(lines: Iterable[str]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Read requirements as PEP 508 writes them; what a marker says of other machines counts too."""
+    for line in lines:
+        requirement = _REQUIREMENT.match(line)
+        if requirement is not None and _is_jax(requirement["name"]):
+            yield tuple(
+                (bound["operator"], bound["version"])
+                for bound in _BOUND.finditer(requirement["bounds"])
+            )
+
+
+def _poetry(value: object) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Read what Poetry takes: a text, a table with `version`, or a list of such tables."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _poetry(item)
+    elif isinstance(value, dict):
+        yield from _poetry(value.get("version"))
+    elif isinstance(value, str):
+        for alternative in value.split("||"):
+            yield tuple(
+                bound for part in alternative.split(",") for bound in _poetry_bounds(part.strip())
+            )
+
+
+def _poetry_bounds(part: str) -> list[tuple[str, str]]:
+    bound = _BOUND.fullmatch(part)
+    if bound is not None:
+        return [(bound["operator"], bound["version"])]
+    short = _CARET.fullmatch(part)
+    if short is None:
+        return []
+    version = short["version"]
+    numbers = [int(number) for number in version.split(".")]
+    if short["sign"] == "^":
+        return [(">=", version), ("<", _next(numbers, _first_that_counts(numbers)))]
+    if short["sign"] == "~":
+        return [(">=", version), ("<", _next(numbers, min(1, len(numbers) - 1)))]
+    return [("==", version + (short["star"] or ""))]
+
+
+def _first_that_counts(numbers: list[int]) -> int:
+    """Give the place of the number that `^` keeps: the first that is not zero, else the last."""
+    return next((i for i, number in enumerate(numbers) if number), len(numbers) - 1)
+
+
+def _next(numbers: list[int], place: int) -> str:
+    return ".".join(map(str, [*numbers[:place], numbers[place] + 1]))

@@ -1,0 +1,127 @@
+"""Versions of JAX: which there are, and which of them a program is meant for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Version: TypeAlias = "tuple[int, ...]"
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+
+RELEASES: tuple[str, ...] = tuple(
+    """
+    0.4.1 0.4.2 0.4.3 0.4.4 0.4.5 0.4.6 0.4.7 0.4.8 0.4.9 0.4.10 0.4.11 0.4.12 0.4.13 0.4.14 0.4.16
+    0.4.17 0.4.18 0.4.19 0.4.20 0.4.21 0.4.22 0.4.23 0.4.24 0.4.25 0.4.26 0.4.27 0.4.28 0.4.29
+    0.4.30 0.4.31 0.4.33 0.4.34 0.4.35 0.4.36 0.4.37 0.4.38 0.5.0 0.5.1 0.5.2 0.5.3 0.6.0 0.6.1
+    0.6.2 0.7.0 0.7.1 0.7.2 0.8.0 0.8.1 0.8.2 0.8.3 0.9.0 0.9.0.1 0.9.1 0.9.2 0.10.0 0.10.1 0.10.2
+    0.11.0 0.11.1 0.11.2 0.12.0 0.12.0.1
+    """.split()
+)
+"""The releases that can be told apart, oldest first. What is older than the first is treated as it,
+what is newer than the last as that one: the model knows of no difference."""
+
+
+def parse_version(text: str) -> Version | None:
+    """Read the release part of a version: (0, 4, 30) of "0.4.30.dev1"; None for anything else.
+
+    Zeros at the end say nothing: "0.7.0" and "0.7" are the same.
+    """
+    number = _NUMBER.match(text.strip().removeprefix("v"))
+    if number is None:
+        return None
+    parts = [int(part) for part in number.group().split(".")]
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return tuple(parts)
+
+
+def _known(text: str) -> Version:
+    version = parse_version(text)
+    if version is None:
+        message = f"{text!r} is no version"
+        raise ValueError(message)
+    return version
+
+
+_RELEASED: tuple[Version, ...] = tuple(map(_known, RELEASES))
+NEWEST = _RELEASED[-1]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The versions of JAX that a program is meant for: these two and all between them."""
+
+    lowest: Version = NEWEST
+    highest: Version = NEWEST
+
+    def reaches(self, version: str | None) -> bool:
+        """Tell whether some of the versions are this one or newer. None: no version is."""
+        return version is not None and self.highest >= _known(version)
+
+    def all_reach(self, version: str | None) -> bool:
+        """Tell whether all of the versions are this one or newer. None: no version is."""
+        return version is not None and self.lowest >= _known(version)
+
+    def meets(self, since: str | None, until: str | None) -> bool:
+        """Tell whether one of the versions is `since` or newer, and older than `until`."""
+        return (since is None or self.reaches(since)) and not self.all_reach(until)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One condition on a version: an operator of PEP 440, and the version behind it."""
+
+    operator: str
+    version: Version
+    wildcard: bool = False
+    """Whether it ends in `.*`."""
+
+    def admits(self, version: Version) -> bool:
+        """Tell whether a release meets the condition."""
+        same = version[: len(self.version)] == self.version
+        wide = version + (0,) * (len(self.version) - len(version))
+        if self.operator in {"==", "==="}:
+            return same if self.wildcard else version == self.version
+        if self.operator == "!=":
+            return not same if self.wildcard else version != self.version
+        if self.operator == "~=":
+            return wide >= self.version and version[: len(self.version) - 1] == self.version[:-1]
+        checks = {
+            ">=": version >= self.version,
+            ">": version > self.version,
+            "<=": version <= self.version,
+            "<": version < self.version,
+        }
+        return checks[self.operator]
+
+
+_FROM = frozenset({">=", ">", "==", "===", "~="})
+
+
+def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> Target | None:
+    """Give the versions that alternatives of conditions leave; None where there is no condition.
+
+    Without a lower bound only the newest of them: nobody says that older ones are meant as well.
+    Where no known release is left, the version that is named stands for itself.
+    """
+    bounded = [each for each in alternatives if each]
+    begun = [each for each in bounded if any(bound.operator in _FROM for bound in each)]
+    left = [
+        release
+        for release in _RELEASED
+        if any(all(bound.admits(release) for bound in each) for each in begun or bounded)
+    ]
+    if left:
+        return Target(left[0] if begun else left[-1], left[-1])
+    named = [bound.version for each in begun for bound in each if bound.operator in _FROM]
+    return Target(max(named), max(named)) if named else None
+
+
+def written(version: Version) -> str:
+    """Give a version as text, as JAX writes it: three numbers at least."""
+    return ".".join(map(str, (*version, *(0,) * (3 - len(version)))))

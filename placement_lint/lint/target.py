@@ -1,0 +1,78 @@
+"""Which versions of JAX the files of a run are meant for."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+
+from placement_lint.config import dependencies
+from placement_lint.jaxmodel.versions import (
+    NEWEST,
+    Bound,
+    Target,
+    parse_version,
+    target_of,
+    written,
+)
+
+AUTO = "auto"
+NEWEST_KNOWN = "newest"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A target, and where it is from."""
+
+    target: Target
+    origin: str
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        low, high = written(self.target.lowest), written(self.target.highest)
+        return f"{low if low == high else f'{low} to {high}'} ({self.origin})"
+
+
+def target_for(setting: str, path: str) -> Chosen:
+    """Give the target of a file by its setting: a version, or `auto` for what its project says."""
+    if setting == NEWEST_KNOWN:
+        return Chosen(Target(), "the newest known")
+    if setting != AUTO:
+        version = parse_version(setting) or NEWEST
+        return Chosen(Target(version, version), "by the settings")
+    return _of_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def forget() -> None:
+    """Find out anew what the projects say: a new run has begun."""
+    _of_folder.cache_clear()
+    dependencies.forget()
+
+
+@functools.lru_cache(maxsize=65536)
+def _of_folder(folder: str) -> Chosen:
+    requirements = dependencies.jax_requirements(folder)
+    if requirements:
+        alternatives = tuple(
+            tuple(_bound(operator, text) for operator, text in requirement.bounds)
+            for requirement in requirements
+        )
+        target = target_of(alternatives)
+        source = os.path.relpath(requirements[0].source)
+        if target is not None:
+            lines = " or ".join(dict.fromkeys(each.text for each in requirements if each.bounds))
+            return Chosen(target, f"{lines} in {source}")
+        return Chosen(Target(), f"the newest known: {source} names no version")
+    return Chosen(Target(), "the newest known: no requirement of jax was found")
+
+
+def _bound(operator: str, text: str) -> Bound:
+    wildcard = text.endswith(".*")
+    version = parse_version(text)
+    if version is None:
+        message = f"{text!r} is no version"
+        raise ValueError(message)
+    if operator == "~=":
+        # The zeros at the end count: ~=0.7.0 leaves out 0.8, ~=0.7 does not.
+        version = tuple(int(part) for part in text.partition("+")[0].split(".") if part.isdigit())
+    return Bound(operator, version, wildcard)

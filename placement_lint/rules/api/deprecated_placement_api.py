@@ -1,0 +1,87 @@
+"""JDP602."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Applicability, Severity
+from placement_lint.jaxmodel.removed import OLD_APIS
+from placement_lint.rules.api.old_names import (
+    Hit,
+    OldApiRule,
+    admitted,
+    advice,
+    is_deprecated,
+    needs_of,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.jaxmodel.removed import OldApi
+    from placement_lint.jaxmodel.versions import Target
+
+
+class DeprecatedPlacementApi(OldApiRule):
+    """A part of JAX's placement API that still works, and that JAX warns of.
+
+    ## What it does
+    Finds `jax.experimental.pjit.pjit`, `jax.experimental.shard_map`, `with mesh:`, `jax.host_id()`
+    and other names, arguments and attributes that the JAX the code is meant for has deprecated.
+    That JAX is read from the project's dependencies, or said by `--target-jax`; without either it
+    is the newest that is known.
+
+    ## Why is this bad?
+    One of the next releases removes it, and then the line, or the whole module, fails (JDP601).
+    Until then every run prints a warning.
+
+    ## Example
+    ```python
+    from jax.experimental.pjit import pjit
+
+    step = pjit(lambda x: x + 1)
+    ```
+
+    ## Use instead
+    ```python
+    from jax import jit
+
+    step = jit(lambda x: x + 1)
+    ```
+
+    ## Fix safety
+    Safe, where another name can stand in the same place: an import of one name becomes that of the
+    new one under the name that the file uses. No fix is offered where the code around it has to
+    change too, as for `jax.shard_map`, or where not all versions that the project admits have the
+    new name.
+
+    ## What it does not flag
+    What is deprecated only in a version that is newer than those the project admits; where it
+    admits older ones too, what they have no replacement for. Code under a question for the version
+    or `hasattr`, or behind one that leaves; in a `try` that catches the ImportError, or in its
+    handler. An attribute of anything that is not surely an array.
+
+    ## Verified by
+    The proof calls `jax.host_id()` and catches the warning. After the fix there is none. Each row
+    of the table is executed on every JAX of the matrix.
+
+    ## References
+    - [JAX's changelog](https://docs.jax.dev/en/latest/changelog.html)
+    - [API compatibility](https://docs.jax.dev/en/latest/api_compatibility.html): a warning for
+      three months, then it goes
+    """
+
+    code, name = "JDP602", "deprecated-placement-api"
+    severity, fix = Severity.WARNING, Applicability.SAFE
+    needs = needs_of(api for api in OLD_APIS if api.deprecated is not None)
+    applies = staticmethod(is_deprecated)
+
+    @staticmethod
+    def version(api: OldApi) -> str | None:
+        """Give the version that began to warn."""
+        return api.deprecated
+
+    def message(self, hit: Hit, target: Target) -> str:
+        """Say since when it is deprecated."""
+        return (
+            f"{hit.spelled} is deprecated since JAX {hit.api.deprecated}"
+            f"{admitted(hit.api.deprecated, target)}{advice(hit.api, target)}"
+        )

@@ -1,0 +1,491 @@
+"""Where a file uses old parts of JAX, and what can be written in their stead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit
+from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
+from placement_lint.jaxmodel.versions import Target, written
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Matching, Needs
+from placement_lint.rules.surroundings import is_asserted_to_fail, is_caught
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_CAUGHT = frozenset({
+    "builtins.AttributeError", "builtins.ImportError", "builtins.ModuleNotFoundError",
+    "builtins.Exception", "builtins.BaseException", "builtins.NotImplementedError",
+    "builtins.TypeError",
+})  # fmt: skip
+_VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
+_MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
+_ARRAY = "jax.Array."
+
+_ROWS = [api for api in OLD_APIS if api.is_placement]
+_BY_NAME: dict[str, list[OldApi]] = {}
+for _api in _ROWS:
+    if _api.use in {Use.NAME, Use.CALL, Use.MODULE}:
+        _BY_NAME.setdefault(_api.name, []).append(_api)
+_ARGUMENTS = {api.name: api for api in _ROWS if api.use is Use.ARGUMENT}
+_ENTERED = {api.name: api for api in _ROWS if api.use is Use.ENTER}
+_OF_ARRAYS = {
+    api.name.removeprefix(_ARRAY): api
+    for api in _ROWS
+    if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}
+}
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One use of an old part of JAX."""
+
+    api: OldApi
+    node: cst.CSTNode
+    """The name as it is used, or the imported name."""
+    spelled: str
+    """What stands there."""
+
+
+def is_removed(api: OldApi, target: Target) -> bool:
+    """Tell whether one of the versions no longer has it."""
+    return target.reaches(api.removed)
+
+
+def is_deprecated(api: OldApi, target: Target) -> bool:
+    """Tell whether the versions warn of it, all still have it, and something can be done."""
+    if is_removed(api, target) or not target.reaches(api.deprecated):
+        return False
+    if target.all_reach(api.deprecated):
+        return True
+    # Where old versions are meant too, what is to be used in its stead must be in all of them.
+    return api.replacement is not None and (
+        api.replacement_since is None or target.all_reach(api.replacement_since)
+    )
+
+
+def needs_of(rows: Iterable[OldApi]) -> Needs:
+    """Give what a file must contain to use one of these."""
+    return AllOf(Jax(), AnyOf(*[need for api in rows if api.is_placement for need in _needs(api)]))
+
+
+def _needs(api: OldApi) -> list[Needs]:
+    """Give the words of a row without which a file cannot use it: few files should have them."""
+    _, *parts, last = api.name.split(".")
+    if api.name == "jax.config":
+        return [Matching(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")]
+    if api.use is Use.ENTER:
+        return [AllOf(b"with ", Matching(rb"[Mm]esh\w*[ \t]*\("))]
+    if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
+        called = b"[ \\t]*\\(" if api.use is Use.ARRAY_CALL else b"\\b"
+        return [Matching(rb"\.[ \t]*" + last.encode() + called)]
+    if parts and parts[0] in {"experimental", "interpreters"}:
+        return [AllOf(parts[0].encode(), Identifier((parts[1:] or [last])[0].encode()))]
+    return [Identifier((parts[1] if parts[:1] == ["lib"] and parts[1:] else last).encode())]
+
+
+# -- finding ------------------------------------------------------------------------------------
+
+
+def hits_of_import(
+    node: cst.Import | cst.ImportFrom, ctx: Context, applies: Callable[[OldApi, Target], bool]
+) -> Iterator[Hit]:
+    """Give the old parts that an import statement names."""
+    for alias, target in imported(node):
+        api = _row_of(target, node, applies, ctx.target)
+        if api is not None and not is_guarded(node, ctx):
+            yield Hit(api, alias.name, target)
+
+
+def hit_of_chain(
+    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
+) -> Hit | None:
+    """Give the old part that a whole attribute chain leads to, or into."""
+    parent = ctx.parent(node)
+    if isinstance(parent, cst.Attribute):
+        return None
+    name = ctx.name(node)
+    if name is None or not name.startswith("jax."):
+        return None
+    called = isinstance(parent, cst.Call) and parent.func is node
+    found: OldApi | None = None
+    for prefix in _prefixes(name):
+        for api in _BY_NAME.get(prefix, ()):
+            fits = (
+                api.use is Use.NAME
+                or (api.use is Use.CALL and called and prefix == name)
+                or (api.use is Use.MODULE and api.name != "jax.config")
+            )
+            if fits and applies(api, ctx.target):
+                found = api
+    if found is None or _comes_by_import(node, ctx) or is_guarded(node, ctx):
+        return None
+    inner: cst.BaseExpression = node
+    while isinstance(inner, cst.Attribute) and ctx.name(inner) != found.name:
+        inner = inner.value
+    return Hit(found, inner, dotted(inner))
+
+
+def hit_of_call(
+    node: cst.Call, ctx: Context, applies: Callable[[OldApi, Target], bool]
+) -> Hit | None:
+    """Give the old part that a call uses: a function by its bare name, an argument, a method."""
+    name = ctx.called(node)
+    if name is not None:
+        if isinstance(node.func, cst.Name):
+            for api in _BY_NAME.get(name, ()):
+                if api.use is Use.CALL and applies(api, ctx.target) and not is_guarded(node, ctx):
+                    return Hit(api, node.func, node.func.value)
+        for argument in node.args:
+            if argument.keyword is None:
+                continue
+            old = _ARGUMENTS.get(f"{name}.{argument.keyword.value}")
+            if old is not None and applies(old, ctx.target) and not is_guarded(node, ctx):
+                return Hit(old, argument, f"{argument.keyword.value}=")
+    return None
+
+
+def hit_of_array(
+    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
+) -> Hit | None:
+    """Give the old attribute that is read of what certainly is an array."""
+    api = _OF_ARRAYS.get(node.attr.value)
+    if api is None or not applies(api, ctx.target):
+        return None
+    parent = ctx.parent(node)
+    is_called = isinstance(parent, cst.Call) and parent.func is node
+    if api.use is Use.ARRAY_CALL and not is_called:
+        return None
+    if not ctx.flow.is_array(node.value) or is_guarded(node, ctx):
+        return None
+    shown: cst.CSTNode = node
+    if api.use is Use.ARRAY_CALL and parent is not None:
+        shown = parent
+    return Hit(api, shown, f".{node.attr.value}" + ("()" if shown is parent else ""))
+
+
+def hits_of_with(
+    node: cst.With, ctx: Context, applies: Callable[[OldApi, Target], bool]
+) -> Iterator[Hit]:
+    """Give the items of a `with` that are entered in an old way."""
+    api = _ENTERED.get("jax.sharding.Mesh")
+    if api is None or not applies(api, ctx.target):
+        return
+    for item in node.items:
+        if _is_mesh(item.item, ctx) and not is_guarded(node, ctx):
+            yield Hit(api, item.item, "entering a mesh by `with`")
+
+
+def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
+    if isinstance(node, cst.Name):
+        bindings = ctx.names.bindings(node)
+        if len(bindings) != 1 or bindings[0].value is None:
+            return False
+        node = bindings[0].value
+    return isinstance(node, cst.Call) and ctx.called(node) in _MESHES
+
+
+def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str]]:
+    """Give the names that a statement imports, each with its qualified name."""
+    if isinstance(node, cst.Import):
+        for alias in node.names:
+            yield alias, dotted(alias.name)
+    elif not node.relative and not isinstance(node.names, cst.ImportStar) and node.module:
+        for alias in node.names:
+            yield alias, f"{dotted(node.module)}.{dotted(alias.name)}"
+
+
+def _row_of(
+    target: str,
+    node: cst.Import | cst.ImportFrom,
+    applies: Callable[[OldApi, Target], bool],
+    versions: Target,
+) -> OldApi | None:
+    found: OldApi | None = None
+    for prefix in _prefixes(target):
+        for api in _BY_NAME.get(prefix, ()):
+            if api.use is Use.CALL or not applies(api, versions):
+                continue
+            if api.name == "jax.config":
+                # `from jax import config` is the object, and goes on working.
+                module = (
+                    dotted(node.module)
+                    if isinstance(node, cst.ImportFrom) and node.module
+                    else target
+                )
+                if module != "jax.config":
+                    continue
+            found = api
+    return found
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    for count in range(2, len(parts) + 1):
+        yield ".".join(parts[:count])
+
+
+def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
+    """Tell whether a chain begins with a name whose import speaks, or is guarded, already."""
+    root: cst.BaseExpression = node
+    while isinstance(root, cst.Attribute):
+        root = root.value
+    if not isinstance(root, cst.Name):
+        return False
+    for binding in ctx.names.bindings(root):
+        statement = ctx.module.import_statement(binding.node)
+        if not isinstance(statement, cst.Import | cst.ImportFrom):
+            continue
+        for alias, target in imported(statement):
+            if alias is not binding.node:
+                continue
+            is_old = any(
+                api.use is not Use.CALL
+                and api.name != "jax.config"
+                and (is_removed(api, ctx.target) or is_deprecated(api, ctx.target))
+                for prefix in _prefixes(target)
+                for api in _BY_NAME.get(prefix, ())
+            )
+            if is_old or (target != "jax" and is_guarded(statement, ctx)):
+                return True
+    return False
+
+
+# -- guards -------------------------------------------------------------------------------------
+
+
+def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether code runs only where the old part is there, or expects that it is not.
+
+    In a `try` whose failure is caught, or in the handler of one; in a branch of a question for the
+    version or for an attribute, or behind one that leaves; where a failure is expected.
+    """
+    if is_caught(node, ctx, _CAUGHT) or is_asserted_to_fail(node, ctx):
+        return True
+    child = node
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.ExceptHandler) and child is ancestor.body:
+            if _handles_absence(ancestor, ctx):
+                return True
+        elif isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
+            if _asks_for_version(ancestor.test):
+                return True
+        elif isinstance(ancestor, cst.BooleanOperation) and child is ancestor.right:
+            if _asks_for_version(ancestor.left):
+                return True
+        elif isinstance(ancestor, cst.IndentedBlock | cst.Module):
+            for statement in ancestor.body:
+                if statement is child:
+                    break
+                if (
+                    isinstance(statement, cst.If)
+                    and _leaves(statement.body)
+                    and _asks_for_version(statement.test)
+                ):
+                    return True
+        elif isinstance(ancestor, cst.FunctionDef | cst.ClassDef) and any(
+            _asks_for_version(each.decorator) for each in ancestor.decorators
+        ):
+            return True
+        child = ancestor
+    return False
+
+
+def _handles_absence(handler: cst.ExceptHandler, ctx: Context) -> bool:
+    if handler.type is None:
+        return True
+    kinds = (
+        [element.value for element in handler.type.elements]
+        if isinstance(handler.type, cst.Tuple)
+        else [handler.type]
+    )
+    return any(ctx.name(kind) in _CAUGHT for kind in kinds)
+
+
+def _asks_for_version(test: cst.CSTNode) -> bool:
+    pending = [test]
+    while pending:
+        node = pending.pop()
+        text = (
+            node.value
+            if isinstance(node, cst.Name)
+            else node.attr.value
+            if isinstance(node, cst.Attribute)
+            else ""
+        ).lower()
+        if any(word in text for word in _VERSION_WORDS):
+            return True
+        pending += children(node)
+    return False
+
+
+def _leaves(body: cst.BaseSuite) -> bool:
+    if not body.body:
+        return False
+    last: cst.CSTNode = body.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+
+# -- saying and mending -------------------------------------------------------------------------
+
+
+def advice(api: OldApi, target: Target) -> str:
+    """Give what to do, with the separator before it; nothing where nothing is known."""
+    new = api.replacement
+    if new is not None and (api.replacement_since is None or target.reaches(api.replacement_since)):
+        what = f".{new}" if api.name.startswith(_ARRAY) else new
+        return f": use {what}" + (f" ({api.advice})" if api.advice else "")
+    return f": instead, {api.advice}" if api.advice else ""
+
+
+def confidence(version: str | None, target: Target) -> Confidence:
+    """Tell whether all the versions that a file is meant for are that far."""
+    return Confidence.DEFINITE if target.all_reach(version) else Confidence.LIKELY
+
+
+def admitted(version: str | None, target: Target) -> str:
+    """Say that not all of the versions are that far."""
+    if target.all_reach(version):
+        return ""
+    return f" (the project admits {written(target.lowest)} to {written(target.highest)})"
+
+
+def plan(hit: Hit, ctx: Context) -> FixPlan | None:
+    """Give the fix where something else can be written in the same place."""
+    api = hit.api
+    new = api.replacement
+    if new is None or not (
+        api.replacement_since is None or ctx.target.all_reach(api.replacement_since)
+    ):
+        return None
+    statement = ctx.parent(hit.node)
+    if isinstance(statement, cst.ImportAlias):
+        return None
+    if api.name.startswith(_ARRAY):
+        return _array_plan(hit, new)
+    if isinstance(hit.node, cst.Arg):
+        return _keyword_plan(hit.node, new)
+    if not isinstance(hit.node, cst.Attribute):
+        return None
+    spelled = ctx.spell(new, hit.node)
+    if spelled is None or new.startswith(("jax.extend.", "jax.experimental.")):
+        # `import jax` does not bring these along.
+        return None
+    return FixPlan(
+        Applicability.SAFE,
+        f"Use {new} instead",
+        lambda editor: [editor.replace(hit.node, spelled)],
+    )
+
+
+def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> FixPlan | None:
+    """Give the fix of an import of one name: the new one, under the name that the file uses."""
+    api, new = hit.api, hit.api.replacement
+    if (
+        new is None
+        or hit.spelled != api.name
+        or not isinstance(node, cst.ImportFrom)
+        or isinstance(node.names, cst.ImportStar)
+        or len(node.names) != 1
+        or not (api.replacement_since is None or ctx.target.all_reach(api.replacement_since))
+    ):
+        return None
+    alias = node.names[0]
+    bound = dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name)
+    module, _, name = new.rpartition(".")
+
+    def build(editor: Editor) -> list[Edit] | None:
+        if editor.has_comment(editor.spans.inner(node)):
+            return None
+        under = "" if name == bound else f" as {bound}"
+        return [editor.replace(node, f"from {module} import {name}{under}")]
+
+    return FixPlan(Applicability.SAFE, f"Import {new} instead", build)
+
+
+def _array_plan(hit: Hit, new: str) -> FixPlan:
+    def build(editor: Editor) -> list[Edit] | None:
+        node = hit.node
+        attribute = node.func if isinstance(node, cst.Call) else node
+        if not isinstance(attribute, cst.Attribute):
+            return None
+        _, start = editor.spans.outer(attribute.value)
+        _, end = editor.spans.inner(node)
+        if editor.has_comment((start, end)):
+            return None
+        return [editor.replace_offsets(start, end, f".{new}")]
+
+    return FixPlan(Applicability.SAFE, f"Use .{new} instead", build)
+
+
+def _keyword_plan(argument: cst.Arg, new: str) -> FixPlan:
+    def build(editor: Editor) -> list[Edit]:
+        start, _ = editor.spans.inner(argument)
+        keyword = argument.keyword
+        return [editor.replace_offsets(start, start + len(keyword.value if keyword else ""), new)]
+
+    return FixPlan(Applicability.SAFE, f"Pass {new} instead", build)
+
+
+class OldApiRule(Rule):
+    """What the two rules about old parts of JAX share: where they look."""
+
+    @staticmethod
+    def applies(api: OldApi, target: Target) -> bool:
+        """Tell whether the rule speaks of a part, for the versions that a file is meant for."""
+        raise NotImplementedError
+
+    @staticmethod
+    def version(api: OldApi) -> str | None:
+        """Give the version that matters."""
+        raise NotImplementedError
+
+    def message(self, hit: Hit, target: Target) -> str:
+        """Say what is wrong."""
+        raise NotImplementedError
+
+    def visit_Import(self, node: cst.Import, ctx: Context) -> None:
+        """Look at `import jax.lib.xla_bridge`."""
+        self._check_import(node, ctx)
+
+    def visit_ImportFrom(self, node: cst.ImportFrom, ctx: Context) -> None:
+        """Look at `from jax.lib import xla_bridge`."""
+        self._check_import(node, ctx)
+
+    def visit_Attribute(self, node: cst.Attribute, ctx: Context) -> None:
+        """Look at `jax.device_put_sharded`, and at attributes of arrays."""
+        self._report(hit_of_chain(node, ctx, self.applies), ctx)
+        self._report(hit_of_array(node, ctx, self.applies), ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at calls that are old, and at arguments that are."""
+        self._report(hit_of_call(node, ctx, self.applies), ctx)
+
+    def visit_With(self, node: cst.With, ctx: Context) -> None:
+        """Look at what is entered."""
+        for hit in hits_of_with(node, ctx, self.applies):
+            self._report(hit, ctx)
+
+    def _check_import(self, node: cst.Import | cst.ImportFrom, ctx: Context) -> None:
+        for hit in hits_of_import(node, ctx, self.applies):
+            self._report(hit, ctx, import_plan(node, hit, ctx))
+
+    def _report(self, hit: Hit | None, ctx: Context, fix: FixPlan | None = None) -> None:
+        if hit is not None:
+            ctx.report(
+                hit.node,
+                self.message(hit, ctx.target),
+                fix=fix or plan(hit, ctx),
+                confidence=confidence(self.version(hit.api), ctx.target),
+            )

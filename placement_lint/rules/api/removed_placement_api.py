@@ -1,0 +1,89 @@
+"""JDP601."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Applicability, Severity
+from placement_lint.jaxmodel.removed import OLD_APIS
+from placement_lint.rules.api.old_names import (
+    Hit,
+    OldApiRule,
+    admitted,
+    advice,
+    is_removed,
+    needs_of,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.jaxmodel.removed import OldApi
+    from placement_lint.jaxmodel.versions import Target
+
+
+class RemovedPlacementApi(OldApiRule):
+    """A part of JAX's placement API that the JAX the code is meant for no longer has.
+
+    ## What it does
+    Finds `jax.device_put_sharded`, `jax.lib.xla_bridge`, `PositionalSharding`, `x.device_buffer`,
+    `x.device()` and some hundred other names, arguments and attributes that were removed: as they
+    are used, or where they are imported. Which JAX the code is meant for is read from the project's
+    dependencies, or said by `--target-jax`; without either it is the newest that is known.
+
+    ## Why is this bad?
+    The line raises AttributeError or ImportError; for an import, the whole module does.
+
+    ## Example
+    ```python
+    import jax
+
+    print(jax.lib.xla_bridge.get_backend().platform)
+    arrays = jax.device_put_replicated(1.0, jax.devices())
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    print(jax.default_backend())
+    mesh = Mesh(np.array(jax.devices()), ("devices",))
+    arrays = jax.device_put(1.0, NamedSharding(mesh, PartitionSpec()))
+    ```
+
+    ## Fix safety
+    Safe, where another name can stand in the same place: `jax.host_id()`, `x.device_buffer`, an
+    import of one such name. No fix is offered where the code around it has to change too, or where
+    not all versions that the project admits have the new name.
+
+    ## What it does not flag
+    What the project's versions still have (JDP602 says what they warn of). Code under a question
+    for the version or `hasattr`, or behind one that leaves; in a `try` that catches the
+    AttributeError or ImportError, or in its handler. An attribute of anything that is not surely
+    an array.
+
+    ## Verified by
+    The proof reads `.device_buffer` of an array: AttributeError. After the fix there is a buffer.
+    Each row of the table is executed on every JAX of the matrix.
+
+    ## References
+    - [JAX's changelog](https://docs.jax.dev/en/latest/changelog.html)
+    - [Migrating from pmap](https://docs.jax.dev/en/latest/migrate_pmap.html)
+    """
+
+    code, name = "JDP601", "removed-placement-api"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    needs = needs_of(api for api in OLD_APIS if api.removed is not None)
+    applies = staticmethod(is_removed)
+
+    @staticmethod
+    def version(api: OldApi) -> str | None:
+        """Give the version that no longer has it."""
+        return api.removed
+
+    def message(self, hit: Hit, target: Target) -> str:
+        """Say since when it is gone."""
+        return (
+            f"{hit.spelled} was removed in JAX {hit.api.removed}"
+            f"{admitted(hit.api.removed, target)}{advice(hit.api, target)}"
+        )

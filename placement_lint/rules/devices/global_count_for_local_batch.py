@@ -1,0 +1,118 @@
+"""JDP305."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.needs import AllOf, Jax
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+_RESHAPES = frozenset({"jax.numpy.reshape", "numpy.reshape", "einops.rearrange"})
+_LOCAL_WORDS = ("local", "per_host", "per_process", "host_batch", "process_batch")
+
+
+class GlobalCountForLocalBatch(Rule):
+    """`jax.device_count()` where the devices of one process are meant.
+
+    ## What it does
+    In a program that calls `jax.distributed.initialize`: finds `jax.device_count()` as the leading
+    size in a `reshape`, and in what is assigned to a name that says local, per host or per process.
+
+    ## Why is this bad?
+    `jax.device_count()` counts the devices of all processes. A process that splits *its* batch by
+    it gets pieces for devices that it does not have: the reshape fails, or each process works on a
+    fraction of its data. With one process nobody notices.
+
+    ## Example
+    ```python
+    import jax
+
+    jax.distributed.initialize()
+
+
+    def shard(batch):
+        return batch.reshape(jax.device_count(), -1, *batch.shape[1:])
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    jax.distributed.initialize()
+
+
+    def shard(batch):
+        return batch.reshape(jax.local_device_count(), -1, *batch.shape[1:])
+    ```
+
+    ## Fix safety
+    Shown on this page only, never applied: whether the batch is that of one process or of all is
+    not written there.
+
+    ## What it does not flag
+    Programs that never call `jax.distributed.initialize`. Counts for a mesh, for logging, for the
+    size of a global batch; a count that is divided by `jax.process_count()`; code under a question
+    for the process. It is pedantic, for it goes by names.
+
+    ## Verified by
+    The proof runs two processes of two devices each, which reshape four rows of their own: by the
+    count of all the pieces have one row, by the local count two.
+
+    ## References
+    - [Multi-process JAX](https://docs.jax.dev/en/latest/multi_process.html)
+    - [jax.local_device_count](https://docs.jax.dev/en/latest/_autosummary/jax.local_device_count.html)
+    """
+
+    code, name = "JDP305", "global-count-for-local-batch"
+    severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_callers = True
+    pedantic = True
+    needs = AllOf(Jax(), b"device_count")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `batch.reshape(jax.device_count(), …)`."""
+        name = ctx.called(node)
+        if name in _RESHAPES:
+            sizes = [argument.value for argument in node.args[1:]]
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "reshape":
+            sizes = [argument.value for argument in node.args]
+        else:
+            return
+        if sizes and isinstance(sizes[0], cst.Tuple | cst.List):
+            sizes = [element.value for element in sizes[0].elements]
+        if sizes:
+            leading = followed(sizes[0], ctx)
+            if ctx.is_call(leading, "jax.device_count"):
+                _report(leading, "the leading size of a reshape", ctx)
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        """Look at `local_batch = batch // jax.device_count()`."""
+        names = [t.target.value for t in node.targets if isinstance(t.target, cst.Name)]
+        if not any(word in name for name in names for word in _LOCAL_WORDS):
+            return
+        for inner in (node.value, *ctx.tree.descendants(node.value)):
+            if (
+                isinstance(inner, cst.BinaryOperation)
+                and isinstance(inner.operator, cst.FloorDivide | cst.Divide)
+                and ctx.is_call(inner.right, "jax.device_count")
+            ):
+                _report(inner.right, f"`{names[0]}`", ctx)
+
+
+def _report(call: cst.CSTNode, what: str, ctx: Context) -> None:
+    if depends_on_process(call, ctx) or not ctx.program_calls(INITIALIZE):
+        return
+    ctx.report(
+        call,
+        f"jax.device_count() counts the devices of all processes; for {what} "
+        "jax.local_device_count() may be meant",
+        confidence=Confidence.LIKELY,
+    )

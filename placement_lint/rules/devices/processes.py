@@ -1,0 +1,58 @@
+"""What code knows of the processes that it runs in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+INITIALIZE = "jax.distributed.initialize"
+
+_QUESTIONS = frozenset({
+    "jax.distributed.is_initialized", "jax.host_count", "jax.host_id", "jax.process_count",
+    "jax.process_index",
+})  # fmt: skip
+_WORDS = ("process", "rank", "host_id", "hosts", "distributed", "multihost")
+
+
+def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether code runs only after a question for the process, or how many there are."""
+    child = node
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
+            if _asks(ancestor.test, ctx):
+                return True
+        elif isinstance(ancestor, cst.IndentedBlock | cst.Module):
+            for statement in ancestor.body:
+                if statement is child:
+                    break
+                asks = isinstance(statement, cst.If) and _asks(statement.test, ctx)
+                if asks and isinstance(statement, cst.If) and _leaves(statement.body):
+                    return True
+        child = ancestor
+    return False
+
+
+def _asks(test: cst.CSTNode, ctx: Context) -> bool:
+    for node in (test, *ctx.tree.descendants(test)):
+        if isinstance(node, cst.Call) and ctx.called(node) in _QUESTIONS:
+            return True
+        if isinstance(node, cst.Name) and any(word in node.value.lower() for word in _WORDS):
+            return True
+        if isinstance(node, cst.Attribute) and any(
+            word in node.attr.value.lower() for word in _WORDS
+        ):
+            return True
+    return False
+
+
+def _leaves(body: cst.BaseSuite) -> bool:
+    if not body.body:
+        return False
+    last: cst.CSTNode = body.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)

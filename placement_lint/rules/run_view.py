@@ -1,0 +1,71 @@
+"""What rules may ask about the run as a whole, of which they see one file at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A place in some file of the run, in words that a message can use."""
+
+    path: str
+    line: int
+    what: str
+    """Such as `jax.devices()` or `import jax`."""
+
+    def __str__(self) -> str:
+        """Say what and where."""
+        return f"{self.what} in {self.path}:{self.line}"
+
+
+@dataclass(frozen=True)
+class ImportEffects:
+    """What importing a module of the run certainly does, in it and in what it imports."""
+
+    imports_jax: Origin | None = None
+    starts_backend: Origin | None = None
+    sets_variables: dict[str, Origin] = field(default_factory=dict)
+
+
+NOTHING = ImportEffects()
+
+
+class RunView(Protocol):
+    """The files of the run, as far as one of them, at a path, has to do with the others.
+
+    A program is a file that nothing imports, with all that it imports. What is asked about the
+    program of a file is asked about each program that the file is a part of.
+    """
+
+    def calls(self, path: str, function: str) -> Origin | None:
+        """Give a call of a function in another file of a program that a file is part of.
+
+        The function is named by its qualified name, such as `jax.distributed.initialize`.
+        """
+        ...
+
+    def mentions(self, path: str, *words: bytes) -> bool:
+        """Tell whether another file of a program that a file is part of contains one of these."""
+        ...
+
+    def importing(self, path: str, name: str) -> ImportEffects:
+        """Give what an import in a file does: of a module by its name, as Python writes it."""
+        ...
+
+
+class Alone:
+    """A run of one file: there is nothing else to know."""
+
+    def calls(self, path: str, function: str) -> Origin | None:
+        """Answer that nobody else calls it."""
+        return None
+
+    def mentions(self, path: str, *words: bytes) -> bool:
+        """Answer that nobody else contains it."""
+        return False
+
+    def importing(self, path: str, name: str) -> ImportEffects:
+        """Answer that it does nothing that is known."""
+        return NOTHING

@@ -1,0 +1,91 @@
+"""JDP504."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Matching
+from placement_lint.rules.surroundings import failure_is_expected, is_caught
+from placement_lint.rules.timeline import Kind, timeline
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.rules.context import Context
+
+_CAUGHT = frozenset({
+    "builtins.RuntimeError", "builtins.Exception", "builtins.BaseException",
+})  # fmt: skip
+
+
+class DistributedInitializedTooLate(Rule):
+    """`jax.distributed.initialize()` after the backend has started.
+
+    ## What it does
+    Finds `jax.distributed.initialize` after a call that certainly came before it and that starts
+    the backend: `jax.devices()`, `jax.process_count()`, an array, a key. What a project's own
+    module does while it is imported counts.
+
+    ## Why is this bad?
+    A backend that has started knows only its own process. `initialize` then raises RuntimeError
+    (before JAX 0.4.20 it did not, and each process trained alone). It is easily overlooked that
+    *asking* starts the backend: `if jax.process_count() > 1:` is such a question.
+
+    ## Example
+    ```python
+    import jax
+
+    print(jax.process_count())
+    jax.distributed.initialize()
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    jax.distributed.initialize()
+    print(jax.process_count())
+    ```
+
+    ## Fix safety
+    No fix: what stands between the two lines may decide whether, and how, to initialise.
+
+    ## What it does not flag
+    A call before which the backend need not have started: in another branch, in a function that may
+    be called at any time. `jax.distributed.is_initialized()` and settings, which start nothing. A
+    failure that is caught or expected.
+
+    ## Verified by
+    The proof makes an array and then initialises a service of one process: RuntimeError. In the
+    other order it works.
+
+    ## References
+    - [jax-ml/jax#18237](https://github.com/jax-ml/jax/issues/18237) and
+      [#12258](https://github.com/jax-ml/jax/issues/12258): why it is an error
+    - instadeepai/flashbax#65: an array at the top of a module breaks it for the module's users
+    """
+
+    code, name = "JDP504", "distributed-initialized-too-late"
+    severity = Severity.ERROR
+    needs = AllOf(
+        Jax(),
+        b"initialize",
+        AnyOf(
+            b"distributed.initialize", b"jax.distributed", Matching(rb"import[^\n]*\bdistributed")
+        ),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `jax.distributed.initialize`."""
+        if not ctx.is_call(node, "jax.distributed.initialize"):
+            return
+        start = timeline(ctx.module).before(node, Kind.STARTS)
+        if start is None or failure_is_expected(node, ctx) or is_caught(node, ctx, _CAUGHT):
+            return
+        ctx.report(
+            node,
+            f"jax.distributed.initialize comes after {start.where} has started the backend: "
+            "RuntimeError",
+        )

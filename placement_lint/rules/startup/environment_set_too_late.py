@@ -1,0 +1,232 @@
+"""JDP501."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.startup import READ_AT_IMPORT, READ_AT_START
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier
+from placement_lint.rules.surroundings import is_asserted_to_fail, is_in_test
+from placement_lint.rules.timeline import Kind, timeline
+from placement_lint.rules.variables import settings
+from placement_lint.syntax.calls import string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.edits import Editor
+
+# What starts other processes: these read the variables anew.
+_STARTERS = (
+    "concurrent.futures.process", "concurrent.futures.ProcessPoolExecutor", "dask", "joblib",
+    "loky", "multiprocess", "multiprocessing", "os.exec", "os.popen", "os.posix_spawn", "os.spawn",
+    "os.system", "pexpect", "ray", "submitit", "subprocess", "torch.multiprocessing",
+    "torch.utils.data",
+)  # fmt: skip
+
+
+class EnvironmentSetTooLate(Rule):
+    """An environment variable of JAX or XLA that is set after it was read.
+
+    ## What it does
+    Finds `os.environ["JAX_PLATFORMS"] = …` and other `JAX_…` variables set after `import jax`, and
+    `XLA_FLAGS`, `XLA_PYTHON_CLIENT_…` and `CUDA_VISIBLE_DEVICES` set after a call that has started
+    the backend. Also by `setdefault`, `update`, `os.putenv`; and where jax is imported, or the
+    backend started, by a module of the project that is imported first.
+
+    ## Why is this bad?
+    JAX reads its `JAX_…` variables while it is imported, and XLA and CUDA read theirs when the
+    backend starts. What is set later is never read, and nothing says so: the program runs on the
+    wrong platform, with one device in place of eight, or takes the memory that it was to leave.
+
+    ## Example
+    ```python
+    import os
+
+    import jax
+
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    ```
+
+    ## Use instead
+    ```python
+    import os
+
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+    ```
+
+    Or, for a `JAX_…` variable, after the import and before the first array:
+
+    ```python
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    ```
+
+    ## Fix safety
+    Unsafe: the line is moved above the first import of jax in its block, where it then has the
+    effect that it never had. No fix is offered where the value is no literal, where a comment would
+    move with it, or where the import stands elsewhere.
+
+    ## What it does not flag
+    `XLA_FLAGS` and its like between `import jax` and the first use of JAX: that works. Variables in
+    a file that starts other processes, which inherit them; tests; a variable whose option is set by
+    `jax.config.update` in the same file as well; a line that is guarded by `sys.modules`, or after
+    which modules are loaded anew; other variables than those that JAX is known to read.
+
+    ## Verified by
+    The proof sets `JAX_ENABLE_X64` after the import and finds 32-bit numbers; set before it, they
+    have 64 bits.
+
+    ## References
+    - [jax-ml/jax#23208](https://github.com/jax-ml/jax/issues/23208): the variable must be set
+      before jax is imported
+    - [jax-ml/jax#6887](https://github.com/jax-ml/jax/issues/6887): XLA's flags count when the
+      backend is initialised
+    """
+
+    code, name = "JDP501", "environment-set-too-late"
+    severity, fix = Severity.ERROR, Applicability.UNSAFE
+    # Whatever imports jax may be another module of the project.
+    needs = AllOf(
+        AnyOf(b"environ", b"putenv"),
+        AnyOf(*(Identifier(name.encode()) for name in sorted(READ_AT_IMPORT | READ_AT_START))),
+    )
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        """Look at `os.environ[…] = …`."""
+        _check(node, ctx)
+
+    def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
+        """Look at `os.environ[…] += …` and `os.environ |= …`."""
+        _check(node, ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `os.environ.setdefault` and its like."""
+        _check(node, ctx)
+
+
+def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
+    for setting in settings(node, ctx.names):
+        if setting.name in READ_AT_IMPORT:
+            event = timeline(ctx.module).first_before(node, Kind.IMPORTS)
+            what = "JAX reads it while it is imported"
+        elif setting.name in READ_AT_START:
+            event = timeline(ctx.module).before(node, Kind.STARTS)
+            what = "it is read when the backend starts"
+        else:
+            continue
+        if event is None or _is_excused(node, setting.name, ctx):
+            continue
+        ctx.report(
+            node,
+            f"{setting.name} is set after {event.where}, which is too late: {what}, and never "
+            "again",
+            fix=_plan(node, ctx),
+        )
+        return
+
+
+def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
+    return (
+        ctx.module.fact(_starts_processes)
+        or is_asserted_to_fail(node, ctx)
+        or (is_in_test(node, ctx) and ctx.function(node) is not None)
+        or any(
+            string_value(argument.value) == variable.lower()
+            for call in ctx.calls_of("jax.config.update")
+            for argument in call.args[:1]
+        )
+        or bool(ctx.calls_of("importlib.reload"))
+        or any(
+            isinstance(ancestor, cst.If) and _mentions_modules(ancestor.test, ctx)
+            for ancestor in ctx.ancestors(node)
+        )
+    )
+
+
+def _mentions_modules(test: cst.BaseExpression, ctx: Context) -> bool:
+    return any(
+        ctx.name(inner) == "sys.modules"
+        for inner in (test, *ctx.tree.descendants(test))
+        if isinstance(inner, cst.Attribute | cst.Name)
+    )
+
+
+def _starts_processes(facts: ModuleFacts) -> bool:
+    """Tell whether a file may start other processes."""
+    imported = [
+        binding.target
+        for scope in facts.names.scopes()
+        for bindings in scope.bindings.values()
+        for binding in bindings
+    ]
+    called = [facts.names.qualified(n.func) for n in facts.tree.nodes if isinstance(n, cst.Call)]
+    return any(name is not None and name.startswith(_STARTERS) for name in (*imported, *called))
+
+
+def _plan(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
+    line = ctx.statement_line(node)
+    first = timeline(ctx.module).first_before(node, Kind.IMPORTS)
+    if line is None or first is None or len(line.body) != 1 or not _is_constant(node):
+        return None
+    above = ctx.statement_line(first.node)
+    block = ctx.parent(line)
+    if above is None or ctx.parent(above) is not block or len(above.body) != 1:
+        return None
+    moved = [line]
+    home = _import_of_os(node, ctx)
+    if home is None:
+        return None
+    if ctx.tree.index(home) > ctx.tree.index(above):
+        if ctx.parent(home) is not block or len(home.body) != 1 or not _is_import_os(home.body[0]):
+            return None
+        moved = [home, line]
+
+    def build(editor: Editor) -> list[Edit] | None:
+        edits: list[Edit] = []
+        pieces: list[str] = []
+        start = editor.line_of(above)
+        for each in moved:
+            begin, end = editor.spans.inner(each.body[0])
+            first_line, last_line = (editor.source.position(at)[0] for at in (begin, end))
+            starts = editor.source.line_starts
+            stop = starts[last_line] if last_line < len(starts) else len(editor.source.text)
+            if editor.has_comment((starts[first_line - 1], stop)) or last_line >= len(starts):
+                return None
+            pieces.append(editor.source.text[starts[first_line - 1] : stop])
+            edits.append(editor.delete_lines(first_line, last_line))
+        offset = editor.source.line_starts[start - 1]
+        return [editor.insert(offset, "".join(pieces)), *edits]
+
+    return FixPlan(Applicability.UNSAFE, "Move the setting above the import of jax", build)
+
+
+def _is_constant(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Assign):
+        return string_value(node.value) is not None and len(node.targets) == 1
+    return isinstance(node, cst.Call) and all(
+        string_value(argument.value) is not None for argument in node.args
+    )
+
+
+def _import_of_os(node: cst.CSTNode, ctx: Context) -> cst.SimpleStatementLine | None:
+    """Give the line that imports what a setting calls `os`."""
+    for inner in (node, *ctx.tree.descendants(node)):
+        if isinstance(inner, cst.Name) and (ctx.name(inner) or "").partition(".")[0] == "os":
+            bindings = ctx.names.bindings(inner)
+            if len(bindings) == 1 and bindings[0].target is not None:
+                statement = ctx.module.import_statement(bindings[0].node)
+                return ctx.statement_line(statement)
+    return None
+
+
+def _is_import_os(statement: cst.BaseSmallStatement) -> bool:
+    return isinstance(statement, cst.Import | cst.ImportFrom) and (
+        not isinstance(statement.names, cst.ImportStar) and len(statement.names) == 1
+    )

@@ -1,0 +1,228 @@
+"""JDP506."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.rules.timeline import Event, Kind, timeline
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+_FORKS = frozenset({"os.fork", "os.forkpty", "pty.fork"})
+_MODULES = ("multiprocessing", "torch.multiprocessing", "multiprocess")
+_MAKERS = frozenset({"Pool", "Process"})
+_EXECUTORS = frozenset({
+    "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor",
+})  # fmt: skip
+_JAX = ("jax.", "flax.", "optax.", "equinox.", "haiku.")
+
+
+class ForkAfterBackend(Rule):
+    """A process forked after JAX's backend has started.
+
+    ## What it does
+    Finds `os.fork()` after a call that certainly came before it and that starts the backend: an
+    array, a key, `jax.devices()`. So too a process or a pool of `multiprocessing` that is made by
+    the method `fork`; by the default method only where the function that it runs uses JAX.
+
+    ## Why is this bad?
+    JAX's backend is many threads. A fork copies one of them and all the locks, in whatever state
+    they are: a child that touches JAX waits for ever (measured on JAX 0.5.3 to 0.12; JAX itself
+    warns "this will likely lead to a deadlock"). With a GPU the child cannot use it either.
+
+    ## Example
+    ```python
+    import os
+
+    import jax.numpy as jnp
+
+    table = jnp.arange(10)
+    if os.fork() == 0:
+        print(table.sum())
+    ```
+
+    ## Use instead
+    ```python
+    import multiprocessing
+
+
+    def work():
+        import jax.numpy as jnp
+
+        print(jnp.arange(10).sum())
+
+
+    if __name__ == "__main__":
+        context = multiprocessing.get_context("spawn")
+        process = context.Process(target=work)
+        process.start()
+    ```
+
+    ## Fix safety
+    No fix: a spawned process gets its arguments pickled and imports the program anew, which not
+    every program stands.
+
+    ## What it does not flag
+    A fork before JAX was used, or where that is not known. The methods `spawn` and `forkserver`,
+    chosen anywhere in the file. Pools by the default method whose functions are not to be seen or
+    use no JAX: the default is `fork` only on Linux and up to Python 3.13. `subprocess`.
+
+    ## Verified by
+    The proof starts the backend and forks: JAX's warning is there. Without JAX before the fork
+    there is none.
+
+    ## References
+    - [jax-ml/jax#18852](https://github.com/jax-ml/jax/issues/18852) and
+      [#18989](https://github.com/jax-ml/jax/pull/18989): why JAX warns
+    - [multiprocessing](https://docs.python.org/3/library/multiprocessing.html)
+    """
+
+    code, name = "JDP506", "fork-after-backend"
+    severity = Severity.ERROR
+    needs = AllOf(
+        Jax(),
+        AnyOf(
+            b"fork",
+            b"ProcessPoolExecutor",
+            AllOf(b"multiprocess", AnyOf(b"Process", b"Pool", b"get_context")),
+        ),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at what forks, or makes processes."""
+        name = ctx.called(node)
+        if name in _FORKS:
+            start = timeline(ctx.module).before(node, Kind.STARTS)
+            if start is not None and not failure_is_expected(node, ctx):
+                _report(node, start, Confidence.DEFINITE, ctx)
+            return
+        method = _method(node, name, ctx)
+        if method is None or ctx.module.fact(_chooses_another_method):
+            return
+        start = timeline(ctx.module).before(node, Kind.STARTS)
+        if start is None or (method != "fork" and not _runs_jax(node, ctx)):
+            return
+        sure = method == "fork"
+        _report(node, start, Confidence.DEFINITE if sure else Confidence.LIKELY, ctx)
+
+
+def _report(node: cst.Call, start: Event, confidence: Confidence, ctx: Context) -> None:
+    ctx.report(
+        node,
+        f"this forks after {start.where} has started JAX's backend: a child that touches JAX is "
+        "likely to hang",
+        confidence=confidence,
+    )
+
+
+def _method(node: cst.Call, name: str | None, ctx: Context) -> str | None:
+    """Give the start method of what makes processes: "fork", or "" where it is the default."""
+    if name is not None:
+        module, _, last = name.rpartition(".")
+        if module in _MODULES and last in _MAKERS:
+            return ctx.module.fact(_chosen_method)
+        if name in _EXECUTORS:
+            context = Arguments(node).get(1, "mp_context")
+            if context is None or is_none(context):
+                return ctx.module.fact(_chosen_method)
+            return _context_method(context, ctx)
+        return None
+    func = node.func
+    if isinstance(func, cst.Attribute) and func.attr.value in {*_MAKERS, "ProcessPoolExecutor"}:
+        return _context_method(func.value, ctx)
+    return None
+
+
+def _context_method(node: cst.BaseExpression, ctx: Context) -> str | None:
+    """Give the method of a context where it is `multiprocessing.get_context("fork")`."""
+    if isinstance(node, cst.Name):
+        bindings = ctx.names.bindings(node)
+        if len(bindings) != 1 or bindings[0].value is None:
+            return None
+        node = bindings[0].value
+    if not isinstance(node, cst.Call) or not _is_module_function(node, "get_context", ctx):
+        return None
+    method = Arguments(node).get(0, "method")
+    if method is None or is_none(method):
+        return ""
+    return "fork" if string_value(method) == "fork" else None
+
+
+def _is_module_function(node: cst.Call, function: str, ctx: Context) -> bool:
+    return ctx.called(node) in {f"{module}.{function}" for module in _MODULES}
+
+
+def _chosen_method(facts: ModuleFacts) -> str:
+    """Give the method that the file sets for all: "fork", or "" for the default."""
+    return "fork" if "fork" in _set_methods(facts) else ""
+
+
+def _chooses_another_method(facts: ModuleFacts) -> bool:
+    return any(method != "fork" for method in _set_methods(facts))
+
+
+def _set_methods(facts: ModuleFacts) -> list[str | None]:
+    return [
+        string_value(Arguments(node).get(0, "method"))
+        for node in facts.tree.nodes
+        if isinstance(node, cst.Call)
+        and facts.names.qualified(node.func)
+        in {f"{module}.set_start_method" for module in _MODULES}
+    ]
+
+
+def _runs_jax(node: cst.Call, ctx: Context) -> bool:
+    """Tell whether a function that is given to a process, or to the methods of a pool, uses JAX."""
+    arguments = Arguments(node)
+    candidates = [arguments.get(None, "target"), arguments.get(None, "initializer")]
+    candidates += _mapped(node, ctx)
+    for candidate in candidates:
+        function = None if candidate is None else _function(candidate, ctx)
+        if function is not None and any(
+            (ctx.name(inner) or "").startswith(_JAX)
+            for inner in ctx.tree.descendants(function.body)
+            if isinstance(inner, cst.Attribute | cst.Name)
+        ):
+            return True
+    return False
+
+
+def _mapped(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
+    """Give what is handed to the methods of a pool that has a name."""
+    parent = ctx.parent(node)
+    names: set[str] = set()
+    if isinstance(parent, cst.WithItem) and parent.asname is not None:
+        if isinstance(parent.asname.name, cst.Name):
+            names.add(parent.asname.name.value)
+    elif isinstance(parent, cst.Assign):
+        names |= {t.target.value for t in parent.targets if isinstance(t.target, cst.Name)}
+    return [
+        call.args[0].value
+        for call in ctx.tree.nodes
+        if isinstance(call, cst.Call)
+        and call.args
+        and isinstance(call.func, cst.Attribute)
+        and isinstance(call.func.value, cst.Name)
+        and call.func.value.value in names
+        and ctx.names.owner(call.func.value.value, ctx.names.scope(call))
+        is ctx.names.owner(call.func.value.value, ctx.names.scope(node))
+    ]
+
+
+def _function(node: cst.BaseExpression, ctx: Context) -> cst.FunctionDef | cst.Lambda | None:
+    if isinstance(node, cst.Lambda):
+        return node
+    if isinstance(node, cst.Name):
+        bindings = ctx.names.bindings(node)
+        if len(bindings) == 1 and isinstance(bindings[0].node, cst.FunctionDef):
+            return bindings[0].node
+    return None

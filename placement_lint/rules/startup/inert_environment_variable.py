@@ -1,0 +1,175 @@
+"""JDP508."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Severity
+from placement_lint.jaxmodel.startup import (
+    ALLOCATORS,
+    DEAD_VARIABLES,
+    EXPANDED_PLATFORM,
+    NO_PREALLOCATION,
+    PLATFORM_NAMES,
+    PREALLOCATION,
+)
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.rules.variables import Setting, settings
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+_OLD_FRACTION, _FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION"
+_ALLOCATOR, _PREALLOCATE = "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_PREALLOCATE"
+
+
+class InertEnvironmentVariable(Rule):
+    """An environment variable, or a value of it, that cannot do what it says.
+
+    ## What it does
+    Finds settings of `JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE` and its two sisters; of
+    `XLA_PYTHON_CLIENT_MEM_FRACTION` together with `XLA_CLIENT_MEM_FRACTION`; `JAX_PLATFORMS` (and
+    the option `jax_platforms`) with `gpu` in it or a name in capitals; values that
+    `XLA_PYTHON_CLIENT_PREALLOCATE`, `XLA_PYTHON_CLIENT_ALLOCATOR` and the memory fractions do not
+    have.
+
+    ## Why is this bad?
+    The transfer guards by direction are documented, read, and overwritten at once: a program that
+    was to be guarded is not. `JAX_PLATFORMS=gpu` stands for CUDA *and* ROCm *and* others, each of
+    which must be there, so that it fails on every machine; `cuda` is meant. The name of an
+    allocator in `…_PREALLOCATE` turns preallocation on, because everything but `false` does. Two
+    memory fractions are a ValueError.
+
+    ## Example
+    ```python
+    import os
+
+    os.environ["JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE"] = "disallow"
+    os.environ["JAX_PLATFORMS"] = "gpu"
+    ```
+
+    ## Use instead
+    ```python
+    import os
+
+    os.environ["JAX_PLATFORMS"] = "cuda"
+    import jax
+
+    jax.config.update("jax_transfer_guard_device_to_device", "disallow")
+    ```
+
+    ## Fix safety
+    No fix: which kind of GPU, which allocator, or which of two fractions is meant is not written
+    there.
+
+    ## What it does not flag
+    `JAX_TRANSFER_GUARD`, which works, and the options by direction. `cuda`, `cuda,cpu`, names of
+    plugins. `platform` as the *allocator*. Values that are no literals. A failure that is expected.
+
+    ## Verified by
+    The proof sets the variable and then the option for the transfers between devices, and looks at
+    which guard is in force. The other claims are measured on JAX 0.4.30 to 0.12 or read in jaxlib's
+    `xla_client.py`.
+
+    ## References
+    - [jax-ml/jax#25315](https://github.com/jax-ml/jax/issues/25315) and
+      [#12335](https://github.com/jax-ml/jax/issues/12335): `JAX_PLATFORMS=gpu`
+    - [Transfer guard](https://docs.jax.dev/en/latest/transfer_guard.html)
+    - [GPU memory](https://docs.jax.dev/en/latest/gpu_memory_allocation.html)
+    """
+
+    code, name = "JDP508", "inert-environment-variable"
+    severity = Severity.ERROR
+    needs = AnyOf(
+        *(name.encode() for name in sorted(DEAD_VARIABLES)),
+        b"JAX_PLATFORMS", b"jax_platforms", b"MEM_FRACTION", _ALLOCATOR.encode(),
+        _PREALLOCATE.encode(),
+    )  # fmt: skip
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        """Look at `os.environ[…] = …`."""
+        _check_variables(node, ctx)
+
+    def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
+        """Look at `os.environ |= …`."""
+        _check_variables(node, ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `os.environ.setdefault` and its like, and at `jax.config.update`."""
+        _check_variables(node, ctx)
+        if ctx.is_call(node, "jax.config.update"):
+            arguments = Arguments(node)
+            if string_value(arguments.get(0, "name")) == "jax_platforms":
+                problem = _platforms("jax_platforms", string_value(arguments.get(1, "val")))
+                if problem is not None and not failure_is_expected(node, ctx):
+                    ctx.report(node, problem)
+
+
+def _check_variables(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
+    for setting in settings(node, ctx.names):
+        problem = _problem(setting, ctx)
+        if problem is not None and not failure_is_expected(node, ctx):
+            ctx.report(node, problem)
+
+
+def _problem(setting: Setting, ctx: Context) -> str | None:
+    name, value = setting.name, string_value(setting.value)
+    if name in DEAD_VARIABLES:
+        if value == "":
+            return None
+        return (
+            f"{name} is ignored: JAX overwrites it by JAX_TRANSFER_GUARD; "
+            f'jax.config.update("{DEAD_VARIABLES[name]}", …) works'
+        )
+    if name == "JAX_PLATFORMS":
+        return _platforms(name, value)
+    if name == _PREALLOCATE and value is not None:
+        if value in NO_PREALLOCATION | PREALLOCATION:
+            return None
+        hint = f"; the allocator is {_ALLOCATOR}" if value.lower() in ALLOCATORS else ""
+        return (
+            f'"{value}" turns {_PREALLOCATE} on: everything but "false", "False" and "0" does{hint}'
+        )
+    if name == _ALLOCATOR and value is not None and value and value.lower() not in ALLOCATORS:
+        return f'{_ALLOCATOR} has no value "{value}": ValueError where there is a GPU'
+    if name in {_FRACTION, _OLD_FRACTION}:
+        if value and not _is_number(value):
+            return f'{name} must be a number such as "0.5", not "{value}": ValueError'
+        if name == _OLD_FRACTION and ctx.module.fact(_sets_new_fraction):
+            return f"{_OLD_FRACTION} and {_FRACTION} are both set: ValueError where there is a GPU"
+    return None
+
+
+def _platforms(name: str, value: str | None) -> str | None:
+    for platform in (value or "").split(","):
+        if platform == EXPANDED_PLATFORM:
+            return (
+                f'{name} "{EXPANDED_PLATFORM}" asks for CUDA, ROCm and others at once: '
+                'RuntimeError; "cuda" or "rocm" is meant'
+            )
+        if platform not in PLATFORM_NAMES and platform.strip().lower() in PLATFORM_NAMES:
+            return f'{name} knows no "{platform}": RuntimeError; names are in small letters'
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _sets_new_fraction(facts: ModuleFacts) -> bool:
+    return any(
+        setting.name == _FRACTION and string_value(setting.value) != ""
+        for node in facts.tree.nodes
+        if isinstance(node, cst.Assign | cst.AugAssign | cst.Call)
+        for setting in settings(node, facts.names)
+    )

@@ -1,0 +1,95 @@
+"""JDP502."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Severity
+from placement_lint.jaxmodel.startup import LATE_OPTIONS
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.surroundings import failure_is_expected, is_caught
+from placement_lint.rules.timeline import Kind, timeline
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.rules.context import Context
+
+_CAUGHT = frozenset({
+    "builtins.RuntimeError", "builtins.Exception", "builtins.BaseException",
+})  # fmt: skip
+
+
+class PlatformConfiguredTooLate(Rule):
+    """`jax.config.update("jax_platforms", …)` after the backend has started.
+
+    ## What it does
+    Finds `jax.config.update` of `jax_platforms`, `jax_platform_name` and `jax_num_cpu_devices`
+    after a call that certainly came before it and that starts the backend: `jax.devices()`, an
+    array, a key. What a project's own module does while it is imported counts.
+
+    ## Why is this bad?
+    JAX chooses its platforms once, when the first array is made or the first device asked for.
+    Afterwards the first two options are taken without a word and mean nothing: the program goes on
+    where it was. The third one raises RuntimeError.
+
+    ## Example
+    ```python
+    import jax
+
+    print(jax.devices())
+    jax.config.update("jax_platforms", "cpu")
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    print(jax.devices())
+    ```
+
+    To change the device in the middle of a program: `jax.config.update("jax_default_device", …)`.
+
+    ## Fix safety
+    No fix: what stands between the two lines may need the backend, or decide on the platform.
+
+    ## What it does not flag
+    A call before which the backend need not have started: in another branch, in a function that may
+    be called at any time. One after `jax.extend.backend.clear_backends()`, which starts anew. A
+    failure that is expected or caught.
+
+    ## Verified by
+    The proof makes two virtual devices by `jax_num_cpu_devices` after and before the devices were
+    asked for: it is refused, and it works. `jax_platforms` is taken and ignored on JAX 0.4.30 to
+    0.12, as measured.
+
+    ## References
+    - [jax-ml/jax#10320](https://github.com/jax-ml/jax/issues/10320): the platform is not meant to
+      be set at run time
+    - tue-bmd/zea#368: a probe with `jax.devices("gpu")`, and an update that then does nothing
+    """
+
+    code, name = "JDP502", "platform-configured-too-late"
+    severity = Severity.ERROR
+    needs = AllOf(Jax(), AnyOf(*(option.encode() for option in LATE_OPTIONS)))
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `jax.config.update`."""
+        if not ctx.is_call(node, "jax.config.update"):
+            return
+        option = string_value(Arguments(node).get(0, "name"))
+        if option not in LATE_OPTIONS or failure_is_expected(node, ctx):
+            return
+        start = timeline(ctx.module).before(node, Kind.STARTS)
+        if start is None:
+            return
+        if LATE_OPTIONS[option]:
+            if is_caught(node, ctx, _CAUGHT):
+                return
+            message = f"{option} is set after {start.where} has started the backend: RuntimeError"
+        else:
+            message = f"{option} is set after {start.where} has started the backend: it is ignored"
+        ctx.report(node, message)

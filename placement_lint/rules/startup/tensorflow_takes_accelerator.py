@@ -1,0 +1,156 @@
+"""JDP507."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.surroundings import is_caught
+from placement_lint.rules.timeline import imported_names
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+_TENSORFLOW = ("tensorflow", "tensorflow_datasets")
+_TAMED = (
+    b"set_visible_devices", b"set_memory_growth", b"TF_FORCE_GPU_ALLOW_GROWTH",
+    b"set_logical_device_configuration", b"CUDA_VISIBLE_DEVICES", b"tensorflow-cpu",
+)  # fmt: skip
+_MISSING = frozenset({
+    "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
+})  # fmt: skip
+_RUNNERS = frozenset({"absl.app.run", "tensorflow.compat.v1.app.run"})
+
+
+class TensorflowTakesAccelerator(Rule):
+    """A program that uses TensorFlow beside JAX and leaves it the GPU.
+
+    ## What it does
+    In a script that is run (with a guard on `__main__`, or `absl.app.run`) and that works with JAX:
+    finds the first import of TensorFlow or TensorFlow Datasets, where neither the script nor any
+    other module of the program hides the GPU from TensorFlow or lets it take memory as it needs.
+
+    ## Why is this bad?
+    TensorFlow takes all of the GPU's memory with its first operation, also where it only reads
+    data. JAX wants three quarters of it. Whoever comes second runs out of memory, or the program
+    starts and dies at the first large batch.
+
+    ## Example
+    ```python
+    import jax
+    import tensorflow as tf
+
+
+    def main():
+        for batch in tf.data.Dataset.range(8).batch(2):
+            jax.device_put(batch.numpy()).block_until_ready()
+
+
+    if __name__ == "__main__":
+        main()
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import tensorflow as tf
+
+
+    def main():
+        tf.config.set_visible_devices([], "GPU")
+        for batch in tf.data.Dataset.range(8).batch(2):
+            jax.device_put(batch.numpy()).block_until_ready()
+
+
+    if __name__ == "__main__":
+        main()
+    ```
+
+    ## Fix safety
+    Shown on this page only, never applied: the line has to stand before TensorFlow's first
+    operation, wherever that is, and TensorFlow may be meant to compute.
+
+    ## What it does not flag
+    Modules and tests. A script that uses no JAX. A program in which anything is said of
+    TensorFlow's devices: `set_visible_devices`, `set_memory_growth`, `TF_FORCE_GPU_ALLOW_GROWTH`,
+    `CUDA_VISIBLE_DEVICES`. An import in a function, for a type checker, or that may fail. TensorFlow's summaries,
+    or its files, alone: `tf.io`, `tf.summary`.
+
+    ## Verified by
+    On virtual devices there is no GPU whose memory TensorFlow could take, so the proof plays
+    TensorFlow: a stand-in that takes, with its first operation, every GPU that is visible to it, as
+    TensorFlow's guide says of itself. It sees what a script leaves it. JAX's own side is in jaxlib:
+    memory is allocated beforehand unless `XLA_PYTHON_CLIENT_PREALLOCATE` says no
+    (`generate_pjrt_gpu_plugin_options`, jaxlib/xla_client.py:191 of 0.12.0.1).
+
+    ## References
+    - [JAX: GPU memory allocation](https://docs.jax.dev/en/latest/gpu_memory_allocation.html): hide
+      the GPU from TensorFlow by `tf.config.set_visible_devices([], "GPU")`
+    - google/flax#445: the line was added to all examples
+    - [TensorFlow: limiting GPU memory growth](https://www.tensorflow.org/guide/gpu)
+    """
+
+    code, name = "JDP507", "tensorflow-takes-accelerator"
+    severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_callers = True
+    needs = AllOf(Jax(), b"tensorflow", AnyOf(b"__main__", b"app"))
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        """Look at the imports of a script."""
+        if ctx.module.is_test or not ctx.module.fact(_is_script):
+            return
+        imports = [
+            statement
+            for statement in ctx.tree.nodes
+            if isinstance(statement, cst.Import | cst.ImportFrom)
+            and ctx.function(statement) is None
+            and not ctx.is_type_checking_only(statement)
+            and not is_caught(statement, ctx, _MISSING)
+            and any(name.split(".")[0] in _TENSORFLOW for name in imported_names(statement))
+        ]
+        if not imports or not ctx.module.fact(_computes) or not ctx.module.fact(_uses_jax):
+            return
+        text = node.code.encode("utf-8", "replace")
+        if any(word in text for word in _TAMED):
+            return
+        if ctx.module.run.mentions(ctx.module.path, *_TAMED):
+            return
+        ctx.report(
+            imports[0],
+            "TensorFlow takes the GPU's memory from JAX: nothing in the program says "
+            'tf.config.set_visible_devices([], "GPU")',
+            confidence=Confidence.LIKELY,
+        )
+
+
+def _is_script(facts: ModuleFacts) -> bool:
+    for node in facts.tree.nodes:
+        if isinstance(node, cst.Comparison) and isinstance(node.left, cst.Name):
+            if node.left.value == "__name__":
+                return True
+        elif isinstance(node, cst.Call) and facts.names.qualified(node.func) in _RUNNERS:
+            return True
+    return False
+
+
+def _computes(facts: ModuleFacts) -> bool:
+    """Tell whether TensorFlow is used for more than files, flags and summaries."""
+    harmless = ("tensorflow.io.", "tensorflow.summary.", "tensorflow.compat.v1.app.")
+    return any(
+        name.startswith(("tensorflow.", "tensorflow_datasets.")) and not name.startswith(harmless)
+        for node in facts.tree.nodes
+        if isinstance(node, cst.Call) and (name := facts.names.qualified(node.func)) is not None
+    )
+
+
+def _uses_jax(facts: ModuleFacts) -> bool:
+    return any(
+        name.startswith(("jax.", "flax.", "optax.", "haiku.", "equinox."))
+        for node in facts.tree.nodes
+        if isinstance(node, cst.Call) and (name := facts.names.qualified(node.func)) is not None
+    )

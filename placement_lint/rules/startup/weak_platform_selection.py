@@ -1,0 +1,135 @@
+"""JDP505."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.timeline import Kind, timeline
+from placement_lint.rules.variables import settings
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.edits import Editor
+
+_OPTION, _VARIABLE = "jax_platform_name", "JAX_PLATFORM_NAME"
+_BETTER = {_OPTION: "jax_platforms", _VARIABLE: "JAX_PLATFORMS"}
+_LISTS = ("jax.devices", "jax.local_devices", "jax.device_count", "jax.local_device_count")
+
+
+class WeakPlatformSelection(Rule):
+    """`jax_platform_name` set to the CPU, which starts the accelerator all the same.
+
+    ## What it does
+    Finds `jax.config.update("jax_platform_name", "cpu")` and the environment variable
+    `JAX_PLATFORM_NAME` set to `cpu`.
+
+    ## Why is this bad?
+    The name only says which backend is the *default*. JAX still starts every backend that it finds:
+    on a machine with a GPU a program that was told to run on the CPU takes most of the GPU's memory
+    and holds it, and it fails where the GPU cannot be had. `jax_platforms` says which backends are
+    started at all.
+
+    ## Example
+    ```python
+    import jax
+
+    jax.config.update("jax_platform_name", "cpu")
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    ```
+
+    ## Fix safety
+    Safe: the option (or the variable) is replaced by the one that means what the line says. A file
+    that also asks for the devices of another platform is not flagged, for there the accelerator is
+    wanted.
+
+    ## What it does not flag
+    Other values than `cpu`: `jax_platforms` takes other names, and fails where they are missing. A
+    file that asks for the devices of another platform. A setting that comes too late to do
+    anything: that is JDP501's and JDP502's.
+
+    ## Verified by
+    The proof registers a second backend, sets the option, and asks for the CPU: the second backend
+    is started. After the fix it is not.
+
+    ## References
+    - [jax-ml/jax#7468](https://github.com/jax-ml/jax/issues/7468): all platforms are initialised,
+      the name only prefers one
+    - [jax-ml/jax#8035](https://github.com/jax-ml/jax/pull/8035): why `jax_platforms` exists
+    """
+
+    code, name = "JDP505", "weak-platform-selection"
+    severity, fix = Severity.WARNING, Applicability.SAFE
+    needs = AnyOf(_OPTION.encode(), _VARIABLE.encode())
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        """Look at `os.environ[…] = …`."""
+        _check_variables(node, ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at `jax.config.update`, and at calls that set variables."""
+        _check_variables(node, ctx)
+        if not ctx.is_call(node, "jax.config.update"):
+            return
+        arguments = Arguments(node)
+        key = arguments.get(0, "name")
+        if (
+            key is not None
+            and string_value(key) == _OPTION
+            and string_value(arguments.get(1, "val")) == "cpu"
+            and timeline(ctx.module).before(node, Kind.STARTS) is None
+        ):
+            _report(node, _OPTION, key, ctx)
+
+
+def _check_variables(node: cst.Assign | cst.Call, ctx: Context) -> None:
+    for setting in settings(node, ctx.names):
+        if (
+            setting.name == _VARIABLE
+            and string_value(setting.value) == "cpu"
+            and timeline(ctx.module).before(node, Kind.IMPORTS) is None
+        ):
+            _report(node, _VARIABLE, setting.key, ctx)
+
+
+def _report(node: cst.CSTNode, name: str, key: cst.CSTNode, ctx: Context) -> None:
+    if ctx.module.fact(_wants_another_platform):
+        return
+
+    def build(editor: Editor) -> list[Edit] | None:
+        text = editor.text(key)
+        if text.count(name) != 1:
+            return None
+        return [editor.replace(key, text.replace(name, _BETTER[name]))]
+
+    plan = FixPlan(Applicability.SAFE, f"Set {_BETTER[name]} instead", build)
+    ctx.report(
+        node,
+        f"{name} only prefers the CPU: JAX still starts the accelerator and takes its memory; "
+        f"{_BETTER[name]} does not",
+        fix=plan,
+    )
+
+
+def _wants_another_platform(facts: ModuleFacts) -> bool:
+    return any(
+        isinstance(node, cst.Call)
+        and facts.names.qualified(node.func) in _LISTS
+        and any(
+            (text := string_value(argument.value)) is not None and text != "cpu"
+            for argument in node.args
+        )
+        for node in facts.tree.nodes
+    )

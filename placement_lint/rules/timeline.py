@@ -1,0 +1,347 @@
+"""What a module certainly does before it comes to a place in it: imports JAX, starts its backend.
+
+Only what is executed on every way there counts: statements before the place in its block and in
+the blocks around it, what is above a function for a place in the function, and the bodies of local
+functions that are called on the way. A `try` counts as if it went through.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
+from placement_lint.jaxmodel.startup import IMPORTS_JAX, RESETTING_CALLS
+from placement_lint.rules.run_view import ImportEffects, Origin
+from placement_lint.rules.variables import variables_set
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from placement_lint.rules.module import ModuleFacts
+
+_CALL_DEPTH = 8
+
+
+class Kind(enum.Enum):
+    """What can happen."""
+
+    IMPORTS = enum.auto()
+    """JAX is imported: it reads its `JAX_…` variables."""
+    STARTS = enum.auto()
+    """The backend is started: the platform is chosen, XLA reads its variables."""
+    RESETS = enum.auto()
+    """The backend is given up again."""
+    SETS = enum.auto()
+    """An environment variable is set."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happens."""
+
+    kind: Kind
+    node: cst.CSTNode
+    """The statement or the call by which it happens in this file."""
+    what: str
+    """`jax.devices()`, `import jax`; for a variable its name."""
+    origin: Origin | None = None
+    """Where it really happens, if in another file."""
+    is_direct: bool = True
+    """Whether it is the node itself that does it, and not a local function that it calls."""
+
+    @property
+    def where(self) -> str:
+        """What did it, and where, if in another file."""
+        return f"{self.what} ({self.origin})" if self.origin else self.what
+
+
+def timeline(facts: ModuleFacts) -> Timeline:
+    """Give the timeline of a module, one for all that ask."""
+    return facts.fact(Timeline)
+
+
+class Timeline:
+    """The order of events in one module."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        """Look at nothing before it is asked for."""
+        self.facts = facts
+        self.tree = facts.tree
+        self.names = facts.names
+        self._known: dict[int, tuple[Event, ...]] = {}
+        self._depth = 0
+
+    # -- questions --------------------------------------------------------------------------
+
+    def before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
+        """Give the last event of a kind that certainly came before a node.
+
+        None for a start of the backend after which it was given up.
+        """
+        for event in self._backwards(node):
+            if event.kind is kind:
+                return event
+            if kind is Kind.STARTS and event.kind is Kind.RESETS:
+                return None
+        return None
+
+    def first_before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
+        """Give the first event of a kind that certainly came before a node."""
+        found = None
+        for event in self._backwards(node):
+            if event.kind is kind:
+                found = event
+        return found
+
+    def effects(self) -> ImportEffects:
+        """Give what executing the module does."""
+        imports: Origin | None = None
+        starts: Origin | None = None
+        sets: dict[str, Origin] = {}
+        for event in self.events(self.tree.module):
+            origin = event.origin or Origin(self.facts.path, self._line(event.node), event.what)
+            if event.kind is Kind.IMPORTS:
+                imports = imports or origin
+            elif event.kind is Kind.STARTS:
+                starts = starts or origin
+            elif event.kind is Kind.RESETS:
+                starts = None
+            else:
+                sets.setdefault(event.what, origin)
+        return ImportEffects(imports, starts, sets)
+
+    def events(self, node: cst.CSTNode) -> tuple[Event, ...]:
+        """Give what certainly happens when a node is executed, in order."""
+        key = id(node)
+        if key not in self._known:
+            self._known[key] = ()
+            self._known[key] = tuple(self._events(node))
+        return self._known[key]
+
+    def at_import(self) -> Iterator[Event]:
+        """Give the starts of the backend that may happen while the module is imported, in order.
+
+        Unlike `events`, also those in branches of an `if`, but for what a program alone does.
+        """
+        yield from self._possible(self.tree.module)
+
+    # -- what is executed -------------------------------------------------------------------
+
+    def _events(self, node: cst.CSTNode) -> Iterator[Event]:
+        for part in self._executed(node):
+            yield from self.events(part)
+        if isinstance(node, cst.If):
+            yield from self._on_both_ways(node)
+        if (
+            isinstance(node, cst.WithItem)
+            and isinstance(node.item, cst.Call)
+            and self.names.qualified(node.item.func) in ENTERING_STARTS_BACKEND
+        ):
+            yield Event(Kind.STARTS, node.item, called(node.item))
+        if isinstance(node, cst.Import | cst.ImportFrom):
+            yield from self._imported(node)
+        elif isinstance(node, cst.Call):
+            yield from self._called(node)
+        if isinstance(node, cst.Call | cst.Assign):
+            for name in variables_set(node, self.names):
+                yield Event(Kind.SETS, node, name)
+
+    def _executed(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
+        """Give the parts of a node that are executed whenever it is, in order."""
+        if isinstance(node, cst.FunctionDef):
+            return [*node.decorators, *_defaults(node.params)]
+        if isinstance(node, cst.Lambda):
+            return _defaults(node.params)
+        if isinstance(node, cst.If | cst.While | cst.IfExp):
+            return [node.test]
+        if isinstance(node, cst.For):
+            return [node.iter]
+        if isinstance(node, cst.BooleanOperation):
+            return [node.left]
+        if isinstance(node, cst.BaseComp):
+            return [node.for_in.iter]
+        if isinstance(node, cst.Try | cst.TryStar):
+            return [node.body, *([node.finalbody] if node.finalbody else [])]
+        if isinstance(node, cst.Match):
+            return [node.subject]
+        if isinstance(node, cst.Assert | cst.Annotation | cst.TypeAlias | cst.Import):
+            return []
+        return children(node)
+
+    def _on_both_ways(self, node: cst.If) -> Iterator[Event]:
+        if node.orelse is None:
+            return
+        other = self.events(node.orelse)
+        kinds = {event.kind for event in other if event.kind is not Kind.SETS}
+        yield from (event for event in self.events(node.body) if event.kind in kinds)
+
+    def _imported(self, node: cst.Import | cst.ImportFrom) -> Iterator[Event]:
+        for name in imported_names(node):
+            what = f"import {name.lstrip('.')}"
+            if any(f"{name}.".startswith(f"{module}.") for module in IMPORTS_JAX):
+                top = "jax" if name.startswith("jax") else name
+                yield Event(Kind.IMPORTS, node, f"import {top}")
+                continue
+            effects = self.facts.run.importing(self.facts.path, name)
+            for variable, origin in effects.sets_variables.items():
+                yield Event(Kind.SETS, node, variable, origin)
+            if effects.imports_jax is not None:
+                yield Event(Kind.IMPORTS, node, what, effects.imports_jax)
+            if effects.starts_backend is not None:
+                yield Event(Kind.STARTS, node, what, effects.starts_backend)
+
+    def _called(self, node: cst.Call) -> Iterator[Event]:
+        name = self.names.qualified(node.func)
+        if name in RESETTING_CALLS:
+            yield Event(Kind.RESETS, node, f"{name}()")
+        elif name is not None and starts_backend(name):
+            yield Event(Kind.STARTS, node, called(node))
+        else:
+            function = self.local_function(node.func)
+            if function is not None and self._depth < _CALL_DEPTH:
+                self._depth += 1
+                for statement in function.body.body:
+                    yield from (
+                        Event(event.kind, node, event.what, event.origin, is_direct=False)
+                        for event in self.events(statement)
+                    )
+                    if self._may_leave(statement):
+                        break
+                self._depth -= 1
+
+    def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
+        """Give the plain function of this file that a name certainly stands for."""
+        if not isinstance(func, cst.Name) or not self.tree.contains(func):
+            return None
+        bindings = self.names.bindings(func)
+        if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):
+            return None
+        function = bindings[0].node
+        scope = self.names.scope(function.body)
+        waits = function.asynchronous is not None or any(
+            isinstance(node, cst.Yield) and self.names.scope(node) is scope
+            for node in self.tree.descendants(function)
+        )
+        return None if waits or function.decorators else function
+
+    def _may_leave(self, statement: cst.CSTNode) -> bool:
+        scope = self.names.scope(statement)
+        return any(
+            isinstance(node, cst.Return | cst.Raise) and self.names.scope(node) is scope
+            for node in (statement, *self.tree.descendants(statement))
+        )
+
+    def _possible(self, node: cst.CSTNode) -> Iterator[Event]:
+        if isinstance(node, cst.If):
+            test = node.test
+            yield from self._starts(test)
+            if not _is_only_elsewhere(test, self.names.qualified):
+                yield from self._possible(node.body)
+            if node.orelse is not None:
+                yield from self._possible(node.orelse)
+        elif isinstance(node, cst.Module | cst.IndentedBlock | cst.Else | cst.Finally):
+            inner = node.body if not isinstance(node, cst.Else | cst.Finally) else [node.body]
+            for statement in inner:
+                yield from self._possible(statement)
+        elif isinstance(node, cst.ClassDef):
+            for part in (*node.decorators, *node.bases, *node.keywords):
+                yield from self._starts(part)
+            yield from self._possible(node.body)
+        elif isinstance(node, cst.Try | cst.TryStar):
+            yield from self._possible(node.body)
+            if node.orelse is not None:
+                yield from self._possible(node.orelse)
+            if node.finalbody is not None:
+                yield from self._possible(node.finalbody)
+        elif isinstance(node, cst.With):
+            for item in node.items:
+                yield from self._starts(item)
+            yield from self._possible(node.body)
+        elif isinstance(node, cst.For):
+            yield from self._starts(node.iter)
+            yield from self._possible(node.body)
+        else:
+            yield from self._starts(node)
+
+    def _starts(self, node: cst.CSTNode) -> Iterator[Event]:
+        """Give the first start in what is executed of a statement: one finding is enough."""
+        for event in self.events(node):
+            if event.kind is Kind.STARTS and event.origin is None and event.is_direct:
+                yield event
+                return
+
+    # -- order ------------------------------------------------------------------------------
+
+    def _backwards(self, node: cst.CSTNode) -> Iterator[Event]:
+        if isinstance(node, cst.Call):
+            yield from self._reversed(node.args)
+        child = node
+        for ancestor in self.tree.ancestors(node):
+            yield from self._reversed(_earlier(ancestor, child))
+            child = ancestor
+
+    def _reversed(self, nodes: Iterable[cst.CSTNode]) -> Iterator[Event]:
+        for node in reversed([*nodes]):
+            yield from reversed(self.events(node))
+
+    def _line(self, node: cst.CSTNode) -> int:
+        """Give the line of a node of a file that nothing else asks for positions."""
+        return self.facts.line_of(node)
+
+
+def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Iterable[cst.CSTNode]:
+    """Give the parts of an ancestor that were executed before one came to a child of it."""
+    if isinstance(
+        ancestor,
+        cst.IndentedBlock | cst.Module | cst.SimpleStatementLine | cst.SimpleStatementSuite,
+    ):
+        earlier: list[cst.CSTNode] = []
+        for statement in ancestor.body:
+            if statement is child:
+                return earlier
+            earlier.append(statement)
+    elif isinstance(ancestor, cst.If | cst.While):
+        return [] if child is ancestor.test else [ancestor.test]
+    elif isinstance(ancestor, cst.For):
+        return [ancestor.iter] if child is ancestor.body else []
+    elif isinstance(ancestor, cst.With):
+        return ancestor.items if child is ancestor.body else []
+    elif isinstance(ancestor, cst.Try | cst.TryStar):
+        return [ancestor.body] if child is ancestor.orelse or child is ancestor.finalbody else []
+    return []
+
+
+def called(call: cst.Call) -> str:
+    """Give a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
+    return f"{dotted(call.func)}({'…' if call.args else ''})"
+
+
+def _defaults(params: cst.Parameters) -> list[cst.CSTNode]:
+    every = [*params.posonly_params, *params.params, *params.kwonly_params]
+    return [param.default for param in every if param.default is not None]
+
+
+def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """Give the qualified names that a statement imports; a leading dot for each level."""
+    if isinstance(node, cst.Import):
+        return [dotted(alias.name) for alias in node.names]
+    module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
+    if isinstance(node.names, cst.ImportStar):
+        return [module]
+    dot = "" if module.endswith(".") else "."
+    return [f"{module}{dot}{dotted(alias.name)}" for alias in node.names]
+
+
+def _is_only_elsewhere(test: cst.BaseExpression, qualified: object) -> bool:
+    """Tell whether a condition holds in a program or for a type checker only, not at import."""
+    if isinstance(test, cst.Comparison):
+        return isinstance(test.left, cst.Name) and test.left.value == "__name__"
+    return callable(qualified) and qualified(test) in {
+        "typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING",
+    }  # fmt: skip

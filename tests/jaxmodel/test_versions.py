@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from placement_lint.jaxmodel.versions import (
+    NEWEST,
+    RELEASES,
+    Bound,
+    Target,
+    parse_version,
+    target_of,
+    written,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("0.4.30", (0, 4, 30)),
+        ("v0.7.0", (0, 7)),
+        ("0.10", (0, 10)),
+        ("0.9.0.1", (0, 9, 0, 1)),
+        ("0.4.31.dev20240801+abc", (0, 4, 31)),
+        ("0.5.0rc1", (0, 5)),
+        (" 1 ", (1,)),
+        ("0", (0,)),
+        ("", None),
+        ("main", None),
+    ],
+)
+def test_parse(text: str, version: tuple[int, ...] | None) -> None:
+    assert parse_version(text) == version
+
+
+def test_releases_are_in_order_and_written_as_jax_does() -> None:
+    parsed = [parse_version(release) for release in RELEASES]
+    assert None not in parsed
+    assert parsed == sorted(set(parsed), key=lambda version: version or ())
+    assert parsed[-1] == NEWEST
+    assert [written(version) for version in parsed if version] == list(RELEASES)
+
+
+def bound(operator: str, version: str, *, wildcard: bool = False) -> Bound:
+    numbers = tuple(map(int, version.split(".")))
+    return Bound(operator, numbers if operator == "~=" else parse_version(version) or (), wildcard)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "low", "high"),
+    [
+        ([bound(">=", "0.4.30")], "0.4.30", RELEASES[-1]),
+        ([bound(">", "0.4.30")], "0.4.31", RELEASES[-1]),
+        ([bound(">=", "0.4.32")], "0.4.33", RELEASES[-1]),
+        ([bound("==", "0.7.2")], "0.7.2", "0.7.2"),
+        ([bound("==", "0.7.0")], "0.7.0", "0.7.0"),
+        ([bound("==", "0.7", wildcard=True)], "0.7.0", "0.7.2"),
+        ([bound("~=", "0.7.0")], "0.7.0", "0.7.2"),
+        ([bound("~=", "0.7")], "0.7.0", RELEASES[-1]),
+        ([bound(">=", "0.5"), bound("<", "0.10")], "0.5.0", "0.9.2"),
+        ([bound(">=", "0.5"), bound("<=", "0.10")], "0.5.0", "0.10.0"),
+        ([bound(">=", "0.5"), bound("!=", "0.5.0")], "0.5.1", RELEASES[-1]),
+        # Nobody says that older ones are meant as well.
+        ([bound("<", "0.6")], "0.5.3", "0.5.3"),
+        # Older than the oldest, newer than the newest that are known.
+        ([bound("==", "0.2.27")], "0.2.27", "0.2.27"),
+        ([bound(">=", "9.0")], "9.0.0", "9.0.0"),
+        ([bound(">=", "0.3")], RELEASES[0], RELEASES[-1]),
+    ],
+)
+def test_what_conditions_leave(bounds: list[Bound], low: str, high: str) -> None:
+    target = target_of([tuple(bounds)])
+    assert target is not None
+    assert (written(target.lowest), written(target.highest)) == (low, high)
+
+
+def test_alternatives_are_joined_and_those_without_a_lower_bound_say_nothing() -> None:
+    target = target_of([(bound("==", "0.6.2"),), (), (bound("==", "0.5.3"),), (bound("<", "0.5"),)])
+    assert target == Target((0, 5, 3), (0, 6, 2))
+    assert target_of([(), ()]) is None
+    assert target_of([]) is None
+
+
+def test_a_target_and_a_range() -> None:
+    target = Target((0, 5, 3), (0, 7, 2))
+    assert target.reaches("0.7.0")
+    assert not target.reaches("0.8.0")
+    assert not target.reaches(None)
+    assert target.all_reach("0.5.3")
+    assert not target.all_reach("0.6.0")
+    assert target.meets(None, None)
+    assert target.meets("0.7.0", None)
+    assert not target.meets("0.7.3", None)
+    assert target.meets(None, "0.6.0")
+    assert not target.meets(None, "0.5.3")
+    assert not target.meets("0.8.0", "0.9.0")
