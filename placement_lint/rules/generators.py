@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.tree import children
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,9 +18,6 @@ def suspensions(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     Those are `yield`, `await`, `async for` and `async with`; what stands in another function, or in
     a generator expression, does not suspend this one.
     """
-    # Not imported with the rules: it loads LibCST, and they may find no file to parse.
-    from placement_lint.syntax.tree import children
-
     pending = list(reversed(children(node)))
     while pending:
         part = pending.pop()

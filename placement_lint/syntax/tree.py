@@ -24,39 +24,40 @@ _SKIPPED_FIELDS = frozenset({
     "semicolon", "separator", "start", "trailing_comma", "trailing_whitespace",
     "asynchronous", "relative", "default_indent", "default_newline", "has_trailing_newline",
 })  # fmt: skip
+# By the names of types: this module is imported where LibCST may not be needed.
 _SKIPPED_BY_TYPE = {
-    cst.Arg: {"keyword", "star"},
-    cst.Attribute: {"attr"},
-    cst.ClassDef: {"name"},
-    cst.FunctionDef: {"name"},
-    cst.Global: {"names"},
-    cst.Import: {"names"},
-    cst.ImportFrom: {"names", "module"},
-    cst.MatchAs: {"name"},
-    cst.MatchKeywordElement: {"key"},
-    cst.MatchMapping: {"rest"},
-    cst.MatchStar: {"name"},
-    cst.Nonlocal: {"names"},
-    cst.Param: {"name", "star"},
+    "Arg": {"keyword", "star"},
+    "Attribute": {"attr"},
+    "ClassDef": {"name"},
+    "FunctionDef": {"name"},
+    "Global": {"names"},
+    "Import": {"names"},
+    "ImportFrom": {"names", "module"},
+    "MatchAs": {"name"},
+    "MatchKeywordElement": {"key"},
+    "MatchMapping": {"rest"},
+    "MatchStar": {"name"},
+    "Nonlocal": {"names"},
+    "Param": {"name", "star"},
 }
 # LibCST declares these fields in another order than the source has them.
 _SOURCE_ORDER = {
-    cst.ClassDef: ("decorators", "type_parameters", "bases", "keywords", "body"),
-    cst.ExceptHandler: ("type", "name", "body"),
-    cst.ExceptStarHandler: ("type", "name", "body"),
-    cst.FunctionDef: ("decorators", "type_parameters", "params", "returns", "body"),
-    cst.IfExp: ("body", "test", "orelse"),
-    cst.MatchCase: ("pattern", "guard", "body"),
-    cst.Parameters: ("posonly_params", "params", "star_arg", "kwonly_params", "star_kwarg"),
-    cst.TypeAlias: ("name", "type_parameters", "value"),
+    "ClassDef": ("decorators", "type_parameters", "bases", "keywords", "body"),
+    "ExceptHandler": ("type", "name", "body"),
+    "ExceptStarHandler": ("type", "name", "body"),
+    "FunctionDef": ("decorators", "type_parameters", "params", "returns", "body"),
+    "IfExp": ("body", "test", "orelse"),
+    "MatchCase": ("pattern", "guard", "body"),
+    "Parameters": ("posonly_params", "params", "star_arg", "kwonly_params", "star_kwarg"),
+    "TypeAlias": ("name", "type_parameters", "value"),
 }
 
 
 def _child_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     """Give the fields of a node type that the walk follows, in source order."""
-    if kind in _SOURCE_ORDER:
-        return _SOURCE_ORDER[kind]
-    skipped = _SKIPPED_FIELDS | _SKIPPED_BY_TYPE.get(kind, set())
+    if kind.__name__ in _SOURCE_ORDER:
+        return _SOURCE_ORDER[kind.__name__]
+    skipped = _SKIPPED_FIELDS | _SKIPPED_BY_TYPE.get(kind.__name__, set())
     return tuple(
         field.name
         for field in dataclasses.fields(kind)

@@ -78,8 +78,8 @@ class TensorflowTakesAccelerator(Rule):
     ## What it does not flag
     Modules and tests. A script that uses no JAX. A program in which anything is said of
     TensorFlow's devices: `set_visible_devices`, `set_memory_growth`, `TF_FORCE_GPU_ALLOW_GROWTH`,
-    `CUDA_VISIBLE_DEVICES`. An import in a function, for a type checker, or that may fail. TensorFlow's summaries,
-    or its files, alone: `tf.io`, `tf.summary`.
+    `CUDA_VISIBLE_DEVICES`. An import in a function, for a type checker, or that may fail.
+    TensorFlow's summaries, or its files, alone: `tf.io`, `tf.summary`.
 
     ## Verified by
     On virtual devices there is no GPU whose memory TensorFlow could take, so the proof plays
