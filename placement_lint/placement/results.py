@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _EFFECTS = frozenset({Effect.COMPUTE, Effect.CONVERT, Effect.COPY, Effect.CREATE, Effect.SAMPLE})
 _ATTRIBUTES = frozenset({"T", "imag", "mT", "real"})
+_METHODS = {
+    row.name.removeprefix("jax.Array."): row
+    for row in transfer.ROWS
+    if row.name.startswith("jax.Array.") and ".at." not in row.name
+}
 _NUMBERS = (cst.Integer, cst.Float)
 
 
@@ -44,7 +49,7 @@ def gives_array(function: cst.FunctionDef | cst.Lambda, names: Names, transforma
     if result is None:
         return False
     params = function.params
-    if not isinstance(params.star_arg, cst.MaybeSentinel) or params.star_kwarg is not None:
+    if isinstance(params.star_arg, cst.Param) or params.star_kwarg is not None:
         return False
     if transformation == "jax.jit":
         return True
@@ -115,7 +120,7 @@ def _called(node: cst.Call, known: dict[str, Result], names: Names) -> Result | 
     if name is None:
         if not isinstance(node.func, cst.Attribute):
             return None
-        row = transfer.TABLE.get(f"jax.Array.{node.func.attr.value}")
+        row = _METHODS.get(node.func.attr.value)
         given = [node.func.value]
     else:
         row = transfer.TABLE.get(name)
