@@ -338,7 +338,8 @@ class Statements:
             return branch
 
         endless = isinstance(node.test, cst.Name) and node.test.value == "True"
-        return self._loop(begin, node.body, node.orelse, state, ends=not endless)
+        # The test is evaluated once more than the body: what it binds holds after the loop.
+        return self._loop(begin, node.body, node.orelse, state, ends=not endless, at_end=begin)
 
     def _loop(
         self,
@@ -348,6 +349,7 @@ class Statements:
         state: State,
         *,
         ends: bool,
+        at_end: Callable[[State], State] | None = None,
     ) -> State | None:
         """Execute a loop until what holds at its head no longer changes."""
         head = state.copy()
@@ -371,6 +373,9 @@ class Statements:
                     joined.variables[key] = UNKNOWN
             head = joined
         normal: State | None = head.copy() if ends else None
+        if normal is not None and at_end is not None:
+            with self.expressions.loop():
+                normal = at_end(normal)
         if normal is not None and orelse is not None:
             normal = self.suite(orelse.body, normal)
         return meet([normal, *breaks])

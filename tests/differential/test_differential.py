@@ -38,10 +38,7 @@ _MANY = 2000
 _BATCH = 250
 
 # Of the sample: level and number of each program of which it is known that the analyser is wrong.
-KNOWN = {
-    (4, 2): "what := binds in the condition of a while is lost after the loop",
-    (5, 11): "an iterator over an array is judged where it is made, not where it is consumed",
-}
+KNOWN: dict[tuple[int, int], str] = {}
 
 Modules = dict[str, str]
 
