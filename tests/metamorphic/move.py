@@ -38,7 +38,7 @@ def beginnings(program: Program) -> list[Variant]:
             run = text.tree.body[first:last]
             if not _can_move(program, path, text, run):
                 continue
-            names = _needed_outside(text, run)
+            names = _needed_outside(program, path, text, run)
             if names:
                 found.append(_moved(program, path, text, run, names))
                 # Others still ask this module for them.
@@ -102,14 +102,15 @@ def _at_the_top(text: Text, alias: ast.AST) -> bool:
     return first and not relative
 
 
-def _needed_outside(text: Text, run: list[ast.stmt]) -> list[str]:
+def _needed_outside(program: Program, path: str, text: Text, run: list[ast.stmt]) -> list[str]:
+    """Give the names that a run binds for the rest of the module, or for other modules."""
     inside = {node for statement in run for node in ast.walk(statement)}
     return [
         name
         for (owner, name), places in text.scopes.variables.items()
         if owner.kind == "module"
         and any(each.node in inside and each.binds for each in places)
-        and any(each.node not in inside for each in places)
+        and (any(each.node not in inside for each in places) or program.elsewhere(path, name))
     ]
 
 
