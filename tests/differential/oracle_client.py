@@ -110,7 +110,12 @@ class OracleClient:
         """End it."""
         if self._process.poll() is None:
             self._pipe(self._process.stdin).close()
-            self._process.wait(timeout=20)
+            try:
+                self._process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                # On a machine with much else to do; it holds nothing that could be lost.
+                self._process.kill()
+                self._process.wait()
 
     @staticmethod
     def _pipe(pipe: IO[str] | None) -> IO[str]:

@@ -108,9 +108,20 @@ def imports(program: Program) -> list[Variant]:
     for name, style in STYLES.items():
         files = {}
         for path, text in program.files.items():
-            variant = style(text)
+            variant = None if name == "renamed" and _hands_on(program, path) else style(text)
             files[path] = text if variant is None else variant.text
         if files != program.files:
             found.append(Variant(program.changed(files), site=name))
     require(found, "no import that could be written another way")
     return found
+
+
+def _hands_on(program: Program, path: str) -> bool:
+    """Tell whether a module imports from its own program what another module asks it for."""
+    roots = {part for other in program.files for part in other.removesuffix(".py").split("/")}
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and (node.level or (node.module or "").partition(".")[0] in roots)
+        and any(program.elsewhere(path, alias.asname or alias.name) for alias in node.names)
+        for node in ast.walk(program.texts[path].tree)
+    )
