@@ -10,6 +10,7 @@ import pytest
 
 from placement_lint.cli import verify as cli
 from placement_lint.verify import command
+from placement_lint.verify.datapath_run import DataPathResult
 from placement_lint.verify.proofs import Proof
 from placement_lint.verify.runner import Environment
 
@@ -245,14 +246,33 @@ def test_what_makes_a_claim_here_is_run(
 
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")
-@pytest.mark.usefixtures("needs_jax")
-def test_a_real_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_page_is_written_beside_what_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    write_proof: WriteProof,
+) -> None:
+    proof = write_proof(GOOD)
+    sizes: list[int] = []
+
+    def run_sizes(_: object, wanted: list[int], *, devices: str) -> list[DataPathResult]:
+        assert devices == "virtual"
+        sizes.extend(wanted)
+        return [DataPathResult(size, 8, "", (), 7.0, 2.0, ()) for size in wanted]
+
+    monkeypatch.setattr(command, "probe", lambda _: HERE)
+    monkeypatch.setattr(command, "proof_folder", lambda: proof.path.parent.parent)
+    monkeypatch.setattr(command, "run_sizes", run_sizes)
     path = tmp_path / "report.html"
-    status = run("JDP900", "--sizes", "1MB,16MB", "--report", str(path), "--output-format", "json")
+    arguments = ["JDP999", "--report", str(path), "--output-format", "json"]
+    assert run(*arguments, "--sizes", "1MB,16MB") == 0
     value = json.loads(capsys.readouterr().out)
-    assert status == 0, value["datapath"]
-    assert [size["bytes"] for size in value["datapath"]["sizes"]] == [2**20, 2**24]
+    assert [size["bytes"] for size in value["datapath"]["sizes"]] == sizes == [2**20, 2**24]
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    # A page without the data path would be no page: its sizes are all that fit.
+    sizes.clear()
+    assert run(*arguments) == 0
+    assert sizes[0] == 16 * 2**20
 
 
 @pytest.mark.usefixtures("needs_jax")
