@@ -98,7 +98,7 @@ def verify(request: Request) -> int:
     skipped = [result.proof.code for result in done.rules if result.skipped]
     if request.codes and skipped:
         print(
-            f"placement-lint verify: not proved here: {', '.join(skipped)} (see the reasons above)",
+            f"placement-lint verify: skipped here, and so not proved: {', '.join(skipped)}",
             file=sys.stderr,
         )
         return USAGE

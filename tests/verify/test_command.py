@@ -230,7 +230,7 @@ def test_what_makes_no_claim_here_is_skipped_and_not_taken_for_proved(
     assert run("JDP999") == 2
     out, err = capsys.readouterr()
     assert f"JDP999  skipped  Title\n  {reason}" in out
-    assert "not proved here: JDP999" in err
+    assert "skipped here, and so not proved: JDP999" in err
     assert run() == 0
     assert "0 of 0 proved; skipped: 1" in capsys.readouterr().out
 
