@@ -42,7 +42,7 @@ class Staging:
 
     tracing: Tracing
     is_certain: bool
-    """False: the function has other uses, which may call it as it is."""
+    """False: the function has other uses, or may have some elsewhere, which call it as it is."""
 
 
 class Stagings:
@@ -72,7 +72,8 @@ class Stagings:
                 if others is None:
                     left.append((node, tracing))
                     continue
-                self._by_id.setdefault(id(node), []).append(Staging(tracing, not others))
+                is_certain = not others and self._is_private(node)
+                self._by_id.setdefault(id(node), []).append(Staging(tracing, is_certain))
             if len(left) == len(pending):
                 break
             pending = left
@@ -224,6 +225,12 @@ class Stagings:
                 if not isinstance(parent, cst.AssignTarget):
                     found.append(each)
         return found
+
+    def _is_private(self, node: Definition) -> bool:
+        """Tell whether other files have no business with a function."""
+        if isinstance(node, cst.Lambda) or node.name.value.startswith("_"):
+            return True
+        return any(isinstance(each, cst.FunctionDef) for each in self.tree.ancestors(node))
 
     def _is_method(self, node: cst.FunctionDef) -> bool:
         suite = self.tree.parent(node)

@@ -22,6 +22,8 @@ _DEPRECATED = frozenset({"jax.jit", "jax.experimental.pjit.pjit", "equinox.filte
 # It passes `out_shardings` on in any case, with which jit refuses the two.
 _REFUSED = frozenset({"flax.nnx.jit"})
 _ARGUMENTS = frozenset({"backend", "device"})
+# What gives None where there is nothing.
+_MAYBE = frozenset({"get", "getenv", "pop"})
 _SHARDINGS = frozenset({"in_shardings", "out_shardings"})
 
 
@@ -146,9 +148,16 @@ def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:
     made = followed(node, ctx)
     if string_value(made) is not None or isinstance(made, cst.Subscript):
         return Confidence.DEFINITE
-    if isinstance(made, cst.Call | cst.IfExp):
-        is_known = ctx.name(made.func) is not None if isinstance(made, cst.Call) else True
-        return Confidence.DEFINITE if is_known else Confidence.LIKELY
+    if isinstance(made, cst.Call):
+        if isinstance(made.func, cst.Attribute) and made.func.attr.value in _MAYBE:
+            return None
+        is_jax = (ctx.called(made) or "").startswith("jax.")
+        return Confidence.DEFINITE if is_jax else Confidence.LIKELY
+    if isinstance(made, cst.IfExp):
+        branches = {_confidence(made.body, ctx), _confidence(made.orelse, ctx)}
+        if None in branches:
+            return None
+        return Confidence.LIKELY if Confidence.LIKELY in branches else Confidence.DEFINITE
     held = ctx.flow.value(node)
     if held and all(isinstance(atom, TheDevice) for atom in held):
         return Confidence.DEFINITE
