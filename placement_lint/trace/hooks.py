@@ -15,7 +15,8 @@ names and what they are given are the same in 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.
 - `pxla.ExecuteReplicated.__call__` and `dispatch._batched_device_put_impl` give the arrays that
   are made: for the line that an array comes from.
 - `pxla.batched_device_put` is how `jnp.zeros(…, device=d)` sends what it built on the default
-  device to the one that was asked for.
+  device to the one that was asked for. In 0.4.30 that is a `device_put` like any other, and is
+  not seen.
 """
 
 from __future__ import annotations
