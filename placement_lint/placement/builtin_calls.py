@@ -15,17 +15,21 @@ from placement_lint.placement.values import (
     Array,
     Class,
     Computation,
+    DeviceList,
     Function,
     Host,
+    Instance,
     Mapping,
     Method,
     Partial,
+    Plain,
     Sequence,
     Value,
     element_of,
     join,
     value,
 )
+from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.environment import (
@@ -34,11 +38,12 @@ if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions
     from placement_lint.syntax.calls import Arguments
 
-_COMBINING = frozenset({"filter", "map", "max", "min", "sorted", "sum"})
+_MAX_SUMMED = 16
+"""Items of a list that `sum` is followed through one by one."""
 _PLAIN_BUILTINS = frozenset({
     "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "delattr", "float", "format",
     "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "oct",
-    "open", "ord", "print", "range", "repr", "round", "setattr", "slice", "str", "type",
+    "open", "ord", "print", "range", "repr", "round", "slice", "str", "type",
 })  # fmt: skip
 
 
@@ -74,25 +79,63 @@ class BuiltinCalls:
             for _, held in operands:
                 self.on.escapes(held, state)
             return UNKNOWN
+        if name == "sum" and node.args and not node.args[0].star:
+            return self._sum(node, state)
+        if name == "iter" and len(node.args) == 1:
+            held = self.on.argument(node.args[0].value, state)
+            if any(isinstance(atom, DeviceList) for atom in held):
+                return held
+            return value(Sequence(None, self.on.iterated(node.args[0].value, held, state)))
         elements: list[Value] = []
-        for position, argument in enumerate(node.args):
+        for argument in node.args:
             held = self.on.argument(argument.value, state)
-            if name in _COMBINING:
-                self.on.escapes(held - frozenset(a for a in held if isinstance(a, Array)), state)
-            takes_function = position == 0 and name in {"map", "filter"}
-            if takes_function or argument.keyword is not None or argument.star:
+            if argument.keyword is not None or argument.star:
                 continue
-            several = name in {"max", "min"} and len(node.args) > 1
-            if several or isinstance(argument.value, cst.GeneratorExp):
+            if isinstance(argument.value, cst.GeneratorExp):
                 elements.append(element_of(held) or UNKNOWN)
             else:
                 elements.append(self.on.iterated(argument.value, held, state))
         if name in {"all", "any"}:
             return PLAIN
         element = join(*elements) if elements else UNKNOWN
-        if name in {"sum", "max", "min"}:
-            return element
-        return value(Sequence(None, UNKNOWN if name == "map" else element))
+        return value(Sequence(None, element))
+
+    def _sum(self, node: cst.Call, state: State) -> Value:
+        """`sum(xs, start)`: adds one after the other to the start, which is 0 unless given."""
+        given = node.args[0].value
+        place = self.on.index(given)
+        held = self.on.argument(given, state)
+        total = value(Plain())
+        total_place = place
+        for argument in node.args[1:]:
+            total_place, total = self.on.operand(argument.value, state)
+        for part_place, part in self._summed(given, held, state):
+            if any(isinstance(atom, Sequence) for atom in total):
+                total = value(Sequence(None, join(element_of(total), element_of(part) or UNKNOWN)))
+            elif any(isinstance(atom, Array) for atom in total | part):
+                operands = [(total_place, total), (part_place, part)]
+                total = self.on.computed(node, operands, state)
+                total_place = place
+            elif not all(isinstance(atom, Plain) for atom in total | part):
+                total = UNKNOWN
+        return total
+
+    def _summed(
+        self, given: cst.BaseExpression, held: Value, state: State
+    ) -> list[tuple[int, Value]]:
+        """Give what `sum` adds, each with its place, the first ones of a list of unknown length."""
+        place = self.on.index(given)
+        only = next(iter(held)) if len(held) == 1 else None
+        if isinstance(only, Sequence) and only.items is not None:
+            if len(only.items) > _MAX_SUMMED:
+                return [(place, only.element)] * 2
+            places = [place] * len(only.items)
+            if isinstance(given, cst.List | cst.Tuple) and len(given.elements) == len(only.items):
+                places = [self.on.index(element.value) for element in given.elements]
+            return list(zip(places, only.items, strict=True))
+        if isinstance(given, cst.GeneratorExp):
+            return [(place, element_of(held) or UNKNOWN)] * 2
+        return [(place, self.on.iterated(given, held, state))] * 2
 
     def enumerate_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`enumerate(x)`."""
@@ -125,18 +168,64 @@ class BuiltinCalls:
         return join(element_of(held[0]) or UNKNOWN, *held[1:]) if held else UNKNOWN
 
     def dict_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`dict(a=x, b=y)`."""
+        """`dict(a=x, b=y)`, `dict(other)`, `dict(pairs)`."""
+        rest = [
+            element_of(self.on.argument(argument.value, state)) or UNKNOWN
+            for argument in node.args
+            if argument.star
+        ]
+        first = arguments.get(0)
+        held = NOTHING if first is None else self.on.argument(first, state)
+        made: set[Any] = set()
+        for atom in held:
+            if isinstance(atom, Mapping):
+                made.add(Mapping(atom.items, atom.element))
+            else:
+                pairs = element_of(frozenset({atom}))
+                made.add(Mapping((), element_of(pairs, 1) or UNKNOWN))
         known = {
             keyword: self.on.evaluate(argument, state)
             for keyword, argument in arguments.keywords.items()
         }
-        rest = [self.on.argument(argument, state) for argument in arguments.positional]
-        element = UNKNOWN if arguments.is_open or rest else NOTHING
-        return value(Mapping(tuple(sorted(known.items())), element))
+        merged: list[Any] = []
+        for atom in made or {Mapping((), NOTHING)}:
+            items = tuple(sorted((dict(atom.items) | known).items()))
+            merged.append(Mapping(items, join(atom.element, *rest) if rest else atom.element))
+        return frozenset(merged)
 
     def getattr_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`getattr(x, name)`."""
-        self.on.arguments(node, state)
+        """`getattr(x, name, default)`."""
+        operands = [self.on.argument(argument.value, state) for argument in node.args]
+        name = string_value(arguments.get(1))
+        if name is None or arguments.is_open:
+            return UNKNOWN
+        objects = frozenset(atom for atom in operands[0] if isinstance(atom, Instance | Class))
+        found = [self.on.program.attribute(objects, name, state)] if objects else []
+        if objects != operands[0]:
+            found.append(UNKNOWN)
+        return join(*found, *operands[2:])
+
+    def setattr_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`setattr(x, name, value)`."""
+        operands = [self.on.argument(argument.value, state) for argument in node.args]
+        if len(operands) != 3 or arguments.is_open:
+            return PLAIN
+        name = string_value(arguments.get(1))
+        for atom in operands[0]:
+            if isinstance(atom, Instance) and name is not None:
+                surely = len(operands[0]) == 1
+                self.on.set_attribute(atom, name, operands[2], state, surely=surely)
+            elif isinstance(atom, Instance):
+                self.on.spoil(operands[0], state)
+                self.on.escapes(operands[2], state)
+            else:
+                self.on.escapes(operands[2], state)
+        return PLAIN
+
+    def vars_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`vars(x)`: a dict through which its attributes may be set."""
+        for argument in node.args:
+            self.on.spoil(self.on.argument(argument.value, state), state)
         return UNKNOWN
 
     def partial(self, node: cst.Call, arguments: Arguments, state: State) -> Value:

@@ -8,12 +8,14 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.applied import AppliedFunctions
 from placement_lint.placement.builtin_calls import BuiltinCalls
+from placement_lint.placement.containers import is_container, sited
 from placement_lint.placement.device_calls import DeviceCalls
 from placement_lint.placement.effects import Effects
 from placement_lint.placement.methods import MethodCalls
 from placement_lint.placement.objects import ObjectCalls, awaited
-from placement_lint.placement.values import UNKNOWN, Target, Value, value
+from placement_lint.placement.values import UNKNOWN, Array, Mapping, Sequence, Target, Value, value
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -39,22 +41,33 @@ class Calls:
         self.names = expressions.names
         self.devices = devices = DeviceCalls(expressions)
         self.builtins = builtins = BuiltinCalls(expressions)
-        self.objects = ObjectCalls(expressions)
+        self.objects = objects = ObjectCalls(expressions)
         self.methods = MethodCalls(expressions)
+        self.applied = applied = AppliedFunctions(expressions)
         effects = Effects(expressions)
         self._at_once: cst.Call | None = None
         """The call that gives the iterator which is consumed now."""
         self._by_name: dict[str, Callable[[cst.Call, Arguments, State], Value]] = {
             "builtins.dict": builtins.dict_,
             "builtins.enumerate": builtins.enumerate_,
+            "builtins.filter": applied.filter_,
             "builtins.getattr": builtins.getattr_,
+            "builtins.map": applied.map_,
+            "builtins.max": applied.ordered,
+            "builtins.min": applied.ordered,
             "builtins.next": builtins.next_,
+            "builtins.setattr": builtins.setattr_,
+            "builtins.sorted": applied.ordered,
+            "builtins.vars": builtins.vars_,
             "builtins.zip": builtins.zip_,
+            "collections.namedtuple": objects.named_tuple_type,
             "contextlib.AsyncExitStack": devices.exit_stack,
             "contextlib.ExitStack": devices.exit_stack,
             "contextlib.nullcontext": devices.null_context,
+            "dataclasses.replace": objects.replaced,
             "equinox.tree_deserialise_leaves": effects.remade,
             "functools.partial": builtins.partial,
+            "functools.reduce": applied.reduce,
             "h5py.File": devices.host_file,
             "jax.config.update": devices.config_update,
             "jax.default_device": devices.default_device,
@@ -62,8 +75,16 @@ class Calls:
             "jax.local_devices": devices.local_devices,
             "jax.numpy.array": effects.array,
             "jax.sharding.SingleDeviceSharding": devices.single_device_sharding,
+            "jax.tree.flatten": applied.tree_flatten,
+            "jax.tree.leaves": applied.tree_leaves,
+            "jax.tree.map": applied.tree_map,
+            "jax.tree_map": applied.tree_map,
+            "jax.tree_util.tree_flatten": applied.tree_flatten,
+            "jax.tree_util.tree_leaves": applied.tree_leaves,
+            "jax.tree_util.tree_map": applied.tree_map,
             "pickle.loads": effects.remade,
             "safetensors.safe_open": devices.safe_open,
+            "typing.NamedTuple": objects.named_tuple_type,
         }
         self._by_effect: dict[Effect, Callable[[cst.Call, Arguments, State, str], Value]] = {
             Effect.COMMIT: effects.commit,
@@ -79,17 +100,18 @@ class Calls:
             Effect.PLAIN: effects.plain,
             Effect.SAMPLE: effects.sample,
             Effect.TRANSFORM: effects.transform,
-            Effect.TREE_MAP: effects.tree_map,
         }
 
     def call(self, node: cst.Call, state: State) -> Value:
         """Give what a call may return."""
         self.on.record.saw_default(self.on.index(node), state.default)
         qualified = self.names.qualified(node.func)
+        if isinstance(node.func, cst.Attribute) and self._is_of_variable(node.func, state):
+            return self.methods.method(node, node.func, Arguments(node), state)
         if qualified is not None:
             held = self._library_call(node, qualified, state)
             if held is not None:
-                return held
+                return sited(held, self.on.made(node)) if is_container(held) else held
         elif isinstance(node.func, cst.Attribute):
             return self.methods.method(node, node.func, Arguments(node), state)
         return self.objects.called(node, self.on.evaluate(node.func, state), state)
@@ -101,6 +123,14 @@ class Calls:
             return self.call(node, state)
         finally:
             self._at_once = before
+
+    def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
+        """Tell whether it is a method of an array or a container that a module of ours holds."""
+        owner = self.names.qualified(function.value)
+        if owner is None or self.on.program.attribute_of_module(self.on.module, owner) is None:
+            return False
+        held = self.on.evaluate(function.value, state)
+        return any(isinstance(atom, Array | Sequence | Mapping) for atom in held)
 
     def _library_call(self, node: cst.Call, qualified: str, state: State) -> Value | None:
         """Call a function of JAX, NumPy or Python; None for one of another package."""

@@ -61,6 +61,19 @@ def is_property(module: Module, node: cst.FunctionDef) -> bool:
     )
 
 
+def accessor_kind(node: cst.FunctionDef) -> str:
+    """Give "getter", "setter" or "deleter" for `@name.setter` on `def name`; else nothing."""
+    for decorator in node.decorators:
+        made = decorator.decorator
+        if (
+            isinstance(made, cst.Attribute)
+            and isinstance(made.value, cst.Name)
+            and made.value.value == node.name.value
+        ):
+            return made.attr.value
+    return ""
+
+
 def method_kind(module: Module, node: cst.FunctionDef) -> str:
     """Give "staticmethod", "classmethod" or "method"."""
     for decorator in node.decorators:

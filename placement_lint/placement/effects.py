@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.placement.containers import anonymous
 from placement_lint.placement.methods import is_own
-from placement_lint.placement.objects import CallArguments
 from placement_lint.placement.results import gives_array
 from placement_lint.placement.traced import unused_parameters
 from placement_lint.placement.values import (
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         State,
     )
     from placement_lint.placement.expressions import Expressions
+    from placement_lint.placement.values import Atom
 
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 """From the host they give arrays committed there, whatever the default device (measured)."""
@@ -85,14 +86,17 @@ class Effects:
             self.on.arguments(node, state)
             return UNKNOWN
         operands = self.on.arguments(node, state)
-        for _, held in operands:
-            self.on.closure_escapes(held, state)
+        closed: list[tuple[int, Value]] = []
+        for place, held in operands:
+            committed = _committed(self.on.closure(held, state))
+            if committed:
+                closed.append((place, committed))
             if name.startswith("copy."):
                 self.on.escapes(frozenset(a for a in held if not isinstance(a, Array)), state)
         equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
         if equal and arguments.positional and is_own(arguments.positional[0], node):
             return operands[0][1]
-        return self.on.computed(node, operands, state, certain=not equal)
+        return self.on.computed(node, [*operands, *closed], state, certain=not equal)
 
     def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Hand back the first argument."""
@@ -192,7 +196,7 @@ class Effects:
         if len(made) != 1:
             return UNKNOWN
         (atom,) = made
-        return map_arrays(like, lambda _: atom)
+        return map_arrays(anonymous(like), lambda _: atom)
 
     def _pickled(self, data: cst.BaseExpression | None) -> Value:
         """Give what was pickled: in the same expression, or under a name that is bound once."""
@@ -234,13 +238,16 @@ class Effects:
 
     def transform(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.jit(f)` and its like: a function that computes."""
+        closure: set[Atom] = set()
         for _, held in self.on.arguments(node, state):
-            self.on.closure_escapes(held, state)
+            closure |= _committed(self.on.closure(held, state))
+            closure.update(*(atom.closure for atom in held if isinstance(atom, Computation)))
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
         given = arguments.get(0, "fun", "f")
         function = self.on.module.traced.function_of(given)
         if function is not None:
-            unused = unused_parameters(function, self.names)
+            # `vmap` runs the operations one by one: what is only handed back meets none.
+            unused = unused_parameters(function, self.names, handed_back=name == "jax.vmap")
         else:
             alike = given is not None and self.names.qualified(given) in transfer.LIKE_CREATORS
             unused = frozenset({0}) if alike else frozenset()
@@ -254,6 +261,7 @@ class Effects:
                 and len(node.args) == 1
                 and function is not None
                 and gives_array(function, self.names, name),
+                closure=frozenset() if name == "jax.jit" else frozenset(closure),
             )
         )
 
@@ -262,13 +270,9 @@ class Effects:
         self.on.arguments(node, state)
         return value(Computation(places_arguments=True))
 
-    def tree_map(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
-        """`jax.tree.map(f, tree)`: apply a lambda to the leaves; of another function, nothing."""
-        function = self.on.argument(arguments.get(0, "f"), state)
-        trees = [self.on.argument(tree, state) for tree in arguments.positional[1:]]
-        leaves = [frozenset(arrays(tree)) or UNKNOWN for tree in trees]
-        result = self.on.calls.objects.called_with(node, function, CallArguments(leaves), state)
-        return value(Mapping((), result), *result)
+
+def _committed(held: Value) -> Value:
+    return frozenset(atom for atom in held if isinstance(atom, Array) and atom.committed)
 
 
 def _is_scalar(node: cst.BaseExpression | None) -> bool:

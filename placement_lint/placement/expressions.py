@@ -10,6 +10,19 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.calls import Calls
+from placement_lint.placement.containers import (
+    anonymous_outside,
+    changed,
+    forget,
+    has_item,
+    is_container,
+    loosened,
+    sited,
+    unsure,
+    with_item,
+    with_more,
+    without_item,
+)
 from placement_lint.placement.environment import State, Variable, meet, variable
 from placement_lint.placement.narrowing import narrowed
 from placement_lint.placement.objects import awaited
@@ -23,7 +36,7 @@ from placement_lint.placement.values import (
     UNKNOWN,
     Array,
     Atom,
-    Device,
+    Class,
     DeviceList,
     Function,
     Host,
@@ -33,11 +46,12 @@ from placement_lint.placement.values import (
     Place,
     Plain,
     Sequence,
-    TheDevice,
+    Site,
     Value,
     arrays,
     element_of,
     join,
+    limited,
     map_arrays,
     value,
 )
@@ -47,6 +61,7 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.placement.containers import Change
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Program
     from placement_lint.syntax.names import Scope
@@ -198,19 +213,24 @@ class Expressions:
                 if array.origin is not None and not array.committed:
                     self.record.escaped.add(array.origin.created)
 
-    def closure_escapes(self, held: Value, state: State) -> None:
-        """Note the arrays that a traced function closes over: they meet its arguments."""
+    def closure(self, held: Value, state: State) -> Value:
+        """Give the arrays that functions close over, noting that they meet their arguments."""
+        found: set[Atom] = set()
         for atom in held:
             if not isinstance(atom, Function) or atom.place.module != self.module.name:
                 continue
             function = self.program.node(atom.place)
+            own = self.program.scopes_of(atom.place)
             for node in self.tree.descendants(function):
                 if isinstance(node, cst.Name):
                     owner = self.names.owner(node.value, self.names.scope(node))
-                    found = None if owner is None else variable(owner, node.value)
-                    outer = None if found is None else state.variables.get(found)
+                    if owner is None or id(owner) in own:
+                        continue
+                    outer = self.program.held(variable(owner, node.value), state)
                     if outer is not None:
                         self.escapes(outer, state)
+                        found.update(arrays(outer))
+        return limited(frozenset(found))
 
     def computed(
         self, node: cst.CSTNode, operands: list[Operand], state: State, *, certain: bool = True
@@ -249,7 +269,7 @@ class Expressions:
     def assign(self, target: cst.CSTNode, held: Value, state: State) -> None:
         """Bind a target to a value."""
         if isinstance(target, cst.Name):
-            state.variables[variable(self.owner_of(target), target.value)] = held
+            self.program.bind(variable(self.owner_of(target), target.value), held, state)
             self.record.saw_value(self.index(target), held)
         elif isinstance(target, cst.StarredElement | cst.Element):
             self.assign(target.value, held, state)
@@ -267,21 +287,116 @@ class Expressions:
         if not isinstance(node, cst.Name | cst.Attribute):
             return
         held = self.evaluate(node, state)
-        if any(isinstance(atom, Sequence | Mapping) for atom in held):
-            self.assign(node, value(*[_loosened(atom) for atom in held]), state)
+        if is_container(held):
+            self.change(node, held, loosened, state)
+
+    def may_change(self, held: Value, state: State) -> None:
+        """Note that something that nobody follows was given containers: it may change them."""
+        if is_container(held):
+            forget(held, state, self.program.containers, unsure)
+
+    def change(
+        self,
+        node: cst.BaseExpression,
+        held: Value,
+        change: Change,
+        state: State,
+        *,
+        surely: bool = True,
+    ) -> None:
+        """Change the containers that an expression is, under every name that they have.
+
+        `surely` False: of those under other names it is not sure that they are the same.
+        """
+        own = self._variable_of(node, state)
+        containers = [atom for atom in held if isinstance(atom, Sequence | Mapping)]
+        surely = surely and len(held) == 1
+        for site in {atom.site for atom in containers if atom.site is not None}:
+            known = surely and self.program.containers.is_one(site)
+            for key in self.program.containers.holders(site):
+                before = None if key == own else self.program.held(key, state)
+                if before is not None:
+                    after = changed(before, site, change, surely=known)
+                    if after is not before:
+                        self.program.bind(key, after, state)
+        if own is not None or isinstance(node, cst.Name | cst.Attribute):
+            new = [change(a) if isinstance(a, Sequence | Mapping) else a for a in held]
+            self.assign(node, limited(frozenset(new)), state)
+        elif any(atom.site is None for atom in containers):
+            self.loosen(node, state)
+
+    def _variable_of(self, node: cst.BaseExpression, state: State) -> Variable | None:
+        """Give the variable, or the attribute of one object, that an expression is."""
+        if isinstance(node, cst.Name):
+            return variable(self.owner_of(node), node.value)
+        if isinstance(node, cst.Attribute):
+            qualified = self.names.qualified(node)
+            if qualified is not None:
+                return self.program.attribute_of_module(self.module, qualified)
+            receiver = self.evaluate(node.value, state)
+            if len(receiver) == 1:
+                (atom,) = receiver
+                if isinstance(atom, Instance):
+                    return (atom, node.attr.value)
+        return None
+
+    def made(self, node: cst.CSTNode) -> Site:
+        """Give the site of a container that an expression makes now."""
+        site = (self.module.place(node),)
+        self.program.containers.made(site, again=self.in_loop)
+        if self.program.frame is not None:
+            self.program.frame.made.add(site)
+        return site
 
     def _set_attribute(self, target: cst.Attribute, held: Value, state: State) -> None:
-        receiver = self.evaluate(target.value, state)
         self.record.saw_value(self.index(target), held)
+        qualified = self.names.qualified(target)
+        if qualified is not None:
+            key = self.program.attribute_of_module(self.module, qualified)
+            if key is not None:
+                self.program.rebind(key, held, state)
+            else:
+                self.escapes(held, state)
+            return
+        receiver = self.evaluate(target.value, state)
+        for cls in receiver:
+            if isinstance(cls, Class):
+                self.program.rebind(
+                    self.program.class_attribute(cls.place, target.attr.value), held, state
+                )
         objects = [atom for atom in receiver if isinstance(atom, Instance)]
         for instance in objects:
-            self.program.named_attribute(instance, target.attr.value)
-            key: Variable = (instance, target.attr.value)
-            if len(receiver) == 1:
-                state.variables[key] = held
-            else:
-                before = state.variables.get(key)
-                state.variables[key] = held if before is None else join(before, held)
+            self.set_attribute(instance, target.attr.value, held, state, surely=len(receiver) == 1)
+        if len(objects) < len(receiver):
+            self.escapes(held, state)
+
+    def set_attribute(
+        self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
+    ) -> None:
+        """Set an attribute of an object; `surely` False: or of another one."""
+        self.program.named_attribute(instance, name)
+        key = (instance, name)
+        setter = self.program.setter(instance.cls, name)
+        if setter is not None:
+            arguments: dict[int | str, Value] = {0: value(instance), 1: held}
+            self.program.call_function(setter, arguments, state, bound=True)
+            return
+        if self.program.method(
+            instance.cls, "__setattr__"
+        ) is not None or self.program.is_described(instance, name, state):
+            self.escapes(held, state)
+            held, surely = UNKNOWN, False
+        if not surely:
+            held = join(held, state.variables.get(key) or NOTHING)
+        self.program.bind(key, held, state)
+
+    def spoil(self, held: Value, state: State) -> None:
+        """Note that any attribute of an object may be set, by `vars(x)` or `x.__dict__`."""
+        for atom in held:
+            if isinstance(atom, Instance):
+                for name in self.program.attribute_names(atom):
+                    before = self.program.held((atom, name), state) or NOTHING
+                    self.program.bind((atom, name), join(before, UNKNOWN), state)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
         held = self.program.consumed(held, state)
@@ -289,6 +404,10 @@ class Expressions:
         star = next(
             (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
         )
+        if any(isinstance(atom, DeviceList) for atom in held) and star is None and count == 1:
+            # `[device] = jax.devices()`: there is one.
+            self.assign(target.elements[0].value, element_of(held, 0), state)
+            return
         for position, element in enumerate(target.elements):
             if position == star:
                 part = _middle(held, star, count)
@@ -298,29 +417,39 @@ class Expressions:
             self.assign(element.value, part, state)
 
     def _store(self, target: cst.Subscript, held: Value, state: State) -> None:
-        if not isinstance(target.value, cst.Name):
-            self.loosen(target.value, state)
         container = self.evaluate(target.value, state)
         keys = [element.slice for element in target.slice]
         for key in keys:
             if isinstance(key, cst.Index):
                 self.evaluate(key.value, state)
-        if not isinstance(target.value, cst.Name):
+            elif isinstance(key, cst.Slice):
+                for bound in (key.lower, key.upper, key.step):
+                    if bound is not None:
+                        self.evaluate(bound, state)
+        if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container):
+            self.escapes(held, state)
+        if not is_container(container):
             return
-        text = string_value(keys[0].value) if isinstance(keys[0], cst.Index) else None
-        changed: list[Atom] = []
-        for atom in container:
-            if isinstance(atom, Mapping) and text is not None:
-                pairs = dict(atom.items) | {text: held}
-                changed.append(Mapping(tuple(sorted(pairs.items())), atom.element))
-            elif isinstance(atom, Mapping):
-                pairs = {key: join(inner, held) for key, inner in atom.items}
-                changed.append(Mapping(tuple(sorted(pairs.items())), join(atom.element, held)))
-            elif isinstance(atom, Sequence):
-                every = [*(atom.items or ()), atom.element, held]
-                changed.append(Sequence(None, join(*every)))
-        if changed:
-            self.assign(target.value, value(*changed), state)
+        known = _literal_key(target)
+        if isinstance(keys[0], cst.Slice):
+            held = element_of(held) or UNKNOWN
+        all_committed = held and all(isinstance(a, Array) and a.committed for a in held)
+
+        def stored(atom: Sequence | Mapping) -> Sequence | Mapping:
+            if all_committed and not has_item(atom, known):
+                # As a loop that commits every item does.
+                return loosened(atom)
+            return with_item(atom, known, held)
+
+        self.change(target.value, container, stored, state)
+
+    def delete_item(self, target: cst.Subscript, state: State) -> None:
+        """`del container[key]`."""
+        held = self.evaluate(target.value, state)
+        if is_container(held):
+            key = _literal_key(target)
+            text = key if isinstance(key, str) else None
+            self.change(target.value, held, lambda c: without_item(c, text), state)
 
     # -- simple expressions -------------------------------------------------------------------
 
@@ -404,6 +533,10 @@ class Expressions:
     # -- operators ----------------------------------------------------------------------------
 
     def _compute(self, node: cst.CSTNode, operands: list[Operand], state: State) -> Value:
+        if isinstance(node, cst.BinaryOperation):
+            combined = self._combined(node, operands, state)
+            if combined is not None:
+                return combined
         if not any(isinstance(atom, Array) for _, held in operands for atom in held):
             held_atoms = {atom for _, held in operands for atom in held}
             if all(isinstance(atom, Plain) for atom in held_atoms):
@@ -414,6 +547,36 @@ class Expressions:
         return self.operations.computed(
             self.index(node), operands, state, UseKind.COMPUTED, in_loop=self.in_loop
         )
+
+    def _combined(
+        self, node: cst.BinaryOperation, operands: list[Operand], state: State
+    ) -> Value | None:
+        """Give the list that `xs + ys` or `xs * n` makes, the dict of `d | e`; None: no such."""
+        (_, left), (_, right) = operands
+        if len(left) != 1 or len(right) != 1:
+            return None
+        (one,), (other,) = left, right
+        if isinstance(node.operator, cst.Add) and isinstance(one, Sequence):
+            if not isinstance(other, Sequence):
+                return None
+            items = None if one.items is None or other.items is None else one.items + other.items
+            every = [p for s in (one, other) for p in (*(s.items or ()), s.element)]
+            return value(Sequence(items, join(*every), self.made(node)))
+        if isinstance(node.operator, cst.Multiply) and isinstance(one, Sequence):
+            if not isinstance(other, Plain):
+                return None
+            element = join(*(one.items or ()), one.element)
+            return value(Sequence(None, element, self.made(node)))
+        if isinstance(node.operator, cst.BitOr) and isinstance(one, Mapping):
+            if not isinstance(other, Mapping):
+                return None
+            merged: Sequence | Mapping = replace(one, site=self.made(node))
+            if other.element:
+                merged = with_item(merged, None, other.element)
+            for key, held in other.items:
+                merged = with_item(merged, key, held)
+            return value(merged)
+        return None
 
     def binary(self, node: cst.BinaryOperation, state: State) -> Value:
         """Evaluate an arithmetic operation; a long chain of them without recursion."""
@@ -429,15 +592,27 @@ class Expressions:
             left = (self.index(link), result)
         return result
 
-    def evaluate_augmented(self, node: cst.AugAssign, state: State) -> Value:
-        """Evaluate the operation of `x += y`."""
+    def augmented(self, node: cst.AugAssign, state: State) -> None:
+        """`x += y`: of a list or a dict a change, of all else `x = x + y`."""
         target = self.operand(node.target, state)
-        right = self.operand(node.value, state)
-        if isinstance(node.operator, cst.AddAssign) and any(
-            isinstance(atom, Sequence) for atom in target[1]
-        ):
-            return join(value(Sequence(None, join(element_of(target[1]), element_of(right[1])))))
-        return self._compute(node, [target, right], state)
+        if is_container(target[1]):
+            right = self.evaluate(node.value, state)
+            adds = isinstance(node.operator, cst.AddAssign)
+            element = self.iterated(node.value, right, state) if adds else UNKNOWN
+            only = next(iter(right)) if len(right) == 1 else None
+            items = only.items if isinstance(only, Sequence) and not self.in_loop else None
+
+            def change(container: Sequence | Mapping) -> Sequence | Mapping:
+                if adds and isinstance(container, Sequence):
+                    return with_more(container, items, element, -1)
+                return loosened(container)
+
+            # Of a tuple it makes another one.
+            self.change(node.target, target[1], change, state, surely=False)
+            return
+        right_operand = self.operand(node.value, state)
+        held = self._compute(node, [target, right_operand], state)
+        self.assign(node.target, held, state)
 
     def unary(self, node: cst.UnaryOperation, state: State) -> Value:
         """Evaluate a unary operation."""
@@ -512,7 +687,8 @@ class Expressions:
                 held = self.iterated(element.value, held, state)
             items.append(held)
         element_value = join(*items) if items else NOTHING
-        return value(Sequence(None if starred else tuple(items), element_value))
+        site = None if isinstance(node, cst.Tuple) else self.made(node)
+        return value(Sequence(None if starred else tuple(items), element_value, site))
 
     def dict_(self, node: cst.Dict, state: State) -> Value:
         """Evaluate a literal dict."""
@@ -529,17 +705,18 @@ class Expressions:
                     rest.append(held)
             else:
                 rest.append(element_of(held) or UNKNOWN)
-        return value(Mapping(tuple(sorted(known.items())), join(*rest) if rest else NOTHING))
+        element = join(*rest) if rest else NOTHING
+        return value(Mapping(tuple(sorted(known.items())), element, self.made(node)))
 
     def comprehension(self, node: cst.ListComp | cst.SetComp, state: State) -> Value:
         """Evaluate a list or set comprehension."""
         element = self._comprehended(node.for_in, [node.elt], state)[0]
-        return value(Sequence(None, element))
+        return value(Sequence(None, element, self.made(node)))
 
     def dict_comprehension(self, node: cst.DictComp, state: State) -> Value:
         """Evaluate a dict comprehension."""
         _, element = self._comprehended(node.for_in, [node.key, node.value], state)
-        return value(Mapping((), element))
+        return value(Mapping((), element, self.made(node)))
 
     def generator(self, node: cst.GeneratorExp, state: State) -> Value:
         """Evaluate a generator expression that is kept: its body runs where it is consumed."""
@@ -626,6 +803,8 @@ class Expressions:
                 found.add(ANYTHING)
         if any(isinstance(atom, Host) for atom in held):
             found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else HOST
+        if name == "__dict__":
+            self.spoil(held, state)
         others = frozenset(atom for atom in held if not isinstance(atom, Array | Host))
         if others:
             found |= self.program.attribute(others, name, state)
@@ -645,18 +824,15 @@ class Expressions:
         found: set[Any] = set()
         key = _literal_key(node)
         own = [atom for atom in held if isinstance(atom, Array)]
-        device = _device_of(held, key)
-        if device is not None:
-            found |= device
-        elif _is_whole(node) and not any(isinstance(atom, Instance) for atom in held):
-            return held
-        else:
-            objects = frozenset(atom for atom in held if isinstance(atom, Instance))
-            for instance in objects:
-                argument = join(*(part for _, part in indices)) if indices else UNKNOWN
-                found |= self.calls.objects.special(instance, "__getitem__", [argument], state)
-            if held - objects:
-                found |= element_of(held - objects, key)
+        if _is_whole(node) and not any(isinstance(atom, Instance) for atom in held):
+            # Of a list it gives another one.
+            return sited(anonymous_outside(held), self.made(node)) if is_container(held) else held
+        objects = frozenset(atom for atom in held if isinstance(atom, Instance))
+        for instance in objects:
+            argument = join(*(part for _, part in indices)) if indices else UNKNOWN
+            found |= self.calls.objects.special(instance, "__getitem__", [argument], state)
+        if held - objects:
+            found |= element_of(held - objects, key)
         if own and not isinstance(key, str):
             found |= self._indexed(node, held, indices, state)
         elif own:
@@ -687,12 +863,6 @@ def _with_commit_at(array: Array, place: Place) -> Array:
     return array if origin is None else replace(array, origin=replace(origin, commit_at=place))
 
 
-def _loosened(atom: Atom) -> Atom:
-    if isinstance(atom, Sequence):
-        return Sequence(None, UNKNOWN)
-    return Mapping((), UNKNOWN) if isinstance(atom, Mapping) else atom
-
-
 def _middle(held: Value, star: int, count: int) -> Value:
     """Give what a starred target takes of a value that is unpacked into `count` targets."""
     only = next(iter(held)) if len(held) == 1 else None
@@ -708,20 +878,6 @@ def _literal_key(node: cst.Subscript) -> str | int | None:
     index = node.slice[0].slice.value
     text = string_value(index)
     return text if text is not None else integer_value(index)
-
-
-def _device_of(held: Value, key: str | int | None) -> Value | None:
-    """Give the device that an index takes from a list of devices."""
-    if not any(isinstance(atom, DeviceList) for atom in held):
-        return None
-    index = key if isinstance(key, int) and key >= 0 else None
-    found: set[Any] = set()
-    for atom in held:
-        if isinstance(atom, DeviceList):
-            found.add(TheDevice(Device(atom.platform, index)))
-        else:
-            found.add(ANYTHING)
-    return frozenset(found)
 
 
 def _is_whole(node: cst.Subscript) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.environment import SYSTEM, Devices
@@ -49,7 +50,7 @@ class Flow:
         for place in sorted(self.record.uses):
             use = self.record.uses[place]
             if use.moved:
-                yield use
+                yield replace(use, always=False) if self.program.is_tampered else use
 
     def may_clash(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, meets one that may be committed elsewhere.
@@ -63,7 +64,9 @@ class Flow:
 
     def may_escape(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, is given to a call that nobody follows."""
-        return array.origin is None or array.origin.created in self.program.escaping
+        if array.origin is None or self.program.is_tampered or self.program.sets_mesh:
+            return True
+        return array.origin.created in self.program.escaping
 
     def value(self, node: cst.CSTNode) -> Value:
         """Give what an expression may be, all executions joined."""

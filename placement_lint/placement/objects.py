@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
 
 from placement_lint.placement.decorators import keeps_signature
 from placement_lint.placement.environment import (
+    SYSTEM,
     State,
     meet,
     variable,
 )
 from placement_lint.placement.values import (
     ANYTHING,
+    NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
@@ -30,6 +32,7 @@ from placement_lint.placement.values import (
     Instance,
     Mapping,
     Method,
+    NamedTupleType,
     Partial,
     Place,
     Plain,
@@ -40,10 +43,15 @@ from placement_lint.placement.values import (
     limited,
     value,
 )
+from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions, Operand
     from placement_lint.placement.program import Program
+
+
+Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
+"""The fields of a class that has its initializer from them, with their defaults."""
 
 
 @dataclass
@@ -123,6 +131,8 @@ class ObjectCalls:
                     continue
                 by_place = all(argument.keyword is None for argument in node.args)
                 used = [o for i, o in enumerate(operands) if i not in atom.unused or not by_place]
+                if atom.closure:
+                    used = [*used, (self.on.index(node.func), atom.closure)]
                 found |= self.on.computed(
                     node, used, state, certain=atom.is_known and (by_place or not atom.unused)
                 )
@@ -162,11 +172,15 @@ class ObjectCalls:
                 state,
                 rest=passed.rest,
                 open_to_more=passed.is_open,
+                call=self.on.module.place(node),
             )
         if isinstance(atom, Method):
-            return self._method_called(atom.function, atom.receiver, passed, state)
+            return self._method_called(atom.function, atom.receiver, passed, state, node)
         if isinstance(atom, Class):
             return self._instantiated(node, atom.place, passed, state)
+        if isinstance(atom, NamedTupleType):
+            fields: Fields = [(name, None) for name in atom.names]
+            return self._named_tuple(None, fields, passed, state)
         if isinstance(atom, Partial):
             inner = CallArguments(
                 [*atom.positional, *passed.positional],
@@ -178,15 +192,18 @@ class ObjectCalls:
         if isinstance(atom, Instance):
             function = program.method(atom.cls, "__call__")
             if function is not None:
-                return self._method_called(function, atom, passed, state)
+                return self._method_called(function, atom, passed, state, node)
         if isinstance(atom, External) and passed.carry_placement(program, state):
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
+        if state.default.devices != SYSTEM or passed.carry_placement(program, state):
+            program.hands_out()
         for held in passed.every():
             self.on.escapes(held, state)
+            self.on.may_change(held, state)
         return UNKNOWN
 
     def _loosen_stored(self, node: cst.CSTNode, function: Place, state: State) -> None:
@@ -195,11 +212,21 @@ class ObjectCalls:
         if stored and isinstance(node, cst.Call):
             for position, argument in enumerate(node.args):
                 named = argument.keyword.value if argument.keyword is not None else position
-                if named in stored:
+                if named in stored and self._has_no_site(argument.value):
                     self.on.loosen(argument.value, state)
 
+    def _has_no_site(self, argument: cst.BaseExpression) -> bool:
+        """Tell whether a container has no site, by which a change under another name is seen."""
+        held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
+        return any(isinstance(a, Sequence | Mapping) and a.site is None for a in held)
+
     def _method_called(
-        self, function: Place, receiver: Any, passed: CallArguments, state: State
+        self,
+        function: Place,
+        receiver: Any,
+        passed: CallArguments,
+        state: State,
+        node: cst.CSTNode | None = None,
     ) -> Value:
         numbered = passed.numbered(1)
         numbered[0] = value(receiver)
@@ -210,6 +237,7 @@ class ObjectCalls:
             bound=True,
             rest=passed.rest,
             open_to_more=passed.is_open,
+            call=None if node is None else self.on.module.place(node),
         )
 
     def super_method(self, node: cst.Call, name: str, state: State) -> Value:
@@ -247,6 +275,9 @@ class ObjectCalls:
     ) -> Value:
         """Make an object: run its initializer, or set the fields of a dataclass."""
         program = self.on.program
+        fields = program.tuple_fields(cls)
+        if fields is not None and program.method(cls, "__new__") is None:
+            return self._named_tuple(cls, fields, passed, state)
         instance = Instance(cls, self.on.module.place(node))
         program.made(instance)
         before = {
@@ -267,13 +298,52 @@ class ObjectCalls:
                 state.variables[instance, name] = join(held, now)
         return value(instance)
 
+    def _named_tuple(
+        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
+    ) -> Value:
+        """Make a named tuple."""
+        items = tuple(self._fields(cls, fields, passed, state).values())
+        names = tuple(name for name, _ in fields)
+        return value(Sequence(items, join(*items) if items else NOTHING, None, names, cls))
+
+    def named_tuple_type(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`collections.namedtuple(name, fields)`, `typing.NamedTuple(name, [(field, type)])`."""
+        given = arguments.get(1, "field_names", "fields")
+        names: list[str | None] = []
+        if isinstance(given, cst.List | cst.Tuple):
+            for element in given.elements:
+                part = element.value
+                if isinstance(part, cst.Tuple | cst.List) and part.elements:
+                    part = part.elements[0].value
+                names.append(string_value(part))
+        else:
+            names += (string_value(given) or "").replace(",", " ").split()
+        known = tuple(name for name in names if name is not None)
+        if len(known) != len(names) or not known or arguments.is_open:
+            return UNKNOWN
+        defaults = arguments.get(None, "defaults")
+        several = isinstance(defaults, cst.List | cst.Tuple)
+        if defaults is not None and not several:
+            return UNKNOWN
+        count = len(defaults.elements) if isinstance(defaults, cst.List | cst.Tuple) else 0
+        return value(NamedTupleType(known, count))
+
     def _set_fields(
-        self,
-        instance: Instance,
-        fields: list[tuple[str, cst.BaseExpression | None]],
-        passed: CallArguments,
-        state: State,
+        self, instance: Instance, fields: Fields, passed: CallArguments, state: State
     ) -> None:
+        program = self.on.program
+        for name, held in self._fields(instance.cls, fields, passed, state).items():
+            program.bind((instance, name), held, state)
+            program.named_attribute(instance, name)
+        after = program.method(instance.cls, "__post_init__")
+        if after is not None:
+            self._method_called(after, instance, CallArguments([]), state)
+
+    def _fields(
+        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
+    ) -> dict[str, Value]:
+        """Give what each field of a new object holds."""
+        found: dict[str, Value] = {}
         for position, (name, default) in enumerate(fields):
             if name in passed.keywords:
                 held = passed.keywords[name]
@@ -282,12 +352,55 @@ class ObjectCalls:
             elif passed.rest is not None or passed.is_open:
                 held = UNKNOWN
             else:
-                held = PLAIN if default is None or _is_constant(default) else UNKNOWN
-            state.variables[instance, name] = held
-            self.on.program.named_attribute(instance, name)
-        after = self.on.program.method(instance.cls, "__post_init__")
-        if after is not None:
-            self._method_called(after, instance, CallArguments([]), state)
+                held = self._field_default(cls, default, state)
+            found[name] = held
+        return found
+
+    def _field_default(
+        self, cls: Place | None, default: cst.BaseExpression | None, state: State
+    ) -> Value:
+        """Give what a field of a dataclass is that nobody passes."""
+        if default is None or _is_constant(default):
+            return PLAIN
+        if cls is None:
+            return UNKNOWN
+        there = self.on.program.expressions(self.on.program.module_of(cls))
+        name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
+        if not isinstance(default, cst.Call) or name != "dataclasses.field":
+            return UNKNOWN
+        arguments = Arguments(default)
+        factory = arguments.get(None, "default_factory")
+        if factory is None:
+            given = arguments.get(None, "default")
+            return UNKNOWN if given is None else there.evaluate(given, state)
+        made = _EMPTY.get(there.names.qualified(factory) or "")
+        if made is not None:
+            return value(replace(made, site=there.made(factory)))
+        held = there.evaluate(factory, state)
+        return there.calls.objects.called_with(factory, held, CallArguments([]), state)
+
+    def replaced(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
+        passed = self.passed(node, state)
+        if not passed.positional or passed.is_open or passed.rest is not None:
+            return UNKNOWN
+        program = self.on.program
+        found: set[Any] = set()
+        for atom in passed.positional[0]:
+            fields = program.fields(atom.cls) if isinstance(atom, Instance) else None
+            if not isinstance(atom, Instance) or fields is None:
+                for held in passed.keywords.values():
+                    self.on.escapes(held, state)
+                found.add(ANYTHING)
+                continue
+            given = {
+                name: passed.keywords[name]
+                if name in passed.keywords
+                else program.attribute(value(atom), name, state)
+                for name, _ in fields
+            }
+            found |= self._instantiated(node, atom.cls, CallArguments([], given), state)
+        return frozenset(found)
 
     def special(
         self, instance: Instance, name: str, positional: list[Value], state: State
@@ -377,6 +490,13 @@ def _is_array_or_number(operand: Operand) -> bool:
 def awaited(held: Value) -> Value:
     """Give what awaiting a value gives."""
     return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])
+
+
+_EMPTY: dict[str, Mapping | Sequence] = {
+    "builtins.dict": Mapping((), NOTHING),
+    "builtins.list": Sequence((), NOTHING),
+}
+"""What the usual factories of a field make."""
 
 
 def _is_constant(node: cst.BaseExpression) -> bool:

@@ -122,6 +122,15 @@ class Operations:
             result.add(ANYTHING)
         return limited(frozenset(result))  # type: ignore[arg-type]
 
+    def meets(self, held: Value, other: Value) -> None:
+        """Note that arrays would meet those of another operand, were they committed."""
+        devices: set[Device | None] = {array.device for array in arrays(other) if array.committed}
+        if any(isinstance(atom, Anything | External) for atom in other):
+            devices.add(None)
+        for array in arrays(held):
+            if array.origin is not None and not array.committed:
+                self.record.companions.setdefault(array.origin.created, set()).update(devices)
+
     def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
         """Give the operands that surely are committed to different devices."""
         committed = [

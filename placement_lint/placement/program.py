@@ -13,8 +13,18 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import libcst as cst
 
+from placement_lint.placement.containers import (
+    Containers,
+    anonymous,
+    forget,
+    is_container,
+    loosened,
+    sited,
+    sites,
+)
 from placement_lint.placement.decorators import (
     CLASS_DECORATORS,
+    accessor_kind,
     decorator_name,
     generates_initializer,
     is_property,
@@ -34,7 +44,9 @@ from placement_lint.placement.environment import (
 )
 from placement_lint.placement.expressions import Expressions
 from placement_lint.placement.statements import Statements
+from placement_lint.placement.tampering import sets_mesh, tampers
 from placement_lint.placement.values import (
+    ANYTHING,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -49,8 +61,13 @@ from placement_lint.placement.values import (
     Generator,
     Instance,
     Lazy,
+    Mapping,
+    Method,
+    NamedTupleType,
+    Partial,
     Place,
     Sequence,
+    Site,
     TheDevice,
     Value,
     arrays,
@@ -66,6 +83,8 @@ if TYPE_CHECKING:
 
 _MAX_CONTEXTS = 12
 """Ways to call one function that are told apart; further ones share one in which all is unknown."""
+_MAX_SITED_CONTEXTS = 6
+"""Ways to call one function in which it matters which list or dict is passed."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 
@@ -95,6 +114,8 @@ class _Execution:
     writes: dict[Variable, Value]
     base: DefaultDevice | None
     """The default device that it left behind, where it changed it."""
+    made: set[Site]
+    """The containers that it made, and that nothing but its result holds."""
     released: frozenset[Place] | None = frozenset()
     """What of its caller's it left; None: something that cannot be named."""
     entered: tuple[DefaultDevice, ...] = ()
@@ -112,6 +133,8 @@ class Frame:
     returns: list[Value] = field(default_factory=list)
     yields: list[tuple[tuple[DefaultDevice, ...], Value]] = field(default_factory=list)
     """What is yielded, and the default devices of which one is in force there, innermost first."""
+    made: set[Site] = field(default_factory=set)
+    """The lists and dicts that the execution makes."""
 
 
 class Program:
@@ -126,6 +149,7 @@ class Program:
         self._expressions: dict[str, Expressions] = {}
         self._stored: dict[Place, frozenset[int | str]] = {}
         self._methods: dict[Place, dict[str, Place]] = {}
+        self._setters: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
         self._executed: set[Place] = set()
         self._results: dict[Place, Value] = {}
@@ -150,6 +174,11 @@ class Program:
         """For functions that are called in too many ways: what holds for all of those."""
         self._unconsumed: dict[Generator, State] = {}
         """Generators of which nothing was consumed yet, and where they were made."""
+        self.containers = Containers()
+        self._hands_out: set[Place] = set()
+        self._module_scopes: set[object] = set()
+        self._rebound: set[Variable] = set()
+        """Variables of modules that another module assigns to."""
 
     # -- running ------------------------------------------------------------------------------
 
@@ -215,6 +244,7 @@ class Program:
             return
         self._ends[name] = None
         module = self.modules[name]
+        self._module_scopes.add(id(module.names.module_scope))
         base = self._base
         blocks: tuple[DefaultDevice, ...] = ()
         if importing is not None:
@@ -367,28 +397,39 @@ class Program:
                 found.add(name)
         return frozenset(found)
 
-    def _lets_out(self, atom: Atom) -> bool:
-        """Tell whether a thing is, makes or holds an array that was made under a default device."""
+    def _lets_out(self, atom: Atom, depth: int = 4, *, made: bool = False) -> bool:
+        """Tell whether a thing is, makes or holds an array that was made under a default device.
+
+        `made`: a function gives it, so that no import leads to it.
+        """
         state = State(self._base, (), Variables())
+        inner: Value = NOTHING
         if isinstance(atom, Function):
-            result = self._results.get(atom.place, NOTHING)
-            return (
-                atom.place in self._sets_default
-                or self.carries_placement(result, state)
-                or any(
-                    isinstance(inner, DefaultDeviceContext | TheDevice)
-                    or (
-                        isinstance(inner, Coroutine) and self.carries_placement(inner.result, state)
-                    )
-                    or (isinstance(inner, Instance) and self._holds_placement(inner.cls))
-                    for inner in result
-                )
-            )
-        if isinstance(atom, Class):
+            if atom.place in self._hands_out | self._sets_default:
+                return True
+            inner = self._results.get(atom.place, NOTHING)
+        elif isinstance(atom, Method | Partial):
+            function = atom.function
+            inner = value(Function(function) if isinstance(function, Place) else function)
+        elif isinstance(atom, Coroutine):
+            inner = atom.result
+        elif isinstance(atom, Sequence):
+            inner = join(*(atom.items or ()), atom.element)
+        elif isinstance(atom, Mapping):
+            inner = join(*(held for _, held in atom.items), atom.element)
+        elif isinstance(atom, Class):
             return self._holds_placement(atom.place)
-        if isinstance(atom, Instance):
+        elif isinstance(atom, Instance):
             return self._holds_placement(atom.cls)
-        return isinstance(atom, DefaultDeviceContext) or self.carries_placement(value(atom), state)
+        elif isinstance(atom, DefaultDeviceContext) or (isinstance(atom, TheDevice) and made):
+            return True
+        return self.carries_placement(value(atom), state) or (
+            depth > 0 and any(self._lets_out(each, depth - 1, made=True) for each in inner)
+        )
+
+    def hands_out(self) -> None:
+        """Note that the functions being executed give a placement to a function of others."""
+        self._hands_out |= self._running
 
     def _holds_placement(self, cls: Place) -> bool:
         """Tell whether an object of a class has such an array in an attribute, or returns one."""
@@ -407,6 +448,16 @@ class Program:
                 if isinstance(child, cst.FunctionDef)
             ]
         return any(self.carries_placement(each, state) for each in held)
+
+    @functools.cached_property
+    def is_tampered(self) -> bool:
+        """Whether names may mean something else than the text says: nothing is certain then."""
+        return any(tampers(module.tree, module.names) for module in self.modules.values())
+
+    @functools.cached_property
+    def sets_mesh(self) -> bool:
+        """Whether operations may run on a mesh, which nothing here says."""
+        return any(sets_mesh(module.tree, module.names) for module in self.modules.values())
 
     @functools.cached_property
     def _made_of(self) -> dict[Place, list[Place]]:
@@ -459,10 +510,35 @@ class Program:
             held = self.attribute(held, attribute, state)
         return held
 
+    def attribute_of_module(self, module: Module, qualified: str) -> Variable | None:
+        """Give the variable that a qualified name stands for in a module that was read."""
+        found = None if self._sources is None else self._sources.find(module.name, qualified)
+        if found is None or found[0] not in self.modules or not found[1].isidentifier():
+            return None
+        return variable(self.modules[found[0]].names.module_scope, found[1])
+
+    def rebind(self, key: Variable, held: Value, state: State) -> None:
+        """Assign to a variable of another module."""
+        self._rebound.add(key)
+        self.bind(key, held, state)
+
+    def bind(self, key: Variable, held: Value, state: State) -> None:
+        """Assign to a variable or an attribute."""
+        self.containers.hold(key, held)
+        state.variables[key] = held
+
+    def held(self, key: Variable, state: State) -> Value | None:
+        """Give what a variable holds; None for one that is not bound, or not any longer."""
+        self.note_read(key)
+        found = state.variables.get(key)
+        if found is None and (isinstance(key[0], Instance) or key[0] in self._module_scopes):
+            found = self._final.get(key)
+        return found
+
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
         """Give what a variable holds that belongs to another body than the one that reads it."""
         bindings = owner.bindings.get(name, [])
-        if len(bindings) == 1:
+        if len(bindings) == 1 and variable(owner, name) not in self._rebound:
             # No execution depends on it: it is the same whenever it is read.
             static = self._static(module, bindings[0], state)
             if static is not None and static != UNKNOWN:
@@ -497,6 +573,10 @@ class Program:
             before = self._final.get(key)
             self._final[key] = held if before is None or before == held else join(before, held)
 
+    def scopes_of(self, function: Place) -> set[int]:
+        """Give the scopes, by id, of a function and of what is defined in it."""
+        return _scopes_inside(self.module_of(function), self.node(function))
+
     def note_read(self, key: Variable) -> None:
         """Note that the function being executed depends on a variable that is not its own."""
         if self._frames:
@@ -520,11 +600,12 @@ class Program:
         bound: bool = False,
         rest: Value | None = None,
         open_to_more: bool = False,
+        call: Place | None = None,
     ) -> Value:
         """Execute a function with arguments by position and keyword, and give what it returns.
 
         `rest`: what further positional arguments there are; `open_to_more`: a star passes what is
-        not known. `bound`: the first argument is the receiver.
+        not known. `bound`: the first argument is the receiver. `call`: where it is called.
         """
         module = self.module_of(place)
         node = self.node(place)
@@ -548,7 +629,7 @@ class Program:
             self._unconsumed.setdefault(generator, state.copy())
             self._executed.add(place)
             return value(generator)
-        return self._executed_or_later(place, bindings, state)
+        return self._executed_or_later(place, bindings, state, call)
 
     def consumed(self, held: Value, state: State) -> Value:
         """Run the bodies of generators, where they are consumed, and give what they yield."""
@@ -571,23 +652,44 @@ class Program:
         self.loop_depth = depth
         return limited(found)
 
-    def _executed_or_later(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
+    def _executed_or_later(
+        self, place: Place, bindings: dict[str, Value], state: State, call: Place | None = None
+    ) -> Value:
         """Execute a function; one that is being executed is executed again after that.
 
         What such an inner call gives is unknown: what it does to its arguments is not.
         """
         if place in self._running:
             self._recursed.setdefault(place, []).append((bindings, state.copy()))
+            self._forget_stored(place, bindings, state)
             return UNKNOWN
-        result = self._memoized(place, bindings, state)
+        bindings = {name: self.containers.named(held) for name, held in bindings.items()}
+        execution = self._memoized(place, bindings, state)
+        result = self._reuse(execution, state)
         while self._recursed.get(place):
             again, there = self._recursed[place].pop()
-            self._memoized(place, again, there)
-        return result
+            self._reuse(self._memoized(place, again, there), there)
+        if call is None or not execution.made:
+            return result
+        looping = self.loop_depth > 0
+        renamed = self.containers.returned(result, execution.made, call, again=looping)
+        if self._frames:
+            self._frames[-1].made.update(site for site in sites(renamed) if site[0] == call)
+        return renamed
 
-    def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
+    def _forget_stored(self, place: Place, bindings: dict[str, Value], state: State) -> None:
+        """Forget what containers hold that a function stores into which is not followed here."""
+        for name in self.stored_parameters(place):
+            if isinstance(name, str) and name in bindings:
+                forget(bindings[name], state, self.containers, loosened)
+
+    def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> _Execution:
         contexts = self._memo.setdefault(place, {})
         key, there = self._key(bindings, state), state
+        if key not in contexts and len(contexts) >= _MAX_SITED_CONTEXTS:
+            self._forget_stored(place, bindings, state)
+            bindings = {name: anonymous(held) for name, held in bindings.items()}
+            key = self._key(bindings, state)
         if key not in contexts and len(contexts) >= _MAX_CONTEXTS:
             bindings = self._widen(place, bindings)
             key = self._key(bindings, state)
@@ -597,11 +699,11 @@ class Program:
                 key = self._key(bindings, there)
         for execution in contexts.get(key, ()):
             if all(state.variables.get(name) == held for name, held in execution.reads.items()):
-                return self._reuse(execution, state)
+                return execution
         execution = self._execute(place, bindings, there)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
-        return self._reuse(execution, state)
+        return execution
 
     def _key(self, bindings: dict[str, Value], state: State) -> _Key:
         return (
@@ -650,8 +752,7 @@ class Program:
             if decorated is not None:
                 inner.blocks = (decorated,)
         entry = Variables(entered)
-        for name in scope.bindings:
-            inner.variables[variable(scope, name)] = bindings.get(name, UNKNOWN)
+        self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
         frame = Frame(entry, own)
         self._frames.append(frame)
@@ -687,7 +788,18 @@ class Program:
         result = self._result(module, node, frame)
         before_this = self._results.get(place)
         self._results[place] = result if before_this is None else join(before_this, result)
-        return _Execution(result, frame.reads, writes, base, *changed)
+        kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
+        return _Execution(result, frame.reads, writes, base, frame.made - kept, *changed)
+
+    def _bind_locals(
+        self, module: Module, scope: Scope, bindings: dict[str, Value], state: State
+    ) -> None:
+        """Bind the parameters of a function; its other names are not bound yet."""
+        for name, bound in scope.bindings.items():
+            held = bindings.get(name, UNKNOWN)
+            if is_container(held):
+                held = sited(held, (module.place(bound[0].node),))
+            self.bind(variable(scope, name), held, state)
 
     def _result(self, module: Module, node: cst.CSTNode, frame: Frame) -> Value:
         if isinstance(node, cst.FunctionDef):
@@ -758,8 +870,6 @@ class Program:
                 star = Sequence(tuple(extra), join(*extra) if extra else NOTHING)
             bound_to[params.star_arg.name.value] = value(star)
         if params.star_kwarg is not None:
-            from placement_lint.placement.values import Mapping
-
             named = {
                 key: held
                 for key, held in arguments.items()
@@ -826,7 +936,8 @@ class Program:
         for place in self.bases(cls):
             found = self._methods_of(place).get(name)
             if found is not None:
-                return found
+                replaced = self._rebound and self.class_attribute(place, name) in self._rebound
+                return None if replaced else found
         return None
 
     def stored_parameters(self, function: Place) -> frozenset[int | str]:
@@ -855,9 +966,23 @@ class Program:
             self._methods[cls] = {
                 child.name.value: module.place(child)
                 for child in members
-                if isinstance(child, cst.FunctionDef)
+                if isinstance(child, cst.FunctionDef) and not accessor_kind(child)
+            }
+            self._setters[cls] = {
+                child.name.value: module.place(child)
+                for child in members
+                if isinstance(child, cst.FunctionDef) and accessor_kind(child) == "setter"
             }
         return self._methods[cls]
+
+    def setter(self, cls: Place, name: str) -> Place | None:
+        """Give the function that assigning to a property of a class calls."""
+        for place in self.bases(cls):
+            self._methods_of(place)
+            found = self._setters[place].get(name)
+            if found is not None:
+                return found
+        return None
 
     def made(self, instance: Instance) -> None:
         """Note that an object of a class was made."""
@@ -883,16 +1008,51 @@ class Program:
                 found.append(self._instance_attribute(atom, name, state))
             elif isinstance(atom, External):
                 found.append(value(External(atom.module, f"{atom.name}.{name}")))
+            elif isinstance(atom, Sequence) and name in atom.names and atom.items is not None:
+                found.append(atom.items[atom.names.index(name)])
+            elif isinstance(atom, Sequence) and atom.cls is not None:
+                found.append(self._tuple_attribute(atom, atom.cls, name, state))
             elif isinstance(atom, Class):
-                function = self.method(atom.place, name)
-                found.append(
-                    self._class_variable(atom.place, name, state)
-                    if function is None
-                    else value(Function(function))
-                )
+                found.append(self._class_attribute(atom, name, state))
             else:
                 found.append(UNKNOWN)
         return join(*found) if found else UNKNOWN
+
+    def _tuple_attribute(self, held: Sequence, cls: Place, name: str, state: State) -> Value:
+        """Read a method, a property or a constant of the class of a named tuple."""
+        function = self.method(cls, name)
+        if function is None:
+            return self._class_variable(cls, name, state)
+        module, node = self.module_of(function), self.node(function)
+        if isinstance(node, cst.FunctionDef) and is_property(module, node):
+            return self.call_function(function, {0: value(held)}, state, bound=True)
+        return value(Method(function, held))
+
+    def tuple_fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
+        """Give the fields of a named tuple's class, with their defaults; None for another class."""
+        for place in self.bases(cls):
+            module, node = self.module_of(place), self.node(place)
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                if module.names.qualified(base.value) == "typing.NamedTuple":
+                    return self.fields(place)
+                if isinstance(base.value, cst.Call):
+                    state = State(self._base, (), Variables())
+                    for atom in self.expressions(module).evaluate(base.value, state):
+                        if isinstance(atom, NamedTupleType):
+                            return [(name, None) for name in atom.names]
+        return None
+
+    def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
+        function = self.method(cls.place, name)
+        if function is None:
+            return self._class_variable(cls.place, name, state)
+        node = self.node(function)
+        if (
+            isinstance(node, cst.FunctionDef)
+            and method_kind(self.module_of(function), node) == "classmethod"
+        ):
+            return value(Method(function, cls))
+        return value(Function(function))
 
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
         key: Variable = (instance, name)
@@ -908,8 +1068,6 @@ class Program:
         module, node = self.module_of(function), self.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self.call_function(function, {0: value(instance)}, state, bound=True)
-        from placement_lint.placement.values import Method
-
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         return value(Method(function, instance)) if computation is None else value(computation)
 
@@ -918,9 +1076,29 @@ class Program:
             module, node = self.module_of(place), self.node(place)
             if isinstance(node, cst.ClassDef):
                 scope = module.names.scope(node.body)
-                if name in scope.bindings:
+                if name in scope.bindings or variable(scope, name) in self._rebound:
                     return self.variable_of(module, scope, name, state)
         return UNKNOWN
+
+    def class_attribute(self, cls: Place, name: str) -> Variable:
+        """Give the variable that an attribute of a class is."""
+        module, node = self.module_of(cls), self.node(cls)
+        if not isinstance(node, cst.ClassDef):
+            raise TypeError(cls)
+        return variable(module.names.scope(node.body), name)
+
+    def is_described(self, instance: Instance, name: str, state: State) -> bool:
+        """Tell whether a class may have a descriptor, which assigning to an attribute calls."""
+        if name in dict(self.fields(instance.cls) or ()):
+            return False
+        for place in self.bases(instance.cls):
+            module, node = self.module_of(place), self.node(place)
+            if not isinstance(node, cst.ClassDef):
+                continue
+            bindings = module.names.scope(node.body).bindings.get(name, [])
+            if any(isinstance(binding.value, cst.Call) for binding in bindings):
+                return ANYTHING in self._class_variable(instance.cls, name, state)
+        return False
 
     def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
         """Give the fields of a dataclass or a named tuple in order, with their defaults."""

@@ -185,8 +185,7 @@ class Statements:
 
     def augmented(self, node: cst.AugAssign, state: State) -> State:
         """`x += value`, which for an array is `x = x + value`."""
-        held = self.expressions.evaluate_augmented(node, state)
-        self.expressions.assign(node.target, held, state)
+        self.expressions.augmented(node, state)
         return state
 
     def assert_(self, node: cst.Assert, state: State) -> State:
@@ -204,6 +203,8 @@ class Statements:
             if isinstance(target, cst.Name):
                 owner = self.expressions.owner_of(target)
                 state.variables[variable(owner, target.value)] = UNKNOWN
+            elif isinstance(target, cst.Subscript):
+                self.expressions.delete_item(target, state)
             elif isinstance(target, cst.Tuple | cst.List):
                 pending += [element.value for element in target.elements]
         return state

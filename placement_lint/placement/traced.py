@@ -113,8 +113,12 @@ class Traced:
                 self._mark(argument.value, functions)
 
 
-def unused_parameters(function: cst.FunctionDef | cst.Lambda, names: Names) -> frozenset[int]:
+def unused_parameters(
+    function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool = False
+) -> frozenset[int]:
     """Give the positions of parameters whose data a function never touches.
+
+    `handed_back`: nor are those touched that it only returns.
 
     It does not name them, or takes only their metadata, or makes others like them: JAX then leaves
     such arguments where they are (measured on all versions).
@@ -122,9 +126,13 @@ def unused_parameters(function: cst.FunctionDef | cst.Lambda, names: Names) -> f
     parameters = [*function.params.posonly_params, *function.params.params]
     touched: set[str] = set()
     pending: list[cst.CSTNode] = [function.body]
+    if handed_back and isinstance(function, cst.Lambda):
+        pending = _computed(function.body)
     while pending:
         node = pending.pop()
-        if isinstance(node, cst.Name):
+        if handed_back and isinstance(node, cst.Return):
+            pending += _computed(node.value)
+        elif isinstance(node, cst.Name):
             touched.add(node.value)
         elif (isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Name)) or (
             isinstance(node, cst.Attribute)
@@ -137,6 +145,15 @@ def unused_parameters(function: cst.FunctionDef | cst.Lambda, names: Names) -> f
         else:
             pending += children(node)
     return frozenset(i for i, p in enumerate(parameters) if p.name.value not in touched)
+
+
+def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
+    """Give the parts of what is returned that are more than names in containers."""
+    if isinstance(node, cst.Tuple | cst.List):
+        return [part for element in node.elements for part in _computed(element.value)]
+    if isinstance(node, cst.Dict):
+        return [part for item in node.elements for part in _computed(item.value)]
+    return [] if node is None or isinstance(node, cst.Name) else [node]
 
 
 def _alike(call: cst.Call, names: Names) -> cst.Name | None:

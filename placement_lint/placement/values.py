@@ -161,6 +161,10 @@ class ExitStack:
     site: Place | None = None
 
 
+Site: TypeAlias = "tuple[Place, ...]"
+"""What a list or a dict is known by: the expression that made it, and the call that led there."""
+
+
 @dataclass(frozen=True)
 class Sequence:
     """A list, a tuple, or anything iterated: its items where their number is known."""
@@ -168,6 +172,21 @@ class Sequence:
     items: tuple[Value, ...] | None
     element: Value
     """What an item whose place is not known may be."""
+    site: Site | None = None
+    """None: it has no other name, or cannot change."""
+    names: tuple[str, ...] = ()
+    """Of a named tuple: the names of its items."""
+    cls: Place | None = None
+    """Of a named tuple: its class, where that is of the program."""
+
+
+@dataclass(frozen=True)
+class NamedTupleType:
+    """What `collections.namedtuple` gives."""
+
+    names: tuple[str, ...]
+    defaults: int = 0
+    """How many of the last items need not be passed."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +195,8 @@ class Mapping:
 
     items: tuple[tuple[str, Value], ...]
     element: Value
+    site: Site | None = None
+    """None: it has no other name."""
 
 
 @dataclass(frozen=True)
@@ -272,6 +293,8 @@ class Computation:
     """Positions of parameters that it only takes the shape of: such arguments are not moved."""
     gives_array: bool = False
     """Given arrays, it gives one array, where it runs."""
+    closure: Value = frozenset()
+    """The committed arrays that it closes over, where these say where it runs: not for `jit`."""
 
 
 @dataclass(frozen=True)
@@ -291,6 +314,7 @@ Atom: TypeAlias = (
     | ExitStack
     | TensorFile
     | Sequence
+    | NamedTupleType
     | Mapping
     | Function
     | Class
@@ -322,7 +346,27 @@ def value(*atoms: Atom) -> Value:
 
 def join(*values: Value) -> Value:
     """Give what a value is that came by one of several ways."""
-    return limited(frozenset().union(*values)) if values else UNKNOWN
+    return limited(_without_forgotten(frozenset().union(*values))) if values else UNKNOWN
+
+
+def _without_forgotten(joined: Value) -> Value:
+    """Give a value in which nothing is known of a container that was forgotten on one way."""
+    if len(joined) < 2:
+        return joined
+    forgotten = {
+        atom.site: atom
+        for atom in joined
+        if isinstance(atom, Sequence | Mapping)
+        and atom.site is not None
+        and atom.element == UNKNOWN
+        and not atom.items
+    }
+    if not forgotten:
+        return joined
+    return frozenset(
+        forgotten.get(atom.site or (), atom) if isinstance(atom, Sequence | Mapping) else atom
+        for atom in joined
+    )
 
 
 def limited(joined: Value) -> Value:
@@ -355,10 +399,11 @@ def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
             changed.append(change(atom))
         elif depth and isinstance(atom, Sequence):
             items = atom.items and tuple(map_arrays(item, change, depth - 1) for item in atom.items)
-            changed.append(Sequence(items, map_arrays(atom.element, change, depth - 1)))
+            element = map_arrays(atom.element, change, depth - 1)
+            changed.append(replace(atom, items=items, element=element))
         elif depth and isinstance(atom, Mapping):
             pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
-            changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1)))
+            changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1), atom.site))
         else:
             changed.append(atom)
     return limited(frozenset(changed))
@@ -377,7 +422,8 @@ def committed_to(of: Value, devices: Iterable[Device | None]) -> Value:
             items = atom.items and tuple(
                 frozenset(on_device(inner, device) for inner in item) for item in atom.items
             )
-            return Sequence(items, frozenset(on_device(inner, device) for inner in atom.element))
+            element = frozenset(on_device(inner, device) for inner in atom.element)
+            return replace(atom, items=items, element=element, site=None)
         if isinstance(atom, Mapping):
             pairs = tuple(
                 (key, frozenset(on_device(inner, device) for inner in item))
@@ -413,6 +459,9 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
             found.append(frozenset({atom}) if isinstance(key, str) else HOST)
         elif isinstance(atom, Plain):
             found.append(PLAIN)
+        elif isinstance(atom, DeviceList):
+            index = key if isinstance(key, int) and key >= 0 else None
+            found.append(frozenset({TheDevice(Device(atom.platform, index))}))
         elif not isinstance(atom, Array):
             found.append(UNKNOWN)
     return join(*found) if found else frozenset()

@@ -1,0 +1,286 @@
+"""Lists and dicts that change: one container may have several names, and all of them see it.
+
+A container is known by its *site*: the expression that made it, and, for one that a function made
+and returned, the call. What is stored through one name is stored under every variable, attribute
+and container that holds the site.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.placement.values import (
+    MAX_DEPTH,
+    NOTHING,
+    UNKNOWN,
+    Mapping,
+    Sequence,
+    Site,
+    Value,
+    join,
+    limited,
+)
+
+_MAX_ITEMS = 128
+"""Items of one container that are told apart, where they are added one by one."""
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from placement_lint.placement.environment import State, Variable
+    from placement_lint.placement.values import Atom, Place
+
+    Container: TypeAlias = Sequence | Mapping
+    Change: TypeAlias = Callable[[Container], Container]
+
+_MAX_HOLDERS = 64
+"""Variables of one container that are told of a change: a program with more has none for it."""
+
+
+class Containers:
+    """Every container that the program made, and the variables that may hold each."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._holders: dict[Site, dict[Variable, None]] = {}
+        self._made: set[Site] = set()
+        self._repeated: set[Site] = set()
+
+    def made(self, site: Site, *, again: bool) -> None:
+        """Note that a container was made; `again`: in a loop, so that there are several."""
+        if again or site in self._made:
+            self._repeated.add(site)
+        self._made.add(site)
+
+    def hold(self, key: Variable, held: Value) -> None:
+        """Note what a variable is bound to."""
+        for site in sites(held):
+            holders = self._holders.setdefault(site, {})
+            if len(holders) < _MAX_HOLDERS:
+                holders[key] = None
+
+    def holders(self, site: Site) -> list[Variable]:
+        """Give the variables that were ever bound to a container."""
+        return list(self._holders.get(site, ()))
+
+    def named(self, held: Value) -> Value:
+        """Give a value without the sites that no variable holds: such a container has no alias."""
+        return _resited(held, lambda site: site if site in self._holders else None)
+
+    def is_one(self, site: Site) -> bool:
+        """Tell whether there is but one container of a site."""
+        return site not in self._repeated
+
+    def returned(self, held: Value, made: set[Site], call: Place, *, again: bool) -> Value:
+        """Give what a call returns: containers that it made are others than the last time."""
+
+        def at_call(site: Site) -> Site:
+            if site not in made:
+                return site
+            renamed = (call, site[-1])
+            self.made(renamed, again=again)
+            return renamed
+
+        return _resited(held, at_call)
+
+
+def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
+    """Give the sites of the containers in a value, those inside of others included."""
+    for atom in held:
+        if isinstance(atom, Sequence | Mapping):
+            if atom.site is not None:
+                yield atom.site
+            if depth:
+                for part in _parts(atom):
+                    yield from sites(part, depth - 1)
+
+
+def is_container(held: Value) -> bool:
+    """Tell whether a value may be a list, a tuple or a dict."""
+    return any(isinstance(atom, Sequence | Mapping) for atom in held)
+
+
+def anonymous(held: Value) -> Value:
+    """Give a value in which no container is known by its site."""
+    return _resited(held, lambda _: None)
+
+
+def sited(held: Value, site: Site) -> Value:
+    """Give a value in which the containers that have no site have this one."""
+    if all(not isinstance(a, Sequence | Mapping) or a.site is not None for a in held):
+        return held
+    return frozenset(
+        replace(atom, site=site)
+        if isinstance(atom, Sequence | Mapping) and atom.site is None
+        else atom
+        for atom in held
+    )
+
+
+def changed(
+    held: Value, site: Site, change: Change, *, surely: bool, depth: int = MAX_DEPTH
+) -> Value:
+    """Give a value after the container of a site in it has changed; `surely` False: or has not."""
+    atoms: list[Atom] = []
+    touched = False
+    for atom in held:
+        if not isinstance(atom, Sequence | Mapping):
+            atoms.append(atom)
+        elif atom.site == site:
+            touched = True
+            atoms.append(change(atom))
+            if not surely:
+                atoms.append(atom)
+        elif depth:
+            new = _with_parts(
+                atom, lambda part: changed(part, site, change, surely=surely, depth=depth - 1)
+            )
+            touched |= new is not atom
+            atoms.append(new)
+        else:
+            atoms.append(atom)
+    return limited(frozenset(atoms)) if touched else held
+
+
+def anonymous_outside(held: Value) -> Value:
+    """Give a value in which the outermost containers are not known by their sites."""
+    return frozenset(
+        replace(atom, site=None) if isinstance(atom, Sequence | Mapping) else atom for atom in held
+    )
+
+
+def with_item(container: Container, key: str | int | None, held: Value) -> Container:
+    """Give a container after `container[key] = held`; None: a key that is not known."""
+    if isinstance(container, Mapping):
+        known = dict(container.items)
+        if isinstance(key, str) and (key in known or len(known) < _MAX_ITEMS):
+            pairs = tuple(sorted((known | {key: held}).items()))
+            return replace(container, items=pairs)
+        element = join(container.element, held)
+        if key is not None:
+            return replace(container, element=element)
+        pairs = tuple((key, join(inner, held)) for key, inner in container.items)
+        return replace(container, items=pairs, element=element)
+    items = container.items
+    if items is not None and isinstance(key, int) and -len(items) <= key < len(items):
+        kept = list(items)
+        kept[key] = held
+        return replace(container, items=tuple(kept), element=join(*kept))
+    return replace(container, items=None, element=join(*(items or ()), container.element, held))
+
+
+def has_item(container: Container, key: str | int | None) -> bool:
+    """Tell whether it is known which item a key is of, also where there is none yet."""
+    if isinstance(container, Mapping):
+        return isinstance(key, str) or (isinstance(key, int) and not container.items)
+    count = len(container.items or ())
+    return isinstance(key, int) and -count <= key < count
+
+
+def with_more(
+    container: Container, more: tuple[Value, ...] | None, element: Value, at: int | None
+) -> Container:
+    """Give a list after items were added; `more` None: an unknown number. `at`: before which one,
+    -1 for the end, None where that is not known.
+    """
+    if isinstance(container, Mapping):
+        return loosened(container)
+    items = container.items
+    if items is None or more is None or at is None or len(items) + len(more) > _MAX_ITEMS:
+        return replace(container, items=None, element=join(*_parts(container), element))
+    kept = (*items, *more) if at < 0 else (*items[:at], *more, *items[at:])
+    return replace(container, items=kept, element=join(*kept) if kept else container.element)
+
+
+def without_item(
+    container: Container, key: str | None, *, last: bool = False, reverse: bool = False
+) -> Container:
+    """Give a container after an item was taken out, or all were put in another order.
+
+    `key`: of a dict, where it is known; `last`: it was the last one of a list; `reverse`: none was.
+    """
+    if isinstance(container, Sequence):
+        if container.items and reverse:
+            return replace(container, items=container.items[::-1])
+        if container.items and last:
+            kept = container.items[:-1]
+            return replace(container, items=kept, element=join(*kept) if kept else NOTHING)
+        return replace(container, items=None, element=join(*_parts(container)))
+    if key is not None:
+        return replace(container, items=tuple(i for i in container.items if i[0] != key))
+    return replace(container, items=(), element=join(*_parts(container)))
+
+
+def emptied(container: Container) -> Container:
+    """Give a container after all items were taken out."""
+    if isinstance(container, Sequence):
+        return replace(container, items=(), element=NOTHING)
+    return replace(container, items=(), element=NOTHING)
+
+
+def loosened(container: Container) -> Container:
+    """Give a container of which only is known that there is one."""
+    if isinstance(container, Sequence):
+        return replace(container, items=None, element=UNKNOWN)
+    return replace(container, items=(), element=UNKNOWN)
+
+
+def unsure(container: Container) -> Container:
+    """Give a container that something may have changed: what it held, or anything."""
+    if isinstance(container, Sequence):
+        every = join(*(container.items or ()), container.element, UNKNOWN)
+        return replace(container, items=None, element=every)
+    items = tuple((key, join(held, UNKNOWN)) for key, held in container.items)
+    return replace(container, items=items, element=join(container.element, UNKNOWN))
+
+
+def _parts(container: Container) -> list[Value]:
+    if isinstance(container, Sequence):
+        return [*(container.items or ()), container.element]
+    return [*(held for _, held in container.items), container.element]
+
+
+def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:
+    """Give a container with every part changed; itself where none is."""
+    if isinstance(container, Sequence):
+        items = container.items and tuple(change(item) for item in container.items)
+        element = change(container.element)
+        same = element is container.element and all(
+            new is old for new, old in zip(items or (), container.items or (), strict=True)
+        )
+        return container if same else replace(container, items=items, element=element)
+    pairs = tuple((key, change(held)) for key, held in container.items)
+    element = change(container.element)
+    same = element is container.element and all(
+        new is old for (_, new), (_, old) in zip(pairs, container.items, strict=True)
+    )
+    return container if same else replace(container, items=pairs, element=element)
+
+
+def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MAX_DEPTH) -> Value:
+    """Give a value with the site of every container renamed."""
+    if not is_container(held):
+        return held
+    atoms: list[Atom] = []
+    touched = False
+    for atom in held:
+        new: Atom = atom
+        if isinstance(atom, Sequence | Mapping):
+            inner = _with_parts(atom, lambda p: _resited(p, rename, depth - 1)) if depth else atom
+            site = None if atom.site is None else rename(atom.site)
+            new = inner if site == atom.site else replace(inner, site=site)
+            touched |= new is not atom
+        atoms.append(new)
+    return frozenset(atoms) if touched else held
+
+
+def forget(held: Value, state: State, containers: Containers, change: Change) -> None:
+    """Change every container in a value, under each variable that holds it, as may have been."""
+    for site in set(sites(held)):
+        for key in containers.holders(site):
+            before = state.variables.get(key)
+            if before is not None:
+                after = changed(before, site, change, surely=True)
+                if after is not before:
+                    state.variables[key] = after
