@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.placement.objects import CallArguments
 from placement_lint.placement.values import (
     ANYTHING,
     NOTHING,
@@ -192,6 +193,45 @@ class BuiltinCalls:
             items = tuple(sorted((dict(atom.items) | known).items()))
             merged.append(Mapping(items, join(atom.element, *rest) if rest else atom.element))
         return frozenset(merged)
+
+    def from_keys(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`dict.fromkeys(keys, value)`."""
+        operands = [self.on.argument(argument.value, state) for argument in node.args]
+        return value(Mapping((), operands[1] if len(operands) > 1 else PLAIN))
+
+    def default_dict(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`collections.defaultdict(factory)`: every key that is not there yet has a new value."""
+        factory = arguments.get(0)
+        if len(node.args) != 1 or factory is None or arguments.is_open:
+            for argument in node.args:
+                self.on.escapes(self.on.argument(argument.value, state), state)
+            return UNKNOWN
+        held = self.on.argument(factory, state)
+        site = (self.on.module.place(factory),)
+        # There is one for each key.
+        self.on.program.containers.made(site, again=True)
+        name = self.names.qualified(factory)
+        if name == "builtins.list":
+            made = value(Sequence((), NOTHING, site))
+        elif name == "builtins.dict":
+            made = value(Mapping((), NOTHING, site))
+        else:
+            passed = CallArguments([])
+            made = self.on.calls.objects.called_with(node, held, passed, state)
+        return value(Mapping((), made))
+
+    def deque(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`collections.deque(xs, maxlen)`."""
+        first = arguments.get(0, "iterable")
+        operands = [self.on.argument(argument.value, state) for argument in node.args]
+        if first is None:
+            return value(Sequence((), NOTHING)) if not node.args else value(Sequence(None, NOTHING))
+        only = next(iter(operands[0])) if len(operands[0]) == 1 else None
+        if isinstance(only, Sequence) and len(node.args) == 1:
+            return value(Sequence(only.items, only.element))
+        if isinstance(first, cst.GeneratorExp):
+            return value(Sequence(None, element_of(operands[0]) or UNKNOWN))
+        return value(Sequence(None, self.on.iterated(first, operands[0], state)))
 
     def getattr_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`getattr(x, name, default)`."""

@@ -49,6 +49,7 @@ class Calls:
         """The call that gives the iterator which is consumed now."""
         self._by_name: dict[str, Callable[[cst.Call, Arguments, State], Value]] = {
             "builtins.dict": builtins.dict_,
+            "builtins.dict.fromkeys": builtins.from_keys,
             "builtins.enumerate": builtins.enumerate_,
             "builtins.filter": applied.filter_,
             "builtins.getattr": builtins.getattr_,
@@ -60,10 +61,14 @@ class Calls:
             "builtins.sorted": applied.ordered,
             "builtins.vars": builtins.vars_,
             "builtins.zip": builtins.zip_,
+            "collections.OrderedDict": builtins.dict_,
+            "collections.defaultdict": builtins.default_dict,
+            "collections.deque": builtins.deque,
             "collections.namedtuple": objects.named_tuple_type,
             "contextlib.AsyncExitStack": devices.exit_stack,
             "contextlib.ExitStack": devices.exit_stack,
             "contextlib.nullcontext": devices.null_context,
+            "copy.copy": effects.copied,
             "dataclasses.replace": objects.replaced,
             "equinox.tree_deserialise_leaves": effects.remade,
             "functools.partial": builtins.partial,

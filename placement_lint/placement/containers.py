@@ -19,6 +19,7 @@ from placement_lint.placement.values import (
     Site,
     Value,
     join,
+    known_key,
     limited,
 )
 
@@ -71,6 +72,18 @@ class Containers:
     def is_one(self, site: Site) -> bool:
         """Tell whether there is but one container of a site."""
         return site not in self._repeated
+
+    def owned(self, held: Value, owner: Place, *, again: bool) -> Value:
+        """Give a value that an object comes to hold: a new container is of that object."""
+
+        def of_owner(site: Site) -> Site:
+            if site in self._holders or site[0] == owner:
+                return site
+            renamed = (owner, site[-1])
+            self.made(renamed, again=again)
+            return renamed
+
+        return _resited(held, of_owner)
 
     def returned(self, held: Value, made: set[Site], call: Place, *, again: bool) -> Value:
         """Give what a call returns: containers that it made are others than the last time."""
@@ -154,13 +167,14 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
     """Give a container after `container[key] = held`; None: a key that is not known."""
     if isinstance(container, Mapping):
         known = dict(container.items)
-        if isinstance(key, str) and (key in known or len(known) < _MAX_ITEMS):
-            pairs = tuple(sorted((known | {key: held}).items()))
+        name = known_key(key)
+        if name is not None and (name in known or len(known) < _MAX_ITEMS):
+            pairs = tuple(sorted((known | {name: held}).items()))
             return replace(container, items=pairs)
         element = join(container.element, held)
         if key is not None:
             return replace(container, element=element)
-        pairs = tuple((key, join(inner, held)) for key, inner in container.items)
+        pairs = tuple((each, join(inner, held)) for each, inner in container.items)
         return replace(container, items=pairs, element=element)
     items = container.items
     if items is not None and isinstance(key, int) and -len(items) <= key < len(items):
@@ -170,10 +184,29 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
     return replace(container, items=None, element=join(*(items or ()), container.element, held))
 
 
+def merged(container: Container, other: Value) -> Container:
+    """Give a dict after `container.update(other)`; of another thing nothing is known."""
+    if len(other) != 1:
+        return unsure(container)
+    (atom,) = other
+    if not isinstance(atom, Mapping):
+        return unsure(container)
+    if atom.element:
+        container = with_item(container, None, atom.element)
+    for key, held in atom.items:
+        container = with_item(container, _spelt(key), held)
+    return container
+
+
+def _spelt(name: str) -> str | int:
+    """Give the key that a mapping knows by a name."""
+    return int(name[1:]) if name.startswith("\0") else name
+
+
 def has_item(container: Container, key: str | int | None) -> bool:
     """Tell whether it is known which item a key is of, also where there is none yet."""
     if isinstance(container, Mapping):
-        return isinstance(key, str) or (isinstance(key, int) and not container.items)
+        return key is not None
     count = len(container.items or ())
     return isinstance(key, int) and -count <= key < count
 
@@ -194,21 +227,24 @@ def with_more(
 
 
 def without_item(
-    container: Container, key: str | None, *, last: bool = False, reverse: bool = False
+    container: Container, key: str | int | None, *, reverse: bool = False
 ) -> Container:
     """Give a container after an item was taken out, or all were put in another order.
 
-    `key`: of a dict, where it is known; `last`: it was the last one of a list; `reverse`: none was.
+    `key`: of the item, where it is known; `reverse`: none was taken out.
     """
     if isinstance(container, Sequence):
-        if container.items and reverse:
-            return replace(container, items=container.items[::-1])
-        if container.items and last:
-            kept = container.items[:-1]
+        items = container.items
+        if items and reverse:
+            return replace(container, items=items[::-1])
+        if items and isinstance(key, int) and -len(items) <= key < len(items):
+            at = key % len(items)
+            kept = (*items[:at], *items[at + 1 :])
             return replace(container, items=kept, element=join(*kept) if kept else NOTHING)
         return replace(container, items=None, element=join(*_parts(container)))
     if key is not None:
-        return replace(container, items=tuple(i for i in container.items if i[0] != key))
+        name = known_key(key)
+        return replace(container, items=tuple(i for i in container.items if i[0] != name))
     return replace(container, items=(), element=join(*_parts(container)))
 
 

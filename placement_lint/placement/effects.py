@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.containers import anonymous
+from placement_lint.placement.containers import anonymous, anonymous_outside
 from placement_lint.placement.methods import is_own
 from placement_lint.placement.results import gives_array
 from placement_lint.placement.traced import unused_parameters
@@ -184,6 +184,20 @@ class Effects:
                 return held
             return join(kept, made) if kept else made
         return committed_to(held, self.on.calls.devices.devices_of(target, state))
+
+    def copied(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`copy.copy(x)`: of an array a computation, of a list another list of the same items."""
+        first = arguments.get(0, "x")
+        if first is None:
+            return UNKNOWN
+        held = self.on.argument(first, state)
+        containers = frozenset(atom for atom in held if isinstance(atom, Mapping | Sequence))
+        others = held - containers
+        made = anonymous_outside(containers)
+        if any(isinstance(atom, Array) for atom in others):
+            return made | self.on.computed(node, [(self.on.index(first), others)], state)
+        self.on.escapes(others, state)
+        return made | UNKNOWN if others else made
 
     def remade(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`pickle.loads(pickle.dumps(x))`, `equinox.tree_deserialise_leaves(path, x)`.

@@ -17,6 +17,7 @@ from placement_lint.placement.containers import (
     has_item,
     is_container,
     loosened,
+    merged,
     sited,
     unsure,
     with_item,
@@ -24,6 +25,7 @@ from placement_lint.placement.containers import (
     without_item,
 )
 from placement_lint.placement.environment import State, Variable, meet, variable
+from placement_lint.placement.methods import literal
 from placement_lint.placement.narrowing import narrowed
 from placement_lint.placement.objects import awaited
 from placement_lint.placement.operations import Operations
@@ -388,6 +390,8 @@ class Expressions:
             held, surely = UNKNOWN, False
         if not surely:
             held = join(held, state.variables.get(key) or NOTHING)
+        elif is_container(held):
+            held = self.program.containers.owned(held, instance.site, again=self.in_loop)
         self.program.bind(key, held, state)
 
     def spoil(self, held: Value, state: State) -> None:
@@ -426,6 +430,11 @@ class Expressions:
                 for bound in (key.lower, key.upper, key.step):
                     if bound is not None:
                         self.evaluate(bound, state)
+        for instance in container:
+            if isinstance(instance, Instance):
+                index = keys[0].value if isinstance(keys[0], cst.Index) else None
+                given = UNKNOWN if index is None else self.evaluate(index, state)
+                self.calls.objects.special(instance, "__setitem__", [given, held], state)
         if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container):
             self.escapes(held, state)
         if not is_container(container):
@@ -447,9 +456,8 @@ class Expressions:
         """`del container[key]`."""
         held = self.evaluate(target.value, state)
         if is_container(held):
-            key = _literal_key(target)
-            text = key if isinstance(key, str) else None
-            self.change(target.value, held, lambda c: without_item(c, text), state)
+            key = None if self.in_loop else _literal_key(target)
+            self.change(target.value, held, lambda c: without_item(c, key), state)
 
     # -- simple expressions -------------------------------------------------------------------
 
@@ -570,12 +578,7 @@ class Expressions:
         if isinstance(node.operator, cst.BitOr) and isinstance(one, Mapping):
             if not isinstance(other, Mapping):
                 return None
-            merged: Sequence | Mapping = replace(one, site=self.made(node))
-            if other.element:
-                merged = with_item(merged, None, other.element)
-            for key, held in other.items:
-                merged = with_item(merged, key, held)
-            return value(merged)
+            return value(merged(replace(one, site=self.made(node)), right))
         return None
 
     def binary(self, node: cst.BinaryOperation, state: State) -> Value:
@@ -605,10 +608,13 @@ class Expressions:
             def change(container: Sequence | Mapping) -> Sequence | Mapping:
                 if adds and isinstance(container, Sequence):
                     return with_more(container, items, element, -1)
+                if isinstance(node.operator, cst.BitOrAssign):
+                    return merged(container, right)
                 return loosened(container)
 
             # Of a tuple it makes another one.
-            self.change(node.target, target[1], change, state, surely=False)
+            surely = not adds
+            self.change(node.target, target[1], change, state, surely=surely)
             return
         right_operand = self.operand(node.value, state)
         held = self._compute(node, [target, right_operand], state)
@@ -683,6 +689,10 @@ class Expressions:
         for element in node.elements:
             held = self.evaluate(element.value, state)
             if isinstance(element, cst.StarredElement):
+                only = next(iter(held)) if len(held) == 1 else None
+                if isinstance(only, Sequence) and only.items is not None:
+                    items += only.items
+                    continue
                 starred = True
                 held = self.iterated(element.value, held, state)
             items.append(held)
@@ -692,21 +702,15 @@ class Expressions:
 
     def dict_(self, node: cst.Dict, state: State) -> Value:
         """Evaluate a literal dict."""
-        known: dict[str, Value] = {}
-        rest: list[Value] = []
+        made: Sequence | Mapping = Mapping((), NOTHING, self.made(node))
         for item in node.elements:
             held = self.evaluate(item.value, state)
             if isinstance(item, cst.DictElement):
-                key = string_value(item.key)
                 self.evaluate(item.key, state)
-                if key is not None:
-                    known[key] = held
-                else:
-                    rest.append(held)
+                made = with_item(made, literal(item.key), held)
             else:
-                rest.append(element_of(held) or UNKNOWN)
-        element = join(*rest) if rest else NOTHING
-        return value(Mapping(tuple(sorted(known.items())), element, self.made(node)))
+                made = merged(made, held)
+        return value(made)
 
     def comprehension(self, node: cst.ListComp | cst.SetComp, state: State) -> Value:
         """Evaluate a list or set comprehension."""
@@ -824,6 +828,9 @@ class Expressions:
         found: set[Any] = set()
         key = _literal_key(node)
         own = [atom for atom in held if isinstance(atom, Array)]
+        part = _literal_slice(held, node)
+        if part is not None:
+            return value(replace(part, site=self.made(node)))
         if _is_whole(node) and not any(isinstance(atom, Instance) for atom in held):
             # Of a list it gives another one.
             return sited(anonymous_outside(held), self.made(node)) if is_container(held) else held
@@ -878,6 +885,21 @@ def _literal_key(node: cst.Subscript) -> str | int | None:
     index = node.slice[0].slice.value
     text = string_value(index)
     return text if text is not None else integer_value(index)
+
+
+def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
+    """Give the part of a list of known length that a slice with literal bounds takes."""
+    only = next(iter(held)) if len(held) == 1 else None
+    index = node.slice[0].slice
+    if not isinstance(only, Sequence) or only.items is None or not isinstance(index, cst.Slice):
+        return None
+    bounds = (index.lower, index.upper, index.step)
+    numbers = [integer_value(bound) for bound in bounds]
+    missing = [bound is None for bound in bounds]
+    if any(n is None and not none for n, none in zip(numbers, missing, strict=True)):
+        return None
+    items = only.items[slice(*numbers)] if numbers[2] != 0 else ()
+    return Sequence(items, join(*items) if items else NOTHING)
 
 
 def _is_whole(node: cst.Subscript) -> bool:

@@ -11,6 +11,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.placement.containers import (
     emptied,
     loosened,
+    merged,
     with_item,
     with_more,
     without_item,
@@ -37,6 +38,7 @@ from placement_lint.placement.values import (
     committed_to,
     element_of,
     join,
+    known_key,
     value,
 )
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
@@ -201,21 +203,24 @@ class MethodCalls:
         elif name == "clear":
             change = emptied
         elif name == "setdefault" and len(arguments.positional) == 2:
-            key = string_value(first)
+            key = literal(first)
             default = operands[-1][1]
 
             def change(container: Container) -> Container:
-                if isinstance(container, Mapping) and key in dict(container.items):
+                if isinstance(container, Mapping) and known_key(key) in dict(container.items):
                     return container
                 known = element_of(value(container), key)
                 return with_item(container, key, join(known, default))
 
         elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
-            last = name == "pop" and not node.args and not self.on.in_loop
+            taken: str | int | None = None if self.on.in_loop else literal(first)
+            if name in {"pop", "popleft"} and first is None and not self.on.in_loop:
+                taken = -1 if name == "pop" else 0
 
             def change(container: Container) -> Container:
-                key = string_value(first)
-                return without_item(container, key, last=last, reverse=name == "reverse")
+                at = literal(first) if isinstance(container, Mapping) else taken
+                at = None if name not in {"pop", "popitem", "popleft"} else at
+                return without_item(container, at, reverse=name == "reverse")
 
         if change is not None:
             if isinstance(receiver, cst.Name | cst.Attribute):
@@ -250,13 +255,10 @@ class MethodCalls:
             if isinstance(container, Sequence):
                 more = only.items if isinstance(only, Sequence) and not in_loop else None
                 return with_more(container, more, element, -1 if name == "extend" else None)
-            if is_open or not (first is None or isinstance(only, Mapping)):
+            if is_open:
                 return loosened(container)
-            if isinstance(only, Mapping):
-                if only.element:
-                    container = with_item(container, None, only.element)
-                for key, inner in only.items:
-                    container = with_item(container, key, inner)
+            if first is not None:
+                container = merged(container, given)
             for key, inner in keywords.items():
                 container = with_item(container, key, inner)
             return container
@@ -288,6 +290,8 @@ class MethodCalls:
             key = integer_value(node.args[0].value) if node.args else -1
             if key is not None:
                 return element_of(value(atom), key) or UNKNOWN
+        if name == "popleft" and atom.items:
+            return atom.items[0]
         if name in {"pop", "popleft"}:
             return join(*every) or UNKNOWN
         if name == "copy":
@@ -307,10 +311,10 @@ class MethodCalls:
         if name == "keys":
             return value(Sequence(None, PLAIN))
         if name in {"get", "pop", "setdefault"} and node.args:
-            key = string_value(node.args[0].value)
+            key = literal(node.args[0].value)
             found = element_of(value(atom), key)
-            if len(node.args) > 1 and not (key is not None and key in dict(atom.items)):
-                found = join(found, operands[1][1])
+            if len(node.args) > 1 and known_key(key) not in dict(atom.items):
+                found = join(found, operands[1][1]) if found else operands[1][1]
             return found
         if name == "copy":
             return value(replace(atom, site=self.on.made(node)))
@@ -380,6 +384,12 @@ def _host_method(atom: Host, name: str) -> Value:
     if name in {"item", "tolist", "tobytes"}:
         return PLAIN
     return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
+
+
+def literal(node: cst.BaseExpression | None) -> str | int | None:
+    """Give the value of a literal key; None for one that is not known."""
+    text = string_value(node)
+    return integer_value(node) if text is None else text
 
 
 def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:

@@ -332,7 +332,8 @@ class ObjectCalls:
         self, instance: Instance, fields: Fields, passed: CallArguments, state: State
     ) -> None:
         program = self.on.program
-        for name, held in self._fields(instance.cls, fields, passed, state).items():
+        for name, given in self._fields(instance.cls, fields, passed, state).items():
+            held = program.containers.owned(given, instance.site, again=self.on.in_loop)
             program.bind((instance, name), held, state)
             program.named_attribute(instance, name)
         after = program.method(instance.cls, "__post_init__")
@@ -344,7 +345,12 @@ class ObjectCalls:
     ) -> dict[str, Value]:
         """Give what each field of a new object holds."""
         found: dict[str, Value] = {}
-        for position, (name, default) in enumerate(fields):
+        position = -1
+        for name, default in fields:
+            if self._is_not_passed(cls, default):
+                found[name] = self._field_default(cls, default, state)
+                continue
+            position += 1
             if name in passed.keywords:
                 held = passed.keywords[name]
             elif position < len(passed.positional):
@@ -355,6 +361,18 @@ class ObjectCalls:
                 held = self._field_default(cls, default, state)
             found[name] = held
         return found
+
+    def _is_not_passed(self, cls: Place | None, default: cst.BaseExpression | None) -> bool:
+        """Tell whether a field is no argument: `field(init=False)`."""
+        if cls is None or not isinstance(default, cst.Call):
+            return False
+        names = self.on.program.module_of(cls).names
+        init = Arguments(default).get(None, "init")
+        return (
+            names.qualified(default.func) == "dataclasses.field"
+            and isinstance(init, cst.Name)
+            and init.value == "False"
+        )
 
     def _field_default(
         self, cls: Place | None, default: cst.BaseExpression | None, state: State

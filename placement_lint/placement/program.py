@@ -1110,7 +1110,11 @@ class Program:
                 continue
             generated = True
             for child in _members(node):
-                if isinstance(child, cst.AnnAssign) and isinstance(child.target, cst.Name):
+                if (
+                    isinstance(child, cst.AnnAssign)
+                    and isinstance(child.target, cst.Name)
+                    and not _is_class_variable(module, child.annotation.annotation)
+                ):
                     found[child.target.value] = child.value
         return list(found.items()) if generated else None
 
@@ -1144,6 +1148,12 @@ def _members(node: cst.ClassDef) -> list[cst.CSTNode]:
     for child in node.body.body:
         found += child.body if isinstance(child, cst.SimpleStatementLine) else [child]
     return found
+
+
+def _is_class_variable(module: Module, annotation: cst.BaseExpression) -> bool:
+    """Tell whether an annotation is `ClassVar[…]`."""
+    node = annotation.value if isinstance(annotation, cst.Subscript) else annotation
+    return module.names.qualified(node) == "typing.ClassVar"
 
 
 def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:

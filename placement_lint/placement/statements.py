@@ -14,6 +14,7 @@ from placement_lint.placement.environment import (
     variable,
 )
 from placement_lint.placement.imports import modules_named, names_bound
+from placement_lint.placement.patterns import bind_pattern
 from placement_lint.placement.values import (
     NONE,
     UNKNOWN,
@@ -28,7 +29,7 @@ from placement_lint.placement.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from placement_lint.placement.environment import DefaultDevice
     from placement_lint.placement.module import Module
@@ -304,12 +305,11 @@ class Statements:
 
     def match(self, node: cst.Match, state: State) -> State | None:
         """`match`: any case, or none."""
-        self.expressions.evaluate(node.subject, state)
+        held = self.expressions.evaluate(node.subject, state)
         ends: list[State | None] = []
         for case in node.cases:
             branch = state.copy()
-            for name in _pattern_names(self.module, case.pattern):
-                branch.variables[variable(self.names.scope(case), name)] = UNKNOWN
+            bind_pattern(self.expressions, case, case.pattern, held, branch)
             if case.guard is not None:
                 self.expressions.evaluate(case.guard, branch)
             ends.append(self.suite(case.body, branch))
@@ -528,15 +528,6 @@ def _thinned(states: list[State | None]) -> list[State | None]:
         return states
     step = len(states) / (_MAX_RAISING - 1)
     return [*(states[int(i * step)] for i in range(_MAX_RAISING - 1)), states[-1]]
-
-
-def _pattern_names(module: Module, pattern: cst.CSTNode) -> Iterator[str]:
-    """Give the names that a match pattern binds."""
-    for node in (pattern, *module.tree.descendants(pattern)):
-        if isinstance(node, cst.MatchAs | cst.MatchStar) and node.name is not None:
-            yield node.name.value
-        elif isinstance(node, cst.MatchMapping) and node.rest is not None:
-            yield node.rest.value
 
 
 def _is_irrefutable(pattern: cst.MatchPattern) -> bool:

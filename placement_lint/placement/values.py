@@ -435,6 +435,11 @@ def committed_to(of: Value, devices: Iterable[Device | None]) -> Value:
     return limited(frozenset(on_device(atom, device) for atom in of for device in places))
 
 
+def known_key(key: str | int | None) -> str | None:
+    """Give what a mapping knows a key by; None for one that is not known."""
+    return f"\0{key}" if isinstance(key, int) else key
+
+
 def element_of(of: Value, key: str | int | None = None) -> Value:
     """Give what indexing or iterating the containers in a value gives; arrays are not looked at."""
     found: list[Value] = []
@@ -449,8 +454,9 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
                 found.append(atom.element)
         elif isinstance(atom, Mapping):
             known = dict(atom.items)
-            if isinstance(key, str) and key in known:
-                found.append(known[key])
+            name = known_key(key)
+            if name is not None and name in known:
+                found.append(known[name])
             elif key is None:
                 found.append(join(*known.values(), atom.element))
             else:
