@@ -828,6 +828,10 @@ class Expressions:
         found: set[Any] = set()
         key = _literal_key(node)
         own = [atom for atom in held if isinstance(atom, Array)]
+        if isinstance(node.slice[0].slice, cst.Slice) and any(
+            isinstance(atom, DeviceList) for atom in held
+        ):
+            return value(Sequence(None, element_of(held)))
         part = _literal_slice(held, node)
         if part is not None:
             return value(replace(part, site=self.made(node)))
