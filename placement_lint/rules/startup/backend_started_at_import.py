@@ -22,6 +22,7 @@ _PROGRAMS = frozenset({
     "benchmark", "benchmarks", "demo", "demos", "doc", "docs", "example", "examples", "experiments",
     "notebooks", "scripts", "tutorial", "tutorials",
 })  # fmt: skip
+_SHOWN = 10
 _PROGRAM_FILES = frozenset({"__main__.py", "conf.py", "conftest.py", "noxfile.py", "setup.py"})
 
 
@@ -30,7 +31,8 @@ class BackendStartedAtImport(Rule):
 
     ## What it does
     Finds arrays, keys and questions for devices that are made while a module of a package is
-    imported: at its top, in a class body, in a decorator, as a default value of a parameter.
+    imported: at its top, in a class body, in a decorator, as a default value of a parameter. One
+    finding for a module, at the first of them, with the next ones as related places.
 
     ## Why is this bad?
     Whoever imports the module, directly or from three packages away, has then started the backend:
@@ -87,12 +89,20 @@ class BackendStartedAtImport(Rule):
         """Look at what is executed while the module is imported."""
         if not ctx.module.fact(_is_imported):
             return
-        for event in timeline(ctx.module).at_import():
-            ctx.report(
-                event.node,
-                f"{event.what} starts JAX's backend when this module is imported: it chooses the "
-                "platform and takes the accelerator for whoever imports it",
-            )
+        events = [*timeline(ctx.module).at_import()]
+        if not events:
+            return
+        first, *others = events
+        more = f" (and {len(others)} more below)" if others else ""
+        ctx.report(
+            first.node,
+            f"{first.what} starts JAX's backend when this module is imported{more}: it chooses the "
+            "platform and takes the accelerator for whoever imports it",
+            related=[
+                (event.node, ctx.module.path, f"{event.what} would start it too")
+                for event in others[:_SHOWN]
+            ],
+        )
 
 
 def _is_imported(facts: ModuleFacts) -> bool:
