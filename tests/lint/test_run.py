@@ -297,17 +297,18 @@ def test_wrong_selector_is_raised(folder: Path) -> None:
 def test_settings_become_options(folder: Path) -> None:
     seen: list[FileOptions] = []
 
-    def look(source: Source, options: FileOptions, exports: object) -> object:
+    def look(source: Source, options: FileOptions, exports: object, view: object) -> object:
         seen.append(options)
         return FileResult(())
 
-    settings = replace(SETTINGS, accelerator=False, min_confidence="definite")
+    settings = replace(SETTINGS, accelerator=False, min_confidence="definite", target_jax="0.7.2")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "lint_source", look)
         lint_paths([str(folder / "good.py")], lambda _: settings)
     (options,) = seen
     assert [rule.code for rule in options.rules] == ["JDP204"]
     assert options.accelerator is False
+    assert options.target_jax == "0.7.2"
     assert options.min_confidence is Confidence.DEFINITE
 
 

@@ -47,7 +47,7 @@ class TestSelectors:
             ("jdp1001", "JDP101"),
             ("device-put-discard", "device-put-discarded"),
             ("Device-Put-Discard", "device-put-discarded"),
-            ("E501", None),
+            ("Q000", None),
             ("", None),
             ("J", None),
             ("JD", None),

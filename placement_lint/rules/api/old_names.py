@@ -14,7 +14,6 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Matching, Needs
 from placement_lint.rules.surroundings import is_asserted_to_fail, is_caught
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -312,6 +311,9 @@ def _handles_absence(handler: cst.ExceptHandler, ctx: Context) -> bool:
 
 
 def _asks_for_version(test: cst.CSTNode) -> bool:
+    # Imported late: it needs LibCST, and rules are imported without.
+    from placement_lint.syntax.tree import children
+
     pending = [test]
     while pending:
         node = pending.pop()
