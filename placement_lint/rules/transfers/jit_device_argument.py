@@ -149,9 +149,11 @@ def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:
     if string_value(made) is not None or isinstance(made, cst.Subscript):
         return Confidence.DEFINITE
     if isinstance(made, cst.Call):
-        if isinstance(made.func, cst.Attribute) and made.func.attr.value in _MAYBE:
+        name = ctx.called(made) or ""
+        last = made.func.attr.value if isinstance(made.func, cst.Attribute) else name
+        if last.rpartition(".")[2] in _MAYBE:
             return None
-        is_jax = (ctx.called(made) or "").startswith("jax.")
+        is_jax = name.startswith("jax.")
         return Confidence.DEFINITE if is_jax else Confidence.LIKELY
     if isinstance(made, cst.IfExp):
         branches = {_confidence(made.body, ctx), _confidence(made.orelse, ctx)}
