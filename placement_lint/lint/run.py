@@ -269,7 +269,7 @@ class _Sifted:
         words = _words(path, data)
         self.requests[path] = request
         task = _Task(path, request, len(words))
-        if CARRIES in words and not is_notebook(path):
+        if CARRIES in words and not is_notebook(path) and _asks_for_placements(request.options):
             self._carrying.append(path)
         if any(word in words for word in PINS) and not is_notebook(path):
             self._choosing.append(path)
@@ -318,6 +318,10 @@ class _Sifted:
             path for path in self._carrying if self.requests[path].options.accelerator
         ]
         return group(with_accelerator, project)
+
+
+def _asks_for_placements(options: FileOptions) -> bool:
+    return options.reveal or any(rule.follows_callers for rule in options.rules)
 
 
 def _imports_enough(task: _Task, project: Project) -> bool:

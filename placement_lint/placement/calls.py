@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions
 
 
-_LAZY = frozenset({
+LAZY_CALLS = frozenset({
     "builtins.enumerate", "builtins.filter", "builtins.iter", "builtins.map", "builtins.reversed",
     "builtins.zip",
 })  # fmt: skip
@@ -140,7 +140,7 @@ class Calls:
     def _library_call(self, node: cst.Call, qualified: str, state: State) -> Value | None:
         """Call a function of JAX, NumPy or Python; None for one of another package."""
         arguments = Arguments(node)
-        if qualified in _LAZY and node is not self._at_once and _is_simple(node):
+        if qualified in LAZY_CALLS and node is not self._at_once and _is_simple(node):
             return self.on.later(node, [argument.value for argument in node.args], state)
         special = self._by_name.get(qualified)
         if special is not None:

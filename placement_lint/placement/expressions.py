@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.calls import Calls
+from placement_lint.placement.calls import LAZY_CALLS, Calls
 from placement_lint.placement.containers import (
     anonymous_outside,
     changed,
@@ -737,12 +737,31 @@ class Expressions:
         """Give what an iterator gives, which is consumed here."""
         node = self.tree.nodes[lazy.place.node]
         before, self.captured = self.captured, dict(lazy.operands)
+        self.operations.later = frozenset(self.captured) if self._is_kept(node) else frozenset()
         try:
             if isinstance(node, cst.GeneratorExp):
                 return self.consumed_generator(node, state)
             return self.calls.at_once(node, state) if isinstance(node, cst.Call) else UNKNOWN
         finally:
             self.captured = before
+            self.operations.later = frozenset(before)
+
+    def _is_kept(self, node: cst.CSTNode) -> bool:
+        """Tell whether an iterator outlives the expression that makes it.
+
+        Then it may never be consumed. A loop over it, or a built-in function that is given it,
+        consumes it at once; one that gives another iterator keeps it.
+        """
+        for ancestor in self.tree.ancestors(node):
+            if isinstance(ancestor, cst.For | cst.CompFor | cst.StarredElement):
+                return False
+            if isinstance(ancestor, cst.Call):
+                called = self.module.names.qualified(ancestor.func) or ""
+                if called not in LAZY_CALLS:
+                    return not called.startswith("builtins.")
+            elif not isinstance(ancestor, cst.Arg):
+                break
+        return True
 
     def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value:
         """Evaluate a generator expression that the call it is passed to consumes."""

@@ -42,6 +42,9 @@ class Operations:
         self.module = module
         self.record = record
         self.accelerator = accelerator
+        self.later: frozenset[int] = frozenset()
+        """Operands that were evaluated earlier than what is done to them now, perhaps for nothing:
+        not every way that leads to them leads here."""
 
     def created(
         self, node: int, state: State, *, is_small: bool = False, certain: bool = True
@@ -167,7 +170,7 @@ class Operations:
             return
         moved: set[Array] = set()
         possible: set[Array] = set()
-        always = certain and (
+        always = (certain and place not in self.later) and (
             all(isinstance(atom, Array) for atom in held)
             or all(isinstance(atom, Mapping | Sequence) for atom in held)
         )

@@ -504,3 +504,30 @@ def test_libcst_is_imported_once_there_is_one(tmp_path: Path) -> None:
     assert "libcst" in modules
     banned = {"libcst.matchers", "libcst.codemod", "jax"}
     assert modules & banned == set()
+
+
+def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(
+        tmp_path,
+        "data.py",
+        b"import jax\nwith jax.default_device(jax.devices('cpu')[0]):\n x = 1\n",
+    )
+    add(
+        tmp_path,
+        "train.py",
+        b"import jax\nfrom data import x\njax.device_put(x, jax.devices()[0])\n",
+    )
+    asked: list[list[str]] = []
+
+    def group(carrying: list[str], _project: object) -> list[str]:
+        asked.append(carrying)
+        return []
+
+    monkeypatch.setattr("placement_lint.lint.together.group", group)
+    paths = [*map(str, files(tmp_path))]
+    assert lint_paths(paths, lambda _: Settings(select=("JDP101",))).findings == ()
+    assert asked == []
+    lint_paths(paths, lambda _: Settings(select=("JDP201",)))
+    assert asked == [[str(tmp_path / "data.py")]]
