@@ -14,6 +14,7 @@ from placement_lint.rules.needs import Needs
 from placement_lint.rules.registry import all_rules, rule_by_code
 from placement_lint.rules.selection import matching_codes
 from tests.fixture_cases import FIXTURES, all_cases
+from tests.new_rule import FAMILIES
 
 RULES = all_rules()
 CODE_RULES = [rule for rule in RULES if not rule.code.startswith("JDP9")]
@@ -22,10 +23,6 @@ every_code_rule = pytest.mark.parametrize("rule", CODE_RULES, ids=lambda rule: r
 
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_FAMILIES = {
-    "1": "config_state", "2": "commitment", "3": "devices", "4": "transfers", "5": "startup",
-    "6": "api", "9": "tool",
-}  # fmt: skip
 
 
 def page(rule: type[Rule]) -> str:
@@ -114,7 +111,7 @@ def test_the_name_reads_after_allow(rule: type[Rule]) -> None:
 @every_rule
 def test_the_rule_is_where_its_code_says(rule: type[Rule]) -> None:
     *_, family, module = rule.__module__.split(".")
-    assert family == _FAMILIES[rule.code[3]]
+    assert family == FAMILIES[rule.code[3]]
     assert module == rule.name.replace("-", "_")
     assert re.fullmatch(r"JDP\d{3}", rule.code)
     assert matching_codes(rule.code) == matching_codes(rule.name) == {rule.code}

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.rules.redirects import redirected
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.rules.tool.io_error import IoError
@@ -62,7 +63,7 @@ class Selector:
 
     def covers(self, code: str, name: str) -> bool:
         """Tell whether a rule is meant."""
-        upper = self.text.upper()
+        upper = redirected(self.text).upper()
         return name.upper() == upper or bool(_PREFIX.fullmatch(upper) and code.startswith(upper))
 
 

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from placement_lint.files.discovery import is_matched
+from placement_lint.rules.redirects import redirected
 from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class UnknownSelectorError(ValueError):
 def matching_codes(selector: str) -> frozenset[str]:
     """Give the codes that a selector names. Raises UnknownSelectorError where there is none."""
     rules = all_rules()
+    selector = redirected(selector)
     if selector.upper() == "ALL":
         return frozenset(rule.code for rule in rules)
     upper, lower = selector.upper(), selector.lower()
