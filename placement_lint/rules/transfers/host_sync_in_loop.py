@@ -1,0 +1,313 @@
+"""JDP405."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
+from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax
+from placement_lint.rules.staging import Stagings
+from placement_lint.rules.surroundings import is_in_test
+from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_at_every_turn
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.transfers.jitted_calls import Loop
+
+_CONVERTING = frozenset({
+    "builtins.float", "builtins.int", "jax.device_get", "numpy.array", "numpy.asarray",
+})  # fmt: skip
+_READING_METHODS = frozenset({"item", "tolist"})
+# What takes a value to keep or to show it; any other call may need it to go on.
+_KEEPING_METHODS = frozenset(
+    "add_scalar append debug extend info log log_metrics print scalar set_description set_postfix "
+    "warning write writerow".split()
+)
+_PASSING_ON = frozenset({
+    "builtins.dict", "builtins.float", "builtins.int", "builtins.round", "builtins.str",
+    "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
+})  # fmt: skip
+_CLOCKS = ("time.", "timeit.")
+_MAX_HOPS = 8
+
+
+class HostSyncInLoop(Rule):
+    """A result of a jitted function that is read on the host at every turn of the loop that calls
+    it.
+
+    ## What it does
+    Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `jax.device_get(…)`,
+    `print(loss)` and `f"{loss}"` on what a jitted function gives, at every turn of a loop that
+    also calls that function, where the value is only kept or shown: appended, summed up, stored
+    in a list or a dictionary, logged, printed.
+
+    ## Why is this bad?
+    JAX hands work to the device and goes on at once, so that the next step is prepared while this
+    one runs. Reading a result waits for the device to be done: it stands idle until the host has
+    loaded the next batch, dispatched the next step, and so on at every step.
+
+    ## Example
+    ```python
+    import jax
+
+    @jax.jit
+    def step(state, batch):
+        return update(state, batch)
+
+    def train(state, batches):
+        losses = []
+        for batch in batches:
+            state, loss = step(state, batch)
+            losses.append(float(loss))
+        return state, losses
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    @jax.jit
+    def step(state, batch):
+        return update(state, batch)
+
+    def train(state, batches):
+        losses = []
+        for batch in batches:
+            state, loss = step(state, batch)
+            losses.append(loss)
+        return state, [float(loss) for loss in jax.device_get(losses)]
+    ```
+
+    Or read it every hundred steps: `if number % 100 == 0: print(loss)`.
+
+    ## Fix safety
+    No fix: when the value is needed is for the author to say.
+
+    ## What it does not flag
+    A value that is read under an `if`, after a `continue`, or after the loop. A value that the
+    host needs to go on: in a test, as an argument of a call that is not known, yielded, or given
+    back into the loop. Loops that look at a clock, which have to wait for what they measure. Tests;
+    functions that are not surely jitted; `block_until_ready`, which says what it does.
+    Of several reads of one step, the first is flagged: the others find the device done.
+
+    ## Verified by
+    The proof runs a few long steps in a loop. With `float(loss)` the last is done when the loop
+    ends; with the losses kept as they are, the loop ends while it is still under way.
+
+    ## References
+    - [Asynchronous dispatch](https://docs.jax.dev/en/latest/async_dispatch.html)
+    - Measured on JAX 0.5.3, 0.7.2, 0.10.2 and 0.12.0.1; on the CPU, 0.4.30 waits for such a step
+      in any case
+    """
+
+    code, name = "JDP405", "host-sync-in-loop"
+    severity = Severity.INFO
+    pedantic = True
+    needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
+
+    def visit_For(self, node: cst.For, ctx: Context) -> None:
+        """Look at a loop."""
+        _look_at(node, node.body, ctx)
+
+    def visit_While(self, node: cst.While, ctx: Context) -> None:
+        """Look at a loop."""
+        _look_at(node, node.body, ctx)
+
+    def visit_ListComp(self, node: cst.ListComp, ctx: Context) -> None:
+        """Look at a comprehension, which keeps all that it reads."""
+        _look_at(node, node.elt, ctx)
+
+    def visit_DictComp(self, node: cst.DictComp, ctx: Context) -> None:
+        """Look at a comprehension, which keeps all that it reads."""
+        _look_at(node, node.value, ctx)
+
+
+def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
+    inside = (body, *ctx.tree.descendants(body))
+    at_every_turn = [
+        each
+        for each in inside
+        if isinstance(each, cst.Call | cst.FormattedStringExpression)
+        and loop_around(each, ctx) is loop
+        and runs_at_every_turn(each, loop, ctx)
+    ]
+    steps = {
+        id(each)
+        for each in at_every_turn
+        if isinstance(each, cst.Call) and jitted(each.func, ctx) is not None
+    }
+    if not steps or is_in_test(loop, ctx) or _looks_at_clock(inside, ctx):
+        return
+    if ctx.module.fact(Stagings).around(loop, frozenset(TraceKind)) is not None:
+        return
+    for each in at_every_turn:
+        for what in _read(each, ctx):
+            step = _step_of(what, each, loop, steps, ctx)
+            if step is None or not _is_kept(each, loop, ctx):
+                continue
+            steps.discard(id(step))
+            ctx.report(
+                each,
+                "the host waits for the device here at every turn of the loop",
+                confidence=Confidence.LIKELY,
+                related=((step, ctx.module.path, "the step that it waits for"),),
+            )
+            break
+
+
+def _looks_at_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
+    return any((ctx.called(each) or "").startswith(_CLOCKS) for each in inside)
+
+
+def _read(node: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what a node turns into numbers or text on the host."""
+    if isinstance(node, cst.FormattedStringExpression):
+        yield node.expression
+    elif isinstance(node, cst.Call):
+        name = ctx.called(node)
+        if name in _CONVERTING:
+            yield from Arguments(node).positional[:1]
+        elif name == "builtins.print":
+            yield from Arguments(node).positional
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
+            yield node.func.value
+
+
+def _step_of(
+    what: cst.BaseExpression,
+    read: cst.CSTNode,
+    loop: Loop,
+    steps: set[int],
+    ctx: Context,
+) -> cst.CSTNode | None:
+    """Give the jitted call of the same turn that an expression is a result of, or a part of one."""
+    for _ in range(_MAX_HOPS):
+        if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
+            return None
+        if isinstance(what, cst.Subscript | cst.Attribute):
+            what = what.value
+        elif isinstance(what, cst.Call) and (ctx.called(what) or "").startswith("jax.numpy."):
+            given = Arguments(what).positional
+            if len(given) != 1:
+                return None
+            what = given[0]
+        elif isinstance(what, cst.Call) and id(what) not in steps:
+            is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
+            if not is_method or not isinstance(what.func, cst.Attribute):
+                return None
+            if what.func.attr.value not in {"mean", "sum", "max", "min"}:
+                return None
+            what = what.func.value
+        else:
+            break
+    if isinstance(what, cst.Call):
+        return what if id(what) in steps else None
+    if not isinstance(what, cst.Name):
+        return None
+    bound = [
+        binding.node
+        for binding in ctx.names.bindings(what)
+        if ctx.tree.contains(binding.node)
+        and ctx.tree.is_inside(binding.node, loop)
+        and ctx.tree.index(binding.node) < ctx.tree.index(read)
+        and not ctx.tree.is_inside(read, binding.node)
+    ]
+    last = max(bound, key=ctx.tree.index, default=None)
+    value = last.value if isinstance(last, cst.Assign) else None
+    return value if value is not None and id(value) in steps else None
+
+
+def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> bool:
+    """Tell whether what an expression gives is surely only kept or shown."""
+    if depth == 0:
+        return False
+    child = node
+    for parent in ctx.ancestors(node):
+        if parent is loop and not isinstance(parent, cst.For | cst.While):
+            return isinstance(parent, cst.ListComp | cst.DictComp)
+        if isinstance(parent, cst.Expr):
+            return _keeps(child, ctx)
+        if isinstance(parent, cst.Call):
+            if child is parent.func:
+                return False
+            if _keeps(parent, ctx):
+                return isinstance(ctx.parent(parent), cst.Expr)
+            if ctx.called(parent) not in _PASSING_ON:
+                return False
+        elif isinstance(parent, cst.AugAssign):
+            return _target_is_kept(parent.target, parent, loop, ctx, depth)
+        elif isinstance(parent, cst.Assign):
+            return all(
+                _target_is_kept(each.target, parent, loop, ctx, depth) for each in parent.targets
+            )
+        elif not isinstance(
+            parent,
+            cst.Arg
+            | cst.BinaryOperation
+            | cst.Dict
+            | cst.DictElement
+            | cst.Element
+            | cst.FormattedString
+            | cst.FormattedStringExpression
+            | cst.List
+            | cst.Tuple,
+        ):
+            return False
+        child = parent
+    return False
+
+
+def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether a call only stores or shows what it is given."""
+    if not isinstance(call, cst.Call):
+        return False
+    name = ctx.called(call)
+    if name is not None:
+        return name == "builtins.print" or name.startswith("logging.")
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
+
+
+def _target_is_kept(
+    target: cst.BaseExpression,
+    statement: cst.CSTNode,
+    loop: Loop,
+    ctx: Context,
+    depth: int,
+) -> bool:
+    """Tell whether what is assigned to a target decides nothing in the loop."""
+    if isinstance(target, cst.Subscript):
+        return isinstance(target.value, cst.Name)
+    if not isinstance(target, cst.Name):
+        return False
+    owner = ctx.names.owner(target.value, ctx.names.scope(target))
+    return all(
+        _is_kept(each, loop, ctx, depth - 1)
+        for each in ctx.tree.descendants(loop)
+        if isinstance(each, cst.Name)
+        and each.value == target.value
+        and ctx.names.owner(each.value, ctx.names.scope(each)) is owner
+        and not ctx.tree.is_inside(each, statement)
+        and not _is_target(each, ctx)
+    )
+
+
+def _is_target(name: cst.Name, ctx: Context) -> bool:
+    """Tell whether a name is assigned to here: by `+=`, or in an unpacking."""
+    child: cst.CSTNode = name
+    for parent in ctx.ancestors(name):
+        if isinstance(parent, cst.AugAssign):
+            return parent.target is child
+        if isinstance(parent, cst.AssignTarget):
+            return True
+        if not isinstance(parent, cst.Tuple | cst.List | cst.Element):
+            return False
+        child = parent
+    return False

@@ -1,0 +1,222 @@
+"""Which calls run a function that `jax.jit` compiled, and what runs at every turn of a loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.rules.functions import function_of
+from placement_lint.rules.surroundings import ancestors_in_function
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.functions import Function
+
+Loop: TypeAlias = "cst.For | cst.While | cst.ListComp | cst.SetComp | cst.DictComp"
+
+JITS = frozenset({
+    "jax.jit", "jax.experimental.pjit.pjit", "equinox.filter_jit", "flax.nnx.jit",
+})  # fmt: skip
+"""What compiles a function for the device of its arguments."""
+
+_STATIC = frozenset({"static_argnums", "static_argnames"})
+_PLACING = frozenset({
+    "backend", "device", "in_axis_resources", "in_shardings", "out_axis_resources", "out_shardings",
+})  # fmt: skip
+_MAX_NESTING = 8
+
+
+@dataclass(frozen=True)
+class Jitted:
+    """A compiled function, as the source makes it."""
+
+    function: Function | None
+    """What is compiled; None: not a function of this file."""
+    static: frozenset[int | str] | None
+    """Positions and names of its static parameters; None: which ones is not known."""
+    is_placed: bool
+    """It is told where its arguments or results are."""
+    is_method: bool = False
+    """Its first parameter is bound."""
+
+    def traced_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """Give the arguments of a call of it that are certainly no static ones."""
+        if self.static is None or any(argument.star for argument in call.args):
+            return []
+        names = _parameters(self.function)
+        if self.static and not names:
+            return []
+        first = 1 if self.is_method else 0
+        fixed = {names[each] if isinstance(each, int) else each for each in self.static}
+        found = []
+        for position, argument in enumerate(call.args, first):
+            keyword = None if argument.keyword is None else argument.keyword.value
+            name = keyword or (names[position] if position < len(names) else None)
+            if name not in fixed:
+                found.append(argument.value)
+        return found
+
+
+def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
+    """Give the compiled function that an expression surely is; None where it may be another.
+
+    A name that only a decorated `def` binds, or only `jax.jit(…)`; `self.name`, decorated in the
+    class around, or assigned there once; `jax.jit(…)` itself.
+    """
+    if isinstance(function, cst.Call):
+        return _made_by(function, ctx)
+    if isinstance(function, cst.Name):
+        bindings = ctx.names.bindings(function)
+        if len(bindings) != 1:
+            return None
+        node, value = bindings[0].node, bindings[0].value
+        if isinstance(node, cst.FunctionDef):
+            return _decorated(node, ctx, is_method=False)
+        return _made_by(value, ctx) if isinstance(value, cst.Call) else None
+    if isinstance(function, cst.Attribute):
+        method = function_of(function, ctx)
+        if isinstance(method, cst.FunctionDef):
+            return _decorated(method, ctx, is_method=True)
+        value = _own_attribute(function, ctx)
+        return _made_by(value, ctx) if isinstance(value, cst.Call) else None
+    return None
+
+
+def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:
+    """Give the innermost loop of the same function that runs a node at every turn, or may."""
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
+            return ancestor
+        if isinstance(ancestor, cst.ListComp | cst.SetComp) and child is ancestor.elt:
+            return ancestor
+        if isinstance(ancestor, cst.DictComp) and child in {ancestor.key, ancestor.value}:
+            return ancestor
+        if isinstance(ancestor, cst.GeneratorExp):
+            return None
+    return None
+
+
+def runs_at_every_turn(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
+    """Tell whether nothing in a loop decides whether a node runs, but what ends the loop."""
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if ancestor is loop:
+            break
+        is_choice = isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
+        is_second = isinstance(ancestor, cst.BooleanOperation) and child is ancestor.right
+        is_late = isinstance(ancestor, cst.Try | cst.TryStar) and child is not ancestor.body
+        if is_choice or is_second or is_late or isinstance(ancestor, cst.MatchCase):
+            return False
+    if not isinstance(loop, cst.For | cst.While):
+        return not loop.for_in.ifs and loop.for_in.inner_for_in is None
+    place = ctx.tree.index(node)
+    return not any(
+        isinstance(each, cst.Continue) and ctx.tree.index(each) < place
+        for each in ctx.tree.descendants(loop.body)
+    )
+
+
+# -- how it is made ---------------------------------------------------------------------------
+
+
+def _decorated(node: cst.FunctionDef, ctx: Context, *, is_method: bool) -> Jitted | None:
+    if len(node.decorators) != 1 or node.asynchronous is not None:
+        return None
+    decorator = node.decorators[0].decorator
+    calls: list[cst.Call] = []
+    for _ in range(_MAX_NESTING):
+        if not isinstance(decorator, cst.Call):
+            break
+        calls.append(decorator)
+        inner = decorator.func
+        if ctx.name(inner) == "functools.partial":
+            first = Arguments(decorator).get(0, "func")
+            if first is None:
+                return None
+            inner = first
+        decorator = inner
+    return _described(node, calls, is_method) if ctx.name(decorator) in JITS else None
+
+
+def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
+    """Give what `jax.jit(f, …)` makes, or `functools.partial(jax.jit, …)(f)`."""
+    calls = [call]
+    maker = call.func
+    if isinstance(maker, cst.Call) and ctx.is_call(maker, "functools.partial"):
+        calls.append(maker)
+        first = Arguments(maker).get(0, "func")
+        if first is None:
+            return None
+        maker = first
+    given = Arguments(call).get(0, "fun")
+    if ctx.name(maker) not in JITS or given is None:
+        return None
+    # A bound method, or a partial, has parameters that its calls do not pass.
+    function = function_of(given, ctx) if isinstance(given, cst.Name | cst.Lambda) else None
+    return _described(function, calls, False)
+
+
+def _described(function: Function | None, calls: Sequence[cst.Call], is_method: bool) -> Jitted:
+    static: set[int | str] | None = set()
+    is_placed = False
+    for call in calls:
+        arguments = Arguments(call)
+        is_placed |= arguments.has_double_star or bool(_PLACING & arguments.keywords.keys())
+        for keyword in _STATIC & arguments.keywords.keys():
+            constants = _constants(arguments.keywords[keyword])
+            static = None if static is None or constants is None else static | constants
+    count = len(_parameters(function))
+    if static is not None and any(isinstance(each, int) and each >= count for each in static):
+        static = None
+    return Jitted(function, None if static is None else frozenset(static), is_placed, is_method)
+
+
+def _constants(node: cst.BaseExpression) -> set[int | str] | None:
+    """Give the numbers and strings that are written out; None where something else is."""
+    elements = (
+        [element.value for element in node.elements]
+        if isinstance(node, cst.Tuple | cst.List)
+        else [node]
+    )
+    found: set[int | str] = set()
+    for element in elements:
+        text, number = string_value(element), integer_value(element)
+        if text is not None:
+            found.add(text)
+        elif number is not None and number >= 0:
+            found.add(number)
+        else:
+            return None
+    return found
+
+
+def _parameters(function: Function | None) -> list[str]:
+    if function is None:
+        return []
+    parameters = [*function.params.posonly_params, *function.params.params]
+    return [each.name.value for each in parameters]
+
+
+def _own_attribute(node: cst.Attribute, ctx: Context) -> cst.BaseExpression | None:
+    """Give what `self.name` is, where the class around assigns it once and for all."""
+    if not isinstance(node.value, cst.Name) or node.value.value != "self":
+        return None
+    owner = next((each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)), None)
+    if owner is None:
+        return None
+    found: list[cst.BaseExpression | None] = []
+    for each in ctx.tree.descendants(owner.body):
+        if isinstance(each, cst.FunctionDef) and each.name.value == node.attr.value:
+            found.append(None)
+        if isinstance(each, cst.Attribute) and each.attr.value == node.attr.value:
+            parent = ctx.parent(each)
+            if isinstance(parent, cst.AssignTarget):
+                statement = ctx.parent(parent)
+                found.append(statement.value if isinstance(statement, cst.Assign) else None)
+            elif isinstance(parent, cst.AnnAssign | cst.AugAssign) and parent.target is each:
+                found.append(parent.value)
+    return found[0] if len(found) == 1 else None
