@@ -1,0 +1,224 @@
+"""JDP407."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.staging import Stagings
+from placement_lint.rules.surroundings import is_in_test
+from placement_lint.rules.transfers.array_sizes import SMALL, element_count
+from placement_lint.rules.transfers.jitted_calls import JITS
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+    Function: TypeAlias = "cst.FunctionDef | cst.Lambda"
+
+_LOADERS = frozenset({
+    "jax.numpy.load", "numpy.fromfile", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt",
+    "numpy.memmap", "safetensors.flax.load", "safetensors.flax.load_file",
+    "safetensors.numpy.load", "safetensors.numpy.load_file",
+})  # fmt: skip
+_CONVERTING = frozenset({
+    "jax.device_put", "jax.numpy.array", "jax.numpy.asarray", "numpy.array", "numpy.asarray",
+})  # fmt: skip
+# One value everywhere: that is all that the program holds of it (measured).
+_UNIFORM = frozenset({"empty", "full", "ones", "zeros"})
+_MAX_HOPS = 6
+
+
+class CapturedArrayConstant(Rule):
+    """A large array that a jitted function takes from around it, not as an argument.
+
+    ## What it does
+    Finds a jitted function that reads a variable of the function or module around it which holds
+    what a loader gives (`np.load`, `jnp.load`, `load_file` …), or an array of 65,536 elements or
+    more, put on a device or not. Also such an array bound by `functools.partial`.
+
+    ## Why is this bad?
+    What is no argument is a constant of the compiled program: all of it is written into the
+    program's text, so that tracing and compiling take time and memory for each byte of it, once for
+    every shape that the function is called with, and every compiled program keeps its own copy on
+    the device. XLA may also compute with it while it compiles: summing 16 MiB took it half a
+    minute. Later changes to the variable are not seen.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+
+    table = jax.device_put(np.load("table.npy"))
+
+    @jax.jit
+    def look_up(indices):
+        return table[indices]
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+
+    table = jax.device_put(np.load("table.npy"))
+
+    @jax.jit
+    def look_up(indices, table):
+        return table[indices]
+    ```
+
+    ## Fix safety
+    The fix is shown only: it makes the array a parameter, which every call has to pass.
+
+    ## What it does not flag
+    Arrays whose size is not known, or is known to be small; reads of their shape or type; names
+    that are assigned more than once; attributes. Arrays with one value everywhere (`jnp.ones`), of
+    which the program holds that value only. Arrays that the compiled function makes itself;
+    functions that only vmap or grad trace. Tests.
+
+    ## Verified by
+    The proof lowers a function that captures an array of 4 MiB, and finds 4 MiB of
+    program; as an argument, it is a few kilobytes.
+
+    ## References
+    - [Handling of closed-over constants](https://docs.jax.dev/en/latest/internals/constants.html),
+      which JAX can log: `JAX_CAPTURED_CONSTANTS_WARN_BYTES`
+    - jax-ml/jax#10596: a captured value is baked into the program; a parameter is the way out
+    - jax-ml/jax#16278: out of memory by a captured array, but not by one of zeros or ones
+    - Measured on JAX 0.4.30, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP407", "captured-array-constant"
+    severity, fix = Severity.WARNING, Applicability.DISPLAY
+    pedantic = True
+    needs = AllOf(
+        Jax(),
+        b"jit",
+        AnyOf(
+            b"load", b"fromfile", b"genfromtxt", b"memmap", b"random", b"arange", b"linspace",
+            b"eye", b"identity", b"array",
+        ),
+    )  # fmt: skip
+
+    def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:
+        """Look at each function."""
+        _look_at(node, ctx)
+
+    def visit_Lambda(self, node: cst.Lambda, ctx: Context) -> None:
+        """Look at each function."""
+        _look_at(node, ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at what a `functools.partial` binds that is jitted at once."""
+        given = Arguments(node).get(0, "fun") if ctx.called(node) in JITS else None
+        if not isinstance(given, cst.Call) or not ctx.is_call(given, "functools.partial"):
+            return
+        if is_in_test(node, ctx):
+            return
+        for value in [*Arguments(given).positional[1:], *Arguments(given).keywords.values()]:
+            if isinstance(value, cst.Name):
+                made = _large(value, ctx)
+                if made is not None:
+                    _report(value, made, None, ctx)
+
+
+def _look_at(function: Function, ctx: Context) -> None:
+    stagings = ctx.module.fact(Stagings)
+    if not any(each.tracing.name in JITS and each.is_certain for each in stagings.of(function)):
+        return
+    if is_in_test(function, ctx):
+        return
+    seen: set[str] = set()
+    for name in (function.body, *ctx.tree.descendants(function.body)):
+        if not isinstance(name, cst.Name) or name.value in seen or not _embeds(name, ctx):
+            continue
+        bindings = ctx.names.bindings(name)
+        if len(bindings) != 1 or not ctx.tree.contains(bindings[0].node):
+            continue
+        place = bindings[0].node
+        if ctx.tree.is_inside(place, function):
+            continue
+        if stagings.around(place, frozenset(TraceKind)) is not None:
+            continue
+        made = _large(name, ctx)
+        if made is not None:
+            seen.add(name.value)
+            _report(name, made, function, ctx)
+
+
+def _report(name: cst.Name, made: cst.CSTNode, function: Function | None, ctx: Context) -> None:
+    ctx.report(
+        name,
+        f"{name.value} becomes a constant of the compiled program: pass it as an argument",
+        confidence=Confidence.LIKELY,
+        related=((made, ctx.module.path, "made here"),),
+        fix=None if function is None else _plan(name, function),
+    )
+
+
+def _embeds(name: cst.Name, ctx: Context) -> bool:
+    """Tell whether a read of an array is more than a look at its shape."""
+    parent = ctx.parent(name)
+    if isinstance(parent, cst.AssignTarget):
+        return False
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value not in METADATA_ATTRIBUTES
+    if isinstance(parent, cst.Arg):
+        called = ctx.called(ctx.parent(parent))
+        return called != "builtins.len" and called not in LIKE_CREATORS
+    return True
+
+
+def _large(name: cst.Name, ctx: Context) -> cst.CSTNode | None:
+    """Give the call that surely makes a large array of what a name stands for."""
+    node = followed(name, ctx)
+    for _ in range(_MAX_HOPS):
+        if isinstance(node, cst.Subscript):
+            # One array of a file that has several; a part of a single one may be small.
+            inner = followed(node.value, ctx)
+            key = node.slice[0].slice
+            if not isinstance(key, cst.Index) or not isinstance(key.value, cst.SimpleString):
+                return None
+            node = inner
+        elif ctx.called(node) in _LOADERS:
+            return node
+        elif ctx.called(node) in _CONVERTING and isinstance(node, cst.Call):
+            count = element_count(node, ctx)
+            if count is not None:
+                return node if count >= SMALL else None
+            operand = Arguments(node).get(0, "x", "object", "a")
+            if operand is None:
+                return None
+            node = followed(operand, ctx)
+        else:
+            break
+    if (ctx.called(node) or "").rpartition(".")[2] in _UNIFORM:
+        return None
+    count = element_count(node, ctx)
+    return node if count is not None and count >= SMALL else None
+
+
+def _plan(name: cst.Name, function: Function) -> FixPlan | None:
+    """Add a parameter of the same name."""
+    parameters = function.params
+    is_open = bool(parameters.kwonly_params) or parameters.star_kwarg is not None
+    if is_open or isinstance(parameters.star_arg, cst.Param) or not parameters.params:
+        return None
+    last = parameters.params[-1]
+    if last.default is not None:
+        return None
+
+    def build(editor: Editor) -> list[Edit]:
+        _, end = editor.spans.inner(last)
+        return [editor.insert(end, f", {name.value}")]
+
+    return FixPlan(Applicability.DISPLAY, "Make it a parameter; each call has to pass it", build)
