@@ -1,0 +1,131 @@
+"""JDP410."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import is_pinned_to_cpu
+from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.staging import Stagings
+from placement_lint.rules.surroundings import ancestors_in_function, is_in_test
+from placement_lint.rules.transfers.jitted_calls import jitted
+from placement_lint.rules.transfers.numpy_values import makes_numpy_array
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+_CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
+_PLACING = (
+    "jax.device_put",
+    "jax.make_array_from_callback",
+    "jax.make_array_from_process_local_data",
+    "jax.make_array_from_single_device_arrays",
+)
+_SPELT_OUT = (
+    "jax.default_device",
+    "jax.transfer_guard",
+    "jax.transfer_guard_host_to_device",
+)
+
+
+class ImplicitHostTransfer(Rule):
+    """A NumPy array that goes to the device without a word that says so.
+
+    ## What it does
+    Finds `jnp.array` and `jnp.asarray` of a NumPy array, and a NumPy array as an argument of a
+    jitted function, outside of loops. For those who want every transfer spelt out.
+
+    ## Why is this bad?
+    All of the array is copied from the host to the device that happens to be the default one, and
+    the line does not show it. Where a program must not do so unseen, JAX can forbid it by
+    `jax.transfer_guard("disallow")`, but only when the line runs.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    mask = jnp.asarray(np.tril(np.ones((512, 512))))
+    weights = jnp.array(np.ones((512, 512)))
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+
+    device = jax.devices()[0]
+    mask = jax.device_put(np.tril(np.ones((512, 512))), device)
+    weights = jax.device_put(np.ones((512, 512)), device)
+    ```
+
+    ## Fix safety
+    No fix: where the array is to go is for the author to say.
+
+    ## What it does not flag
+    Lists and numbers; values that are not surely NumPy arrays; loops, where each turn brings a new
+    batch (JDP406 finds those that bring the same one). A call with `device=`, inside of
+    `jax.device_put`, or in a block that sets the default device or a transfer guard. Static
+    arguments, and those of functions that are told where they go; what is traced; a program
+    that is pinned to the CPU; tests.
+
+    ## Verified by
+    The proof gives a NumPy array to a jitted function while implicit transfers are refused, and
+    sees it stopped; put on the device by `jax.device_put`, it passes.
+
+    ## References
+    - [Transfer guard](https://docs.jax.dev/en/latest/transfer_guard.html): what is implicit
+    - Measured on JAX 0.4.30, 0.7.2, 0.10.2 and 0.12.0.1: the guard stops jitted functions and
+      `jnp.array` on all, `jnp.asarray` from a version after 0.7.2 on
+    """
+
+    code, name = "JDP410", "implicit-host-transfer"
+    severity = Severity.INFO
+    pedantic = True
+    needs = AllOf(Jax(), AnyOf(b"jit", b"array"))
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at each conversion, and at each call of a jitted function."""
+        if ctx.called(node) in _CONVERTING:
+            arguments = Arguments(node)
+            first = arguments.get(0, "object", "a")
+            is_told = arguments.is_open or arguments.get(None, "device", "out_sharding") is not None
+            given = [] if first is None or is_told else [first]
+            receiver = (ctx.called(node) or "").replace("jax.numpy.", "jnp.")
+        else:
+            compiled = jitted(node.func, ctx)
+            if compiled is None or compiled.is_placed:
+                return
+            given, receiver = compiled.traced_arguments(node), "the jitted function"
+        given = [each for each in given if makes_numpy_array(each, ctx)]
+        if not given or not _is_meant(node, ctx):
+            return
+        for each in given:
+            ctx.report(
+                each,
+                f"{receiver} copies this NumPy array to the default device, which no word says",
+                confidence=Confidence.LIKELY,
+            )
+
+
+def _is_meant(node: cst.Call, ctx: Context) -> bool:
+    """Tell whether a call is one that the rule is about: no loop, and nothing says where to."""
+    if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module):
+        return False
+    if ctx.inside_with(node, *_SPELT_OUT):
+        return False
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
+            return False
+        if isinstance(ancestor, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
+            return False
+        if ctx.is_call(ancestor, *_PLACING):
+            return False
+    return ctx.module.fact(Stagings).around(node, frozenset(TraceKind)) is None
