@@ -88,6 +88,30 @@ import jax
 
 fast = jax.jit(step, out_shardings=jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
 """
+CAPTURED = """\
+import jax
+import numpy as np
+
+table = np.load("table.npy")
+
+@jax.jit
+def look_up(
+    indices: jax.Array,
+):
+    return table[indices]
+"""
+WITH_PARAMETER = """\
+import jax
+import numpy as np
+
+table = np.load("table.npy")
+
+@jax.jit
+def look_up(
+    indices: jax.Array, table,
+):
+    return table[indices]
+"""
 
 
 @pytest.mark.parametrize(
@@ -98,8 +122,9 @@ fast = jax.jit(step, out_shardings=jax.sharding.SingleDeviceSharding(jax.devices
         ("JDP105", ITEMS, WITHOUT_ITEM),
         ("JDP403", PUT, WITHOUT_PUT),
         ("JDP404", BACKEND, WITH_SHARDING),
+        ("JDP407", CAPTURED, WITH_PARAMETER),
     ],
-    ids=["block", "decorator", "item", "call", "argument"],
+    ids=["block", "decorator", "item", "call", "argument", "parameter"],
 )
 def test_what_is_shown(code: str, before: str, after: str) -> None:
     source = Source("example.py", before)

@@ -219,6 +219,8 @@ def _plan(name: cst.Name, function: Function) -> FixPlan | None:
 
     def build(editor: Editor) -> list[Edit]:
         _, end = editor.spans.inner(last)
+        if last.annotation is not None:
+            _, end = editor.spans.outer(last.annotation.annotation)
         return [editor.insert(end, f", {name.value}")]
 
     return FixPlan(Applicability.DISPLAY, "Make it a parameter; each call has to pass it", build)
