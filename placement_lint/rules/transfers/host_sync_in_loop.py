@@ -93,9 +93,10 @@ class HostSyncInLoop(Rule):
 
     ## What it does not flag
     A value that is read under an `if`, after a `continue`, or after the loop. A value that the
-    host needs to go on: in a test, as an argument of a call that is not known, yielded, or given
-    back into the loop. Loops that look at a clock, which have to wait for what they measure. Tests;
-    functions that are not surely jitted; `block_until_ready`, which says what it does.
+    host needs to go on: in a test, of that or of another result of the same call; as an argument of
+    a call that is not known; yielded; or given back into the loop. Loops that look at a clock,
+    which have to wait for what they measure. Tests; functions that are not surely jitted;
+    `block_until_ready`, which says what it does.
     Of several reads of one step, the first is flagged: the others find the device done.
 
     ## Verified by
@@ -139,10 +140,13 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         and loop_around(each, ctx) is loop
         and runs_at_every_turn(each, loop, ctx)
     ]
+    tested = _tested_names(loop, ctx)
     steps = {
         id(each)
         for each in at_every_turn
-        if isinstance(each, cst.Call) and jitted(each.func, ctx) is not None
+        if isinstance(each, cst.Call)
+        and jitted(each.func, ctx) is not None
+        and tested.isdisjoint(_bound_names(each, ctx))
     }
     if not steps or is_in_test(loop, ctx) or _looks_at_clock(inside, ctx):
         return
@@ -223,6 +227,34 @@ def _step_of(
     last = max(bound, key=ctx.tree.index, default=None)
     value = last.value if isinstance(last, cst.Assign) else None
     return value if value is not None and id(value) in steps else None
+
+
+def _tested_names(loop: Loop, ctx: Context) -> set[str]:
+    """Give the names that a loop looks at to decide something: it waits for those in any case."""
+    tests = [
+        each.test
+        for each in (loop, *ctx.tree.descendants(loop))
+        if isinstance(each, cst.If | cst.IfExp | cst.While | cst.Assert)
+    ]
+    return {
+        part.value
+        for test in tests
+        for part in (test, *ctx.tree.descendants(test))
+        if isinstance(part, cst.Name)
+    }
+
+
+def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
+    """Give the names that the results of a call are assigned to."""
+    statement = ctx.parent(call)
+    if not isinstance(statement, cst.Assign):
+        return set()
+    return {
+        part.value
+        for target in statement.targets
+        for part in (target.target, *ctx.tree.descendants(target.target))
+        if isinstance(part, cst.Name)
+    }
 
 
 def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> bool:
