@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.rules.functions import Function
+    from placement_lint.rules.module import ModuleFacts
 
 Loop: TypeAlias = "cst.For | cst.While | cst.ListComp | cst.SetComp | cst.DictComp"
 
@@ -208,15 +209,36 @@ def _own_attribute(node: cst.Attribute, ctx: Context) -> cst.BaseExpression | No
     owner = next((each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)), None)
     if owner is None:
         return None
-    found: list[cst.BaseExpression | None] = []
-    for each in ctx.tree.descendants(owner.body):
-        if isinstance(each, cst.FunctionDef) and each.name.value == node.attr.value:
-            found.append(None)
-        if isinstance(each, cst.Attribute) and each.attr.value == node.attr.value:
-            parent = ctx.parent(each)
-            if isinstance(parent, cst.AssignTarget):
-                statement = ctx.parent(parent)
-                found.append(statement.value if isinstance(statement, cst.Assign) else None)
-            elif isinstance(parent, cst.AnnAssign | cst.AugAssign) and parent.target is each:
-                found.append(parent.value)
+    found = ctx.module.fact(_assigned_attributes).get((id(owner), node.attr.value), [])
     return found[0] if len(found) == 1 else None
+
+
+def _assigned_attributes(
+    facts: ModuleFacts,
+) -> dict[tuple[int, str], list[cst.BaseExpression | None]]:
+    """Give what is assigned to attributes in each class; None: more than an expression says."""
+    tree = facts.tree
+    found: dict[tuple[int, str], list[cst.BaseExpression | None]] = {}
+    for node in tree.nodes:
+        if isinstance(node, cst.FunctionDef):
+            name, value = node.name.value, None
+        elif isinstance(node, cst.Attribute):
+            parent = tree.parent(node)
+            name, value = node.attr.value, None
+            if isinstance(parent, cst.AssignTarget):
+                statement = tree.parent(parent)
+                value = statement.value if isinstance(statement, cst.Assign) else None
+            elif isinstance(parent, cst.AnnAssign) and parent.target is node:
+                value = parent.value
+            elif isinstance(parent, cst.AugAssign):
+                if parent.target is not node:
+                    continue
+            elif not isinstance(parent, cst.Element | cst.For | cst.Del | cst.WithItem):
+                continue
+        else:
+            continue
+        owner = next(
+            (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None
+        )
+        found.setdefault((id(owner), name), []).append(value)
+    return found
