@@ -98,6 +98,7 @@ def test_there_are_programs() -> None:
     assert len(CLEAN) >= 30
     assert len(PROGRAMS) - len(CLEAN) >= 20
     assert len(RUNNABLE) >= 20
+    assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
 
 
 @every_program

@@ -55,6 +55,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "jax.default_prng_impl": ("f('rbg')", "f('rbg').__enter__()"),
     "jax.disable_jit": ("f()", "f().__enter__()"),
     "jax.distributed.initialize": ("f(f'localhost:{port}', 1, 0)",),
+    "jax.numpy.frompyfunc": ("f(lambda a: a * 2, 1, 1)",),
     "jax.dtypes.canonicalize_dtype": ("f('float64')",),
     "jax.enable_x64": ("f(True)", "f(True).__enter__()"),
     "jax.eval_shape": ("f(lambda a: a * 2, v)",),

@@ -42,7 +42,7 @@ def element_count(call: cst.BaseExpression, ctx: Context) -> int | None:
             return 1 if module.endswith("random") else None
         return _product(shape, ctx)
     if last == "arange":
-        bounds = [integer_value(followed(each, ctx)) for each in arguments.positional[:2]]
+        bounds = [_whole_value(followed(each, ctx)) for each in arguments.positional[:2]]
         return None if None in bounds or not bounds else max(abs(each or 0) for each in bounds)
     if last == "linspace":
         number = arguments.get(2, "num")
@@ -71,6 +71,13 @@ def literal_count(node: cst.BaseExpression, ctx: Context) -> int | None:
             return None
         return sum(max(literal_count(element.value, ctx) or 1, 1) for element in node.elements)
     return element_count(node, ctx)
+
+
+def _whole_value(node: cst.BaseExpression) -> int | None:
+    """Give the value of a number that is written out, as a bound of `arange` may be: `8.0`."""
+    if isinstance(node, cst.Float):
+        return math.ceil(float(node.value))
+    return integer_value(node)
 
 
 def _product(shape: cst.BaseExpression, ctx: Context) -> int | None:
