@@ -92,7 +92,8 @@ class ObjectCalls:
         """Evaluate the arguments of a call, for a function of the program."""
         found = CallArguments([])
         for argument in node.args:
-            held = self.on.argument(argument.value, state)
+            # A generator expression is consumed by the function, if it does so.
+            held = self.on.evaluate(argument.value, state)
             if argument.star == "*":
                 held = self.on.program.consumed(held, state)
                 known = [a.items for a in held if isinstance(a, Sequence)] if len(held) == 1 else []

@@ -8,7 +8,7 @@ used again. What is called by nobody is executed with arguments of which nothing
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import libcst as cst
@@ -173,6 +173,8 @@ class Program:
         self._widened: dict[Place, dict[str, Value]] = {}
         """For functions that are called in too many ways: what holds for all of those."""
         self._unconsumed: dict[Generator, State] = {}
+        self._consumed_under: dict[Place, set[DefaultDevice]] = {}
+        """The default devices under which an iterator is consumed, by the place that makes it."""
         """Generators of which nothing was consumed yet, and where they were made."""
         self.containers = Containers()
         self._hands_out: set[Place] = set()
@@ -642,7 +644,8 @@ class Program:
             self.loop_depth = int(atom.in_loop)
             branch = state.copy() if len(held) > 1 else state
             if isinstance(atom, Lazy):
-                made = self.expressions(self.module_of(atom.place)).consume(atom, branch)
+                rest = self._left_of(atom, branch)
+                made = self.expressions(self.module_of(atom.place)).consume(rest, branch)
                 found |= self.consumed(made, branch)
             else:
                 self._unconsumed.pop(atom, None)
@@ -651,6 +654,18 @@ class Program:
                 state.become(met)
         self.loop_depth = depth
         return limited(found)
+
+    def _left_of(self, lazy: Lazy, state: State) -> Lazy:
+        """Give what is left of an iterator, which may have been consumed in part before.
+
+        The first step over an array takes its rows to the default device of that step: under
+        another one, later, they are not where the array itself would go.
+        """
+        under = self._consumed_under.setdefault(lazy.place, set())
+        under.add(state.default)
+        if len(under) < 2:
+            return lazy
+        return replace(lazy, operands=tuple((place, UNKNOWN) for place, _ in lazy.operands))
 
     def _executed_or_later(
         self, place: Place, bindings: dict[str, Value], state: State, call: Place | None = None

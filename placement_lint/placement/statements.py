@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from placement_lint.placement import values
 from placement_lint.placement.contexts import entered_default, is_neutral_context
 from placement_lint.placement.environment import (
     State,
@@ -148,8 +149,11 @@ class Statements:
             if arrays:
                 row = self.expressions.iterated(source, held, state)
                 rest = frozenset(atom for atom in held if not isinstance(atom, Array))
+                row |= rest and UNKNOWN
                 for element in target.elements:
-                    self.expressions.assign(element.value, row | (rest and UNKNOWN), state)
+                    is_starred = isinstance(element, cst.StarredElement)
+                    part = value(values.Sequence(None, row)) if is_starred else row
+                    self.expressions.assign(element.value, part, state)
                 return
             if (
                 isinstance(source, cst.Tuple | cst.List)
