@@ -20,7 +20,8 @@ def table() -> str:
     for rule in all_rules():
         summary = " ".join((rule.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
         fix = "none" if rule.fix is None else rule.fix.value
-        rows.append(f"| {rule.code} | {rule.name} | {summary} | {fix} |")
+        name = f"{rule.name} *" if rule.pedantic else rule.name
+        rows.append(f"| {rule.code} | {name} | {summary} | {fix} |")
     return "\n".join(rows) + "\n"
 
 
