@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.cli import streams
-from placement_lint.cli.parser import USAGE_ERROR, Parser, add_setting, settings_in
+from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
 from placement_lint.report.escape import escape
@@ -92,13 +92,7 @@ def _parser() -> Parser:
     output = parser.add_argument_group("Output")
     add_setting(output, "output-format")
     output.add_argument("--output-file", metavar="FILE", help="write the findings to a file")
-    output.add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        metavar="WHEN",
-        help="auto, always or never; NO_COLOR and FORCE_COLOR are obeyed",
-    )
+    add_color(output)
     output.add_argument(
         "--reveal",
         action="store_true",

@@ -81,6 +81,27 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
         )
 
 
+def add_color(group: argparse._ActionsContainer) -> None:
+    """Declare the option that says when to colour what is printed."""
+    group.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        metavar="WHEN",
+        help="auto, always or never; NO_COLOR and FORCE_COLOR are obeyed",
+    )
+
+
+def add_devices(group: argparse._ActionsContainer) -> None:
+    """Declare the option that says which devices a program is run on."""
+    group.add_argument(
+        "--devices",
+        choices=("auto", "virtual", "gpu"),
+        default="auto",
+        help="the accelerator there is, or virtual CPU devices (default: auto)",
+    )
+
+
 def settings_in(args: argparse.Namespace) -> dict[str, Any]:
     """Give the fields of `Settings` that the options set."""
     given: dict[str, Any] = {}

@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.cli import streams
-from placement_lint.cli.parser import USAGE_ERROR, Parser
+from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color
 from placement_lint.report.colour import Colours
 
 if TYPE_CHECKING:
@@ -32,13 +32,7 @@ def main(arguments: Sequence[str]) -> int:
         metavar="FORMAT",
         help="text, markdown or json",
     )
-    parser.add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        metavar="WHEN",
-        help="auto, always or never; NO_COLOR and FORCE_COLOR are obeyed",
-    )
+    add_color(parser)
     args = parser.parse_mixed(arguments, "rules")
     if args.all and args.rules:
         parser.error("--all explains every rule: name none beside it")

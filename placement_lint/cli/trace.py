@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
-from placement_lint.cli.parser import USAGE_ERROR, Parser
+from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_devices
 from placement_lint.report.escape import escape
 
 if TYPE_CHECKING:
@@ -64,12 +64,7 @@ def _parser() -> Parser:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.add_argument(
-        "--devices",
-        choices=("auto", "virtual", "gpu"),
-        default="auto",
-        help="the accelerator there is, or virtual CPU devices (default: auto)",
-    )
+    add_devices(parser)
     parser.add_argument(
         "--output-format",
         choices=("flake8", "full", "json"),
@@ -78,13 +73,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--output-file", metavar="FILE", help="write the report there, not to standard error"
     )
-    parser.add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        metavar="WHEN",
-        help="auto, always or never; NO_COLOR and FORCE_COLOR are obeyed",
-    )
+    add_color(parser)
     return parser
 
 

@@ -2,6 +2,8 @@
 
 import argparse
 
+from placement_lint.cli.parser import add_devices
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `placement-lint verify`."""
@@ -11,12 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="rules to prove, and `datapath` for the loading of a dataset (default: all)",
     )
-    parser.add_argument(
-        "--devices",
-        choices=("auto", "virtual", "gpu"),
-        default="auto",
-        help="the accelerator there is, or virtual CPU devices (default: auto)",
-    )
+    add_devices(parser)
     parser.add_argument(
         "--size",
         metavar="SIZE",

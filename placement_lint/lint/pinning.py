@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.lint.reading import names_of, text_of
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
@@ -66,31 +66,12 @@ def _has_pinned_users(
     if not users or not users <= pinned:
         return False
     if path not in entries:
-        entries[path] = _MAIN in _text(path)
+        entries[path] = _MAIN in text_of(path)
     return not entries[path]
 
 
 def _pins(path: str) -> bool:
-    import libcst as cst
-
-    from placement_lint.files.nesting import too_deep
     from placement_lint.placement.pinned import pins_cpu
-    from placement_lint.syntax.names import Names
-    from placement_lint.syntax.tree import Tree
 
-    text = _text(path)
-    if not text or too_deep(text) is not None:
-        return False
-    try:
-        tree = Tree(cst.parse_module(text))
-    except Exception:  # the file's own findings say so
-        return False
-    return pins_cpu(tree, Names(tree))
-
-
-def _text(path: str) -> str:
-    try:
-        return Source.decode(path, read_bytes(path)).text
-    except UnreadableError:
-        # Its own finding says so.
-        return ""
+    names = names_of(path)
+    return names is not None and pins_cpu(names.tree, names)

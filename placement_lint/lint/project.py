@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.lint.reading import names_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -438,7 +438,7 @@ class Project:
 
     def _ways_of(self, path: str) -> dict[str, list[_Way]]:
         known = self._ways.get(path)
-        return self._ways_in(path, _text_of(path)) if known is None else known
+        return self._ways_in(path, text_of(path)) if known is None else known
 
     def _ways_in(self, path: str, text: str) -> dict[str, list[_Way]]:
         if path not in self._ways:
@@ -506,20 +506,11 @@ def _is_init(path: str) -> bool:
 
 
 def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
-    import libcst as cst
+    from placement_lint.syntax.names import Ambiguous, Known
 
-    from placement_lint.files.nesting import too_deep
-    from placement_lint.syntax.names import Ambiguous, Known, Names
-    from placement_lint.syntax.tree import Tree
-
-    text = _text_of(path)
-    if too_deep(text) is not None:
+    names = names_of(path)
+    if names is None:
         return {}
-    try:
-        module = cst.parse_module(text)
-    except Exception:  # the file's own findings say so; here it is only unknown
-        return {}
-    names = Names(Tree(module))
     bound: dict[str, tuple[str, ...]] = {}
     for name in names.module_scope.bindings:
         resolution = names.lookup(name, names.module_scope)
@@ -575,11 +566,3 @@ def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
             yield "*", None
         elif match:
             yield match["name"], match["alias"]
-
-
-def _text_of(path: str) -> str:
-    try:
-        return Source.decode(path, read_bytes(path)).text
-    except UnreadableError:
-        # Its own finding says so; nothing is known of what it exports.
-        return ""

@@ -97,18 +97,6 @@ class AllOf(Needs):
         return all(need.met_by(data, jax=jax) for need in self.needs)
 
 
-class Matching(Needs):
-    """The file contains what a regular expression matches."""
-
-    def __init__(self, pattern: bytes) -> None:
-        """Take the expression."""
-        self._pattern = re.compile(pattern)
-
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
-        """Search the bytes."""
-        return self._pattern.search(data) is not None
-
-
 class AtImport(Needs):
     """The file calls one of these functions outside of function bodies, and is no program.
 

@@ -75,22 +75,38 @@ def ancestors_in_function(
         child = ancestor
 
 
+def catches(
+    handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: Context, exceptions: frozenset[str]
+) -> bool:
+    """Tell whether an `except` catches one of these exceptions; a bare one catches them all."""
+    if handler.type is None:
+        return True
+    kinds = (
+        [element.value for element in handler.type.elements]
+        if isinstance(handler.type, cst.Tuple)
+        else [handler.type]
+    )
+    return any(ctx.name(kind) in exceptions for kind in kinds)
+
+
+def leaves(body: cst.BaseSuite) -> bool:
+    """Tell whether a body ends by leaving what is around it: what follows is its other case."""
+    if not body.body:
+        return False
+    last: cst.CSTNode = body.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+
 def is_caught(node: cst.CSTNode, ctx: Context, exceptions: frozenset[str]) -> bool:
     """Tell whether one of these exceptions, raised by a node, is caught around it.
 
     The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all.
     """
     for statement in enclosing_tries(node, ctx):
-        for handler in statement.handlers:
-            if handler.type is None:
-                return True
-            kinds = (
-                [element.value for element in handler.type.elements]
-                if isinstance(handler.type, cst.Tuple)
-                else [handler.type]
-            )
-            if any(ctx.name(kind) in exceptions for kind in kinds):
-                return True
+        if any(catches(handler, ctx, exceptions) for handler in statement.handlers):
+            return True
     return any(
         isinstance(item.item, cst.Call)
         and ctx.called(item.item) == "contextlib.suppress"

@@ -18,6 +18,7 @@ from placement_lint.jaxmodel.startup import IMPORTS_JAX, RESETTING_CALLS
 from placement_lint.rules.run_view import ImportEffects, Origin
 from placement_lint.rules.variables import variables_set
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -153,9 +154,6 @@ class Timeline:
 
     def _executed(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
         """Give the parts of a node that are executed whenever it is, in order."""
-        # Imported late: it needs LibCST, and rules are imported without.
-        from placement_lint.syntax.tree import children
-
         if isinstance(node, cst.FunctionDef):
             return [*node.decorators, *_defaults(node.params)]
         if isinstance(node, cst.Lambda):

@@ -11,9 +11,10 @@ from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
 from placement_lint.jaxmodel.versions import Target, written
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Matching, Needs
-from placement_lint.rules.surroundings import is_asserted_to_fail, is_caught
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Needs, Pattern
+from placement_lint.rules.surroundings import catches, is_asserted_to_fail, is_caught, leaves
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -81,12 +82,12 @@ def _needs(api: OldApi) -> list[Needs]:
     """Give the words of a row without which a file cannot use it: few files should have them."""
     _, *parts, last = api.name.split(".")
     if api.name == "jax.config":
-        return [Matching(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")]
+        return [Pattern(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")]
     if api.use is Use.ENTER:
-        return [AllOf(b"with ", Matching(rb"[Mm]esh\w*[ \t]*\("))]
+        return [AllOf(b"with ", Pattern(rb"[Mm]esh\w*[ \t]*\("))]
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
         called = b"[ \\t]*\\(" if api.use is Use.ARRAY_CALL else b"\\b"
-        return [Matching(rb"\.[ \t]*" + last.encode() + called)]
+        return [Pattern(rb"\.[ \t]*" + last.encode() + called)]
     if parts and parts[0] in {"experimental", "interpreters"}:
         return [AllOf(parts[0].encode(), Identifier((parts[1:] or [last])[0].encode()))]
     return [Identifier((parts[1] if parts[:1] == ["lib"] and parts[1:] else last).encode())]
@@ -273,7 +274,7 @@ def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
     child = node
     for ancestor in ctx.ancestors(node):
         if isinstance(ancestor, cst.ExceptHandler) and child is ancestor.body:
-            if _handles_absence(ancestor, ctx):
+            if catches(ancestor, ctx, _CAUGHT):
                 return True
         elif isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
             if _asks_for_version(ancestor.test):
@@ -287,7 +288,7 @@ def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
                     break
                 if (
                     isinstance(statement, cst.If)
-                    and _leaves(statement.body)
+                    and leaves(statement.body)
                     and _asks_for_version(statement.test)
                 ):
                     return True
@@ -299,21 +300,7 @@ def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
     return False
 
 
-def _handles_absence(handler: cst.ExceptHandler, ctx: Context) -> bool:
-    if handler.type is None:
-        return True
-    kinds = (
-        [element.value for element in handler.type.elements]
-        if isinstance(handler.type, cst.Tuple)
-        else [handler.type]
-    )
-    return any(ctx.name(kind) in _CAUGHT for kind in kinds)
-
-
 def _asks_for_version(test: cst.CSTNode) -> bool:
-    # Imported late: it needs LibCST, and rules are imported without.
-    from placement_lint.syntax.tree import children
-
     pending = [test]
     while pending:
         node = pending.pop()
@@ -328,15 +315,6 @@ def _asks_for_version(test: cst.CSTNode) -> bool:
             return True
         pending += children(node)
     return False
-
-
-def _leaves(body: cst.BaseSuite) -> bool:
-    if not body.body:
-        return False
-    last: cst.CSTNode = body.body[-1]
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
 
 
 # -- saying and mending -------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.rules.surroundings import leaves
+
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
@@ -30,7 +32,7 @@ def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
                 if statement is child:
                     break
                 asks = isinstance(statement, cst.If) and _asks(statement.test, ctx)
-                if asks and isinstance(statement, cst.If) and _leaves(statement.body):
+                if asks and isinstance(statement, cst.If) and leaves(statement.body):
                     return True
         child = ancestor
     return False
@@ -47,12 +49,3 @@ def _asks(test: cst.CSTNode, ctx: Context) -> bool:
         ):
             return True
     return False
-
-
-def _leaves(body: cst.BaseSuite) -> bool:
-    if not body.body:
-        return False
-    last: cst.CSTNode = body.body[-1]
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Matching
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.rules.timeline import Kind, timeline
 
@@ -73,7 +73,7 @@ class DistributedInitializedTooLate(Rule):
         Jax(),
         b"initialize",
         AnyOf(
-            b"distributed.initialize", b"jax.distributed", Matching(rb"import[^\n]*\bdistributed")
+            b"distributed.initialize", b"jax.distributed", Pattern(rb"import[^\n]*\bdistributed")
         ),
     )
 
