@@ -368,13 +368,41 @@ class Project:
         )
 
     def imports(self) -> Iterator[tuple[str, str, str]]:
-        """Give, for each import of one file of the run from another: who, from where, what."""
+        """Give, for each import of one file of the run from another: who, from where, what.
+
+        A package also leads to the modules in it that are named below it: `import pkg.data`
+        binds `pkg`, and what `pkg.data.x` reads is the other file's.
+        """
         for path in self._places.values():
-            for ways in self._ways_of(path).values():
+            packages: dict[str, list[str]] = {}
+            for name, ways in self._ways_of(path).items():
                 for way in ways:
-                    found = self.module_of(path, way.target) if way.is_import else None
+                    if not way.is_import:
+                        continue
+                    found = self.module_of(path, way.target)
                     if found is not None and found[0] != path:
                         yield path, *found
+                    if self._is_of_package(path, way.target):
+                        packages.setdefault(name, []).append(way.target)
+            if packages:
+                yield from self._named_below(path, packages)
+
+    def _is_of_package(self, path: str, target: str) -> bool:
+        """Tell whether what is imported is a folder that holds modules of the run."""
+        located = self._locate(path, target) if self._may_be_of_run(target) else None
+        return located is not None and not located[1] and located[0] in self._children
+
+    def _named_below(
+        self, path: str, packages: dict[str, list[str]]
+    ) -> Iterator[tuple[str, str, str]]:
+        """Give what a file names in the modules of packages that its own names stand for."""
+        heads = "|".join(map(re.escape, packages))
+        named = re.compile(rf"(?<![\w.])({heads})((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)")
+        for head, rest in sorted(set(named.findall(text_of(path)))):
+            for target in packages[head]:
+                found = self.module_of(path, target + "".join(rest.split()))
+                if found is not None and found[0] != path:
+                    yield path, *found
 
     def imported_by(self, path: str) -> list[str]:
         """Give the files of the run that the import statements of a file may execute."""

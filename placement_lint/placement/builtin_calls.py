@@ -104,13 +104,12 @@ class BuiltinCalls:
     def _sum(self, node: cst.Call, state: State) -> Value:
         """`sum(xs, start)`: adds one after the other to the start, which is 0 unless given."""
         given = node.args[0].value
-        place = self.on.index(given)
-        held = self.on.argument(given, state)
+        place = total_place = self.on.index(given)
+        parts = self._summed(given, state)
         total = value(Plain())
-        total_place = place
         for argument in node.args[1:]:
             total_place, total = self.on.operand(argument.value, state)
-        for part_place, part in self._summed(given, held, state):
+        for part_place, part in parts:
             if any(isinstance(atom, Sequence) for atom in total):
                 total = value(Sequence(None, join(element_of(total), element_of(part) or UNKNOWN)))
             elif any(isinstance(atom, Array) for atom in total | part):
@@ -121,19 +120,27 @@ class BuiltinCalls:
                 total = UNKNOWN
         return total
 
-    def _summed(
-        self, given: cst.BaseExpression, held: Value, state: State
-    ) -> list[tuple[int, Value]]:
-        """Give what `sum` adds, each with its place, the first ones of a list of unknown length."""
+    def _summed(self, given: cst.BaseExpression, state: State) -> list[tuple[int, Value]]:
+        """Give what `sum` adds, each with its place, the first ones of a list of unknown length.
+
+        What stars put into a literal list are parts of it, too.
+        """
         place = self.on.index(given)
+        if isinstance(given, cst.List | cst.Tuple):
+            found: list[tuple[int, Value]] = []
+            for element in given.elements:
+                if isinstance(element, cst.StarredElement):
+                    found += self._summed(element.value, state)
+                else:
+                    found.append(self.on.operand(element.value, state))
+            self.on.record.saw_value(place, UNKNOWN)
+            return found
+        held = self.on.argument(given, state)
         only = next(iter(held)) if len(held) == 1 else None
         if isinstance(only, Sequence) and only.items is not None:
             if len(only.items) > _MAX_SUMMED:
                 return [(place, only.element)] * 2
-            places = [place] * len(only.items)
-            if isinstance(given, cst.List | cst.Tuple) and len(given.elements) == len(only.items):
-                places = [self.on.index(element.value) for element in given.elements]
-            return list(zip(places, only.items, strict=True))
+            return [(place, item) for item in only.items]
         if isinstance(given, cst.GeneratorExp):
             return [(place, element_of(held) or UNKNOWN)] * 2
         return [(place, self.on.iterated(given, held, state))] * 2

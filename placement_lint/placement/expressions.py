@@ -159,8 +159,7 @@ class Expressions:
         if evaluator is None:
             return UNKNOWN
         result = evaluator(node, state)
-        if result is not UNKNOWN and result is not PLAIN:
-            self.record.saw_value(self.index(node), result)
+        self.record.saw_value(self.index(node), result)
         return result
 
     def operand(self, node: cst.CSTNode, state: State) -> Operand:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 from placement_lint.placement.environment import SYSTEM, Devices
 from placement_lint.placement.module import Module
 from placement_lint.placement.program import Program
-from placement_lint.placement.values import UNKNOWN, Array, Device, Value
+from placement_lint.placement.values import (
+    NOTHING,
+    UNKNOWN,
+    Anything,
+    Array,
+    Device,
+    External,
+    Host,
+    Plain,
+    Value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +29,10 @@ if TYPE_CHECKING:
     from placement_lint.placement.record import Use
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
+
+
+_STAYING = (Anything, External, Host, Plain)
+"""What is no array, or may be none: of it, nothing is copied."""
 
 
 def interpret(modules: list[Module], sources: Sources | None = None) -> Program:
@@ -50,7 +64,13 @@ class Flow:
         for place in sorted(self.record.uses):
             use = self.record.uses[place]
             if use.moved:
-                yield replace(use, always=False) if self.program.is_tampered else use
+                surely = use.always and self._is_always_moved(place) 
+                yield replace(use, always=surely)
+
+    def _is_always_moved(self, place: int) -> bool:
+        """Tell whether no execution found something else there than arrays."""
+        seen = self.record.values.get(place, NOTHING)
+        return not self.program.is_tampered and not any(isinstance(a, _STAYING) for a in seen)
 
     def may_clash(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, meets one that may be committed elsewhere.

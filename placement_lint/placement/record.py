@@ -76,8 +76,9 @@ class Record:
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""
-        before = self.values.get(node)
-        self.values[node] = seen if before is None else join(before, seen)
+        before = self.values.setdefault(node, seen)
+        if before is not seen:
+            self.values[node] = join(before, seen)
 
     def saw_default(self, node: int, default: DefaultDevice) -> None:
         """Remember a default device that was in force at a call."""

@@ -118,6 +118,15 @@ class Inputs(types.ModuleType):
             raise ValueError("asked to fail")
 
 
+@dataclass
+class _Iteration:
+    """An iterator over an array of the program."""
+
+    array: Any
+    made: tuple[str, Place, list[Place]]
+    """Where: the module, the operation, and the expressions that gave it the array."""
+
+
 class Observer:
     """Sees one execution of one program."""
 
@@ -131,8 +140,8 @@ class Observer:
         self.steps = 0
         self.seen: dict[int, Any] = {}
         """Arrays of the program, kept so that their identities are not used again."""
-        self.iterated: dict[int, tuple[str, Place, list[Place]]] = {}
-        """For an array: where an iterator over it was last made."""
+        self.iterating: list[_Iteration] = []
+        """The iterators over arrays that are asked for an item now, the innermost last."""
 
     def probe_for(self, program: Program) -> Any:
         """Give the probe of one module."""
@@ -194,8 +203,12 @@ class Observer:
         self, program: Program, place: Place, number: int, array: Any, *, moved: bool, known: bool
     ) -> None:
         module, operands = program.name, self._operands(program, number, array)
-        if not operands and id(array) in self.iterated:
-            module, place, operands = self.iterated[id(array)]
+        if not operands:
+            # It was handed to an iterator elsewhere, perhaps long before it is asked for this item.
+            for iteration in reversed(self.iterating):
+                if iteration.array is array:
+                    module, place, operands = iteration.made
+                    break
         away = all(device.id != 0 for device in array.devices())
         small = array.ndim == 0 or array.dtype.name.startswith("key")
         device = min(device.id for device in array.devices())
@@ -232,14 +245,25 @@ class Observer:
             elif not arrays and not isinstance(value, int | float | str | bytes | None):
                 yield from self._within(program, part, array)
 
-    def iterates(self, array: Any) -> None:
-        """Note that an iterator is made, which will compute when it is asked for items."""
+    def iterates(self, array: Any, items: Iterator[Any]) -> Iterator[Any]:
+        """Note that an iterator is made: it computes when it is asked for items, and gives them."""
         at = self.operation()
-        if at is not None and id(array) in self.seen:
-            program, place, number = at
-            self.iterated[id(array)] = (
-                program.name, place, self._operands(program, number, array),
-            )  # fmt: skip
+        if at is None or id(array) not in self.seen:
+            return items
+        program, place, number = at
+        made = (program.name, place, self._operands(program, number, array))
+        return self._iterate(_Iteration(array, made), items)
+
+    def _iterate(self, iteration: _Iteration, items: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            self.iterating.append(iteration)
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                self.iterating.pop()
+            yield item
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -296,9 +320,8 @@ class Oracle:
             return handle(handler, buffers)
 
         def iterated(array: Any) -> Any:
-            if self.observer is not None:
-                self.observer.iterates(array)
-            return iterate(array)
+            items = iterate(array)
+            return items if self.observer is None else self.observer.iterates(array, items)
 
         pjit._get_fastpath_data = lambda *_, **__: None
         pxla.InputsHandler.__call__ = handled
