@@ -281,7 +281,7 @@ class BuiltinCalls:
             return UNKNOWN
         passed = self.on.calls.objects.passed(node, state)
         first, passed.positional = passed.positional[:1], passed.positional[1:]
-        if not first or passed.rest is not None or passed.is_open:
+        if not first or passed.rest is not None or passed.more is not None:
             return UNKNOWN
         made: set[Any] = set()
         for atom in first[0]:

@@ -109,6 +109,17 @@ def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
                     yield from sites(part, depth - 1)
 
 
+def of_site(held: Value, site: Site, depth: int = MAX_DEPTH) -> Iterator[Container]:
+    """Give the containers of a site in a value, those inside of others included."""
+    for atom in held:
+        if isinstance(atom, Sequence | Mapping):
+            if atom.site == site:
+                yield atom
+            elif depth:
+                for part in _parts(atom):
+                    yield from of_site(part, site, depth - 1)
+
+
 def is_container(held: Value) -> bool:
     """Tell whether a value may be a list, a tuple or a dict."""
     return any(isinstance(atom, Sequence | Mapping) for atom in held)

@@ -16,6 +16,7 @@ _TRANSPARENT_DECORATORS = frozenset({
     "jax.named_call", "jaxtyping.jaxtyped", "typing.final", "typing.no_type_check",
     "typing.overload", "typing.override", "typing_extensions.final", "typing_extensions.override",
 })  # fmt: skip
+_CACHES = frozenset({"functools.cache", "functools.cached_property", "functools.lru_cache"})
 _DATACLASSES = frozenset({
     "chex.dataclass", "dataclasses.dataclass", "flax.struct.dataclass", "attr.s", "attrs.define",
     "attrs.frozen", "tree_math.struct",
@@ -59,6 +60,11 @@ def is_property(module: Module, node: cst.FunctionDef) -> bool:
         decorator_name(module, decorator) in {"builtins.property", "functools.cached_property"}
         for decorator in node.decorators
     )
+
+
+def caches(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether calls after the first one may give what that gave, without running the body."""
+    return any(decorator_name(module, decorator) in _CACHES for decorator in node.decorators)
 
 
 def accessor_kind(node: cst.FunctionDef) -> str:

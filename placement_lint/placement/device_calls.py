@@ -15,6 +15,7 @@ from placement_lint.placement.environment import (
 )
 from placement_lint.placement.values import (
     ANYTHING,
+    NONE,
     PLAIN,
     UNKNOWN,
     Context,
@@ -68,6 +69,8 @@ class DeviceCalls:
                 found.add(atom.device)
             elif isinstance(atom, Plain) and atom.text in _TEXT_PLATFORMS:
                 found.add(Device(atom.text, 0))
+            elif atom in NONE:
+                found |= SYSTEM
             else:
                 found.add(None)
         return frozenset(found)
@@ -128,14 +131,23 @@ class DeviceCalls:
         framework = string_value(arguments.get(1, "framework"))
         return value(TensorFile()) if framework in {"flax", "jax"} else UNKNOWN
 
+    def default_in_force(self, state: State) -> Value:
+        """`jax.config.jax_default_device`: also what a block around sets (0.4.30 to 0.12)."""
+        default = state.default
+        if default.expression is None and default.devices == SYSTEM:
+            return NONE
+        return value(*[TheDevice(device) for device in default.devices])
+
     def config_update(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.config.update("jax_default_device", d)`: the default outside of every block."""
         name = string_value(arguments.get(0, "name"))
         new = arguments.get(1, "val")
         if name == "jax_default_device":
             devices = self.devices_of(new, state)
-            named = new is not None and not is_none(new)
-            place = self.on.module.place(new) if named and new is not None else None
+            place = None
+            if new is not None and not is_none(new):
+                held = self.on.record.values.get(self.on.index(new), UNKNOWN)
+                place = None if held == NONE else self.on.module.place(new)
             state.base = DefaultDevice(devices, place)
         elif new is not None:
             self.on.evaluate(new, state)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from placement_lint.placement.values import SYSTEM_DEFAULT, Device, Place, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from placement_lint.syntax.names import Scope
 
@@ -17,6 +17,9 @@ Devices: TypeAlias = "frozenset[Device | None]"
 
 Variable: TypeAlias = "tuple[Hashable, str]"
 """A scope (by id) or an object, and the name of a variable or an attribute of it."""
+
+Outside: TypeAlias = "Callable[[Variable], Value | None]"
+"""What a variable holds that nothing was assigned to in an execution; None: it is not bound."""
 
 SYSTEM: Devices = frozenset({SYSTEM_DEFAULT})
 ANY_DEVICE: Devices = frozenset({None})
@@ -69,12 +72,13 @@ class _Layer:
 class Variables:
     """A mapping that is copied in constant time, and compared and joined by what has changed."""
 
-    __slots__ = ("_base", "_own")
+    __slots__ = ("_base", "_outside", "_own")
 
-    def __init__(self, base: _Layer | None = None) -> None:
-        """Begin empty, or on top of a frozen layer."""
+    def __init__(self, base: _Layer | None = None, outside: Outside | None = None) -> None:
+        """Begin empty, or on top of a frozen layer. `outside`: what variables hold besides."""
         self._own: dict[Variable, Value] = {}
         self._base = base
+        self._outside = outside
 
     def get(self, key: Variable) -> Value | None:
         """Give what a variable holds; None for one that is not bound."""
@@ -98,12 +102,12 @@ class Variables:
 
     def copy(self) -> Variables:
         """Give a mapping that can change on its own."""
-        return Variables(self.freeze())
+        return Variables(self.freeze(), self._outside)
 
     def enter(self) -> tuple[Variables, _Layer]:
         """Give a copy for a function that is called now, and what `changes` is to count from."""
         entry = _Layer({}, self.freeze(), is_entry=True)
-        return Variables(entry), entry
+        return Variables(entry, self._outside), entry
 
     def changes(self, since: _Layer | None) -> dict[Variable, Value]:
         """Give what was bound after a layer was frozen."""
@@ -126,14 +130,19 @@ class Variables:
         """Give what holds where several ways meet.
 
         A variable that is unbound on one of them is judged by the others: reading it there raises.
+        Unless it is one of another body, which bound it before.
         """
         shared = _shared(every)
-        result = Variables(shared)
+        outside = every[0]._outside
+        result = Variables(shared, outside)
         keys: dict[Variable, None] = {}
         for variables in every:
             keys.update(dict.fromkeys(variables.changes(shared)))
         for key in keys:
             held = [found for v in every if (found := v.get(key)) is not None]
+            if len(held) < len(every) and outside is not None:
+                before = outside(key)
+                held += () if before is None else (before,)
             first = held[0]
             same = all(other is first or other == first for other in held)
             result._own[key] = first if same else join(*held)

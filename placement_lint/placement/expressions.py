@@ -18,6 +18,7 @@ from placement_lint.placement.containers import (
     is_container,
     loosened,
     merged,
+    of_site,
     sited,
     unsure,
     with_item,
@@ -73,6 +74,9 @@ Operand: TypeAlias = "tuple[int, Value]"
 
 _LIBRARIES = ("builtins.", "jax.", "numpy.")
 """What a name of these stands for, when it is not called, is a function, a type or a constant."""
+
+_DEFAULT_DEVICE = "jax.config.jax_default_device"
+"""What is no constant: a variable that was bound to it holds what it was then."""
 
 _CONSTANTS = {
     "False": value(Plain(truth=False)),
@@ -250,7 +254,8 @@ class Expressions:
 
     def name(self, node: cst.Name, state: State) -> Value:
         """Read a variable."""
-        if (self.names.qualified(node) or "").startswith(_LIBRARIES):
+        qualified = self.names.qualified(node) or ""
+        if qualified.startswith(_LIBRARIES) and qualified != _DEFAULT_DEVICE:
             return _CONSTANTS.get(node.value, PLAIN)
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
@@ -735,7 +740,8 @@ class Expressions:
     def consume(self, lazy: Lazy, state: State) -> Value:
         """Give what an iterator gives, which is consumed here."""
         node = self.tree.nodes[lazy.place.node]
-        before, self.captured = self.captured, dict(lazy.operands)
+        operands = {place: self.grown(held, state) for place, held in lazy.operands}
+        before, self.captured = self.captured, operands
         self.operations.later = frozenset(self.captured) if self._is_kept(node) else frozenset()
         try:
             if isinstance(node, cst.GeneratorExp):
@@ -784,6 +790,26 @@ class Expressions:
                 clause = clause.inner_for_in
             return [self.evaluate(result, state) for result in results]
 
+    def grown(self, held: Value, now: State, since: State | None = None) -> Value:
+        """Give what is iterated, with what its lists hold now: they may change meanwhile.
+
+        Those are known by the variables that hold them now, and held something else `since`.
+        """
+        found: set[Atom] = set()
+        for atom in held:
+            if isinstance(atom, Lazy):
+                operands = tuple((p, self.grown(part, now, since)) for p, part in atom.operands)
+                found.add(replace(atom, operands=operands))
+                continue
+            found.add(atom)
+            if isinstance(atom, Sequence | Mapping) and atom.site is not None:
+                for key in self.program.containers.holders(atom.site):
+                    before = None if since is None else self.program.held(key, since)
+                    after = self.program.held(key, now)
+                    if after is not None and after is not before:
+                        found.update(of_site(after, atom.site))
+        return limited(frozenset(found))
+
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
         """Give what iterating over an expression gives; iterating over an array indexes it."""
         held = self.program.consumed(held, state)
@@ -809,6 +835,8 @@ class Expressions:
         """Read an attribute: of an array, metadata moves nothing and `.T` computes."""
         qualified = self.names.qualified(node)
         if qualified is not None:
+            if qualified == _DEFAULT_DEVICE:
+                return self.calls.devices.default_in_force(state)
             if qualified.startswith(_LIBRARIES):
                 return PLAIN
             return self.program.imported(self.module, qualified, state)

@@ -64,7 +64,7 @@ class Flow:
         for place in sorted(self.record.uses):
             use = self.record.uses[place]
             if use.moved:
-                surely = use.always and self._is_always_moved(place) 
+                surely = use.always and self._is_always_moved(place)
                 yield replace(use, always=surely)
 
     def _is_always_moved(self, place: int) -> bool:

@@ -62,8 +62,8 @@ class CallArguments:
     keywords: dict[str, Value] = field(default_factory=dict)
     rest: Value | None = None
     """What further positional ones are; None: there are no more."""
-    is_open: bool = False
-    """There may be more keyword ones."""
+    more: Value | None = None
+    """What further ones of other names are, by keyword; None: there are no more."""
 
     def carry_placement(self, program: Program, state: State) -> bool:
         """Tell whether an array is among them that was made under a default device."""
@@ -71,7 +71,8 @@ class CallArguments:
 
     def every(self) -> list[Value]:
         """Give every argument."""
-        return [*self.positional, *self.keywords.values(), self.rest or UNKNOWN]
+        others = (self.rest or UNKNOWN, self.more or NOTHING)
+        return [*self.positional, *self.keywords.values(), *others]
 
     def numbered(self, first: int = 0) -> dict[int | str, Value]:
         """Give them by position, counted from `first`, and by keyword."""
@@ -102,11 +103,13 @@ class ObjectCalls:
                 else:
                     found.rest = join(*filter(None, (found.rest, element_of(held) or UNKNOWN)))
             elif argument.star == "**":
-                items = [a for a in held if isinstance(a, Mapping)] if len(held) == 1 else []
-                if items and not items[0].element:
-                    found.keywords.update(items[0].items)
-                else:
-                    found.is_open = True
+                only = next(iter(held)) if len(held) == 1 else None
+                more = UNKNOWN
+                if isinstance(only, Mapping):
+                    found.keywords.update(only.items)
+                    more = only.element
+                if more:
+                    found.more = more if found.more is None else join(found.more, more)
             elif argument.keyword is not None:
                 found.keywords[argument.keyword.value] = held
             elif found.rest is not None:
@@ -172,7 +175,7 @@ class ObjectCalls:
                 passed.numbered(),
                 state,
                 rest=passed.rest,
-                open_to_more=passed.is_open,
+                more=passed.more,
                 call=self.on.module.place(node),
             )
         if isinstance(atom, Method):
@@ -187,7 +190,7 @@ class ObjectCalls:
                 [*atom.positional, *passed.positional],
                 dict(atom.keywords) | passed.keywords,
                 passed.rest,
-                is_open=passed.is_open,
+                more=passed.more,
             )
             return self._atom_called(node, atom.function, inner, state)
         if isinstance(atom, Instance):
@@ -237,7 +240,7 @@ class ObjectCalls:
             state,
             bound=True,
             rest=passed.rest,
-            open_to_more=passed.is_open,
+            more=passed.more,
             call=None if node is None else self.on.module.place(node),
         )
 
@@ -356,8 +359,11 @@ class ObjectCalls:
                 held = passed.keywords[name]
             elif position < len(passed.positional):
                 held = passed.positional[position]
-            elif passed.rest is not None or passed.is_open:
-                held = UNKNOWN
+            elif passed.rest is not None or passed.more is not None:
+                given = [v for v in (passed.rest, passed.more) if v is not None]
+                if default is not None:
+                    given.append(self._field_default(cls, default, state))
+                held = join(*given)
             else:
                 held = self._field_default(cls, default, state)
             found[name] = held
@@ -401,7 +407,7 @@ class ObjectCalls:
     def replaced(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
         passed = self.passed(node, state)
-        if not passed.positional or passed.is_open or passed.rest is not None:
+        if not passed.positional or passed.more is not None or passed.rest is not None:
             return UNKNOWN
         program = self.on.program
         found: set[Any] = set()

@@ -25,6 +25,7 @@ from placement_lint.placement.containers import (
 from placement_lint.placement.decorators import (
     CLASS_DECORATORS,
     accessor_kind,
+    caches,
     decorator_name,
     generates_initializer,
     is_property,
@@ -176,6 +177,8 @@ class Program:
         self._consumed_under: dict[Place, set[DefaultDevice]] = {}
         """The default devices under which an iterator is consumed, by the place that makes it."""
         """Generators of which nothing was consumed yet, and where they were made."""
+        self._cached: dict[Place, Value] = {}
+        """What the calls of functions gave that keep what the first ones gave."""
         self.containers = Containers()
         self._hands_out: set[Place] = set()
         self._module_scopes: set[object] = set()
@@ -253,7 +256,7 @@ class Program:
             base, blocks = importing.base, importing.seen_by_callee()
         frames, self._frames = self._frames, []
         depth, self.loop_depth = self.loop_depth, 0
-        state = State(base, blocks, Variables())
+        state = State(base, blocks, Variables(outside=self._bound_before))
         end = Statements(self, module).block(module.tree.module.body, state)
         self._frames, self.loop_depth = frames, depth
         if end is not None:
@@ -264,11 +267,16 @@ class Program:
                 if importing is not None:
                     importing.base = end.base
 
+    def _bound_before(self, key: Variable) -> Value | None:
+        """Give what a variable of a module holds that was not assigned to since it was run."""
+        return self._final.get(key) if key[0] in self._module_scopes else None
+
     def _outside(self, module: Module) -> State:
         """Give the state in which code runs that is called from outside of the program."""
         end = self._ends.get(module.name)
         base = self._base if end is None else end.base
-        return State(self._base_of_functions or base, (), Variables())
+        variables = Variables(outside=self._bound_before)
+        return State(self._base_of_functions or base, (), variables)
 
     def _run_functions(self, module: Module, *, only_roots: bool) -> None:
         called = _called_names(module) if only_roots else frozenset()
@@ -601,13 +609,14 @@ class Program:
         *,
         bound: bool = False,
         rest: Value | None = None,
-        open_to_more: bool = False,
+        more: Value | None = None,
         call: Place | None = None,
     ) -> Value:
         """Execute a function with arguments by position and keyword, and give what it returns.
 
-        `rest`: what further positional arguments there are; `open_to_more`: a star passes what is
-        not known. `bound`: the first argument is the receiver. `call`: where it is called.
+        `rest`: what further positional arguments there are; `more`: what those by keyword are
+        whose names are not known. `bound`: the first argument is the receiver. `call`: where it is
+        called.
         """
         module = self.module_of(place)
         node = self.node(place)
@@ -618,9 +627,7 @@ class Program:
             return UNKNOWN
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
-        bindings = self._bind(
-            module, node, arguments, state, rest=rest, open_to_more=open_to_more, bound=bound
-        )
+        bindings = self._bind(module, node, arguments, state, rest=rest, more=more, bound=bound)
         if (
             isinstance(node, cst.FunctionDef)
             and node.asynchronous is None
@@ -680,7 +687,11 @@ class Program:
             return UNKNOWN
         bindings = {name: self.containers.named(held) for name, held in bindings.items()}
         execution = self._memoized(place, bindings, state)
-        result = self._reuse(execution, state)
+        module, node = self.module_of(place), self.node(place)
+        if isinstance(node, cst.FunctionDef) and caches(module, node):
+            result = self._from_cache(place, execution, state)
+        else:
+            result = self._reuse(execution, state)
         while self._recursed.get(place):
             again, there = self._recursed[place].pop()
             self._reuse(self._memoized(place, again, there), there)
@@ -691,6 +702,19 @@ class Program:
         if self._frames:
             self._frames[-1].made.update(site for site in sites(renamed) if site[0] == call)
         return renamed
+
+    def _from_cache(self, place: Place, execution: _Execution, state: State) -> Value:
+        """Give what a function gives that may have kept what an earlier call gave."""
+        before = self._cached.get(place)
+        if before is None:
+            self._cached[place] = self._reuse(execution, state)
+            return self._cached[place]
+        branch = state.copy()
+        self._cached[place] = join(before, self._reuse(execution, branch))
+        met = meet([state, branch])
+        if met is not None:
+            state.become(met)
+        return self._cached[place]
 
     def _forget_stored(self, place: Place, bindings: dict[str, Value], state: State) -> None:
         """Forget what containers hold that a function stores into which is not followed here."""
@@ -838,7 +862,7 @@ class Program:
         state: State,
         *,
         rest: Value | None,
-        open_to_more: bool,
+        more: Value | None,
         bound: bool,
     ) -> dict[str, Value]:
         """Give what each parameter holds."""
@@ -865,22 +889,21 @@ class Program:
                 bound_to[name] = arguments[name]
                 taken.add(name)
             else:
-                bound_to[name] = self._default(module, param, state, rest, open_to_more)
+                bound_to[name] = self._default(module, param, state, rest, more)
         for param in params.kwonly_params:
             name = param.name.value
             taken.add(name)
             if name in arguments:
                 bound_to[name] = arguments[name]
             else:
-                bound_to[name] = self._default(module, param, state, None, open_to_more)
+                bound_to[name] = self._default(module, param, state, None, more)
         if isinstance(params.star_arg, cst.Param):
             extra = [
                 arguments[key]
                 for key in sorted(k for k in arguments if isinstance(k, int) and k not in taken)
             ]
-            if rest is not None or open_to_more:
-                every = [*extra, *([rest] if rest is not None else [UNKNOWN])]
-                star = Sequence(None, join(*every))
+            if rest is not None:
+                star = Sequence(None, join(*extra, rest))
             else:
                 star = Sequence(tuple(extra), join(*extra) if extra else NOTHING)
             bound_to[params.star_arg.name.value] = value(star)
@@ -890,9 +913,8 @@ class Program:
                 for key, held in arguments.items()
                 if isinstance(key, str) and key not in taken
             }
-            element = UNKNOWN if open_to_more else NOTHING
             bound_to[params.star_kwarg.name.value] = value(
-                Mapping(tuple(sorted(named.items())), element)
+                Mapping(tuple(sorted(named.items())), more or NOTHING)
             )
         return bound_to
 
@@ -902,10 +924,11 @@ class Program:
         param: cst.Param,
         state: State,
         rest: Value | None,
-        open_to_more: bool,
+        more: Value | None,
     ) -> Value:
+        passed = [held for held in (rest, more) if held is not None]
         if param.default is None:
-            return rest if rest is not None else UNKNOWN
+            return join(*passed) if passed else UNKNOWN
         place = module.place(param.default)
         held = module.record.values.get(place.node)
         if held is None:
@@ -917,7 +940,7 @@ class Program:
                 held = self.expressions(module).evaluate(param.default, state)
             else:
                 held = PLAIN if simple else UNKNOWN
-        return join(held, UNKNOWN) if open_to_more or rest is not None else held
+        return join(held, *passed) if passed else held
 
     # -- classes ----------------------------------------------------------------------------------
 

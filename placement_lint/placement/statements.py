@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from placement_lint.placement.program import Frame, Program
 
 _MAX_RAISING = 64
+_MAX_LAST_BLOCKS = 3
+"""`finally` blocks inside one another that also run as after an error: each doubles the work."""
 _MAX_ROUNDS = 12
 """Rounds after which a loop that still changes is given up on: its variables become unknown."""
 
@@ -62,6 +64,8 @@ class Statements:
         self._raised: list[State | None] = []
         self._guarded: list[list[State | None]] = []
         """For each `try` around: the states in which its body may raise."""
+        self._last_blocks = 0
+        """How many `finally` blocks are around."""
         self._exits: list[State | None] = []
         """The states in which the function returns before its end."""
         self._executors: dict[type[cst.CSTNode], Callable[[Any, State], State | None]] = {
@@ -328,9 +332,15 @@ class Statements:
         held = self.expressions.evaluate(node.iter, state)
         with self.expressions.loop():
             element = self.expressions.iterated(node.iter, held, state)
+        entry = state.copy()
 
         def begin(branch: State) -> State:
-            self.expressions.assign(node.target, element, branch)
+            more = self.expressions.grown(held, branch, entry)
+            given = element
+            if more != held:
+                with self.expressions.loop():
+                    given = self.expressions.iterated(node.iter, more, branch)
+            self.expressions.assign(node.target, given, branch)
             return branch
 
         return self._loop(begin, node.body, node.orelse, state, ends=True)
@@ -479,6 +489,9 @@ class Statements:
         if node.finalbody is None:
             return met
         finally_ = node.finalbody.body
+        self._last_blocks += 1
+        if entry is not None and not self._guarded and self._last_blocks <= _MAX_LAST_BLOCKS:
+            self.suite(finally_, entry.copy())
         for position, mark in enumerate(marks):
             leaving = meet(ways[position][mark:])
             if leaving is None:
@@ -489,12 +502,10 @@ class Statements:
             if frame is not None and way is None and ways[position] is self._exits:
                 # It returns something else itself, or raises.
                 del frame.returns[returned:count]
-        if met is None:
-            # Every way leaves: the last block still runs, but nothing follows it.
-            if entry is not None:
-                self.suite(finally_, entry.copy())
-            return None
-        return self.suite(finally_, met)
+        # Where every way leaves, nothing follows the last block.
+        end = None if met is None else self.suite(finally_, met)
+        self._last_blocks -= 1
+        return end
 
 
 @dataclass(frozen=True)
