@@ -16,6 +16,8 @@ _TRANSPARENT_DECORATORS = frozenset({
     "jax.named_call", "jaxtyping.jaxtyped", "typing.final", "typing.no_type_check",
     "typing.overload", "typing.override", "typing_extensions.final", "typing_extensions.override",
 })  # fmt: skip
+_WITHOUT_END = ("contextlib.", "jax.")
+"""Contexts of these do nothing at their end that is followed."""
 _CACHES = frozenset({"functools.cache", "functools.cached_property", "functools.lru_cache"})
 _DATACLASSES = frozenset({
     "chex.dataclass", "dataclasses.dataclass", "flax.struct.dataclass", "attr.s", "attrs.define",
@@ -52,6 +54,58 @@ def makes_context(module: Module, node: cst.FunctionDef) -> bool:
         (decorator_name(module, decorator) or "").endswith("contextmanager")
         for decorator in node.decorators
     )
+
+
+def goes_on(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a function that makes context managers does anything after its `yield`."""
+    statement: cst.CSTNode | None = node
+    while statement is not None:
+        if isinstance(statement, cst.With):
+            names = [module.names.qualified(_called(item.item)) for item in statement.items]
+            if not all((name or "").startswith(_WITHOUT_END) for name in names):
+                return True
+        elif not isinstance(statement, cst.FunctionDef):
+            break
+        body = statement.body.body
+        *first, statement = body
+        if any(_yields(module, node, before) for before in first):
+            return True
+        if isinstance(statement, cst.SimpleStatementLine):
+            *first, last = statement.body
+            return bool(first) or not (
+                isinstance(last, cst.Expr) and isinstance(last.value, cst.Yield)
+            )
+    return True
+
+
+def _called(node: cst.BaseExpression) -> cst.BaseExpression:
+    return node.func if isinstance(node, cst.Call) else node
+
+
+def _yields(module: Module, function: cst.FunctionDef, node: cst.CSTNode) -> bool:
+    scope = module.names.scope(function.body)
+    return any(
+        isinstance(inner, cst.Yield) and module.names.scope(inner) is scope
+        for inner in module.tree.descendants(node)
+    )
+
+
+def hides_errors(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a function that makes context managers may handle an error at its `yield`."""
+    return any(
+        isinstance(inner, cst.Try | cst.TryStar)
+        and not all(_raises(handler.body) for handler in inner.handlers)
+        and _yields(module, node, inner.body)
+        for inner in module.tree.descendants(node)
+    )
+
+
+def _raises(suite: cst.BaseSuite) -> bool:
+    """Tell whether a block ends by raising."""
+    last: cst.CSTNode = suite.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
 
 
 def is_property(module: Module, node: cst.FunctionDef) -> bool:

@@ -52,20 +52,20 @@ def variable(scope: Scope, name: str) -> Variable:
     return (id(scope), name)
 
 
-class _Layer:
+class Layer:
     """Variables that no longer change, on top of others."""
 
     __slots__ = ("below", "is_entry", "own")
 
     def __init__(
-        self, own: dict[Variable, Value], below: _Layer | None, *, is_entry: bool = False
+        self, own: dict[Variable, Value], below: Layer | None, *, is_entry: bool = False
     ) -> None:
         # Layers of like size are merged, so that there are few: log n for n assignments.
         while below is not None and not below.is_entry and len(below.own) <= 2 * len(own):
             own = below.own | own
             below = below.below
         self.own: dict[Variable, Value] = own
-        self.below: _Layer | None = below
+        self.below: Layer | None = below
         self.is_entry: bool = is_entry
 
 
@@ -74,7 +74,7 @@ class Variables:
 
     __slots__ = ("_base", "_outside", "_own")
 
-    def __init__(self, base: _Layer | None = None, outside: Outside | None = None) -> None:
+    def __init__(self, base: Layer | None = None, outside: Outside | None = None) -> None:
         """Begin empty, or on top of a frozen layer. `outside`: what variables hold besides."""
         self._own: dict[Variable, Value] = {}
         self._base = base
@@ -93,10 +93,10 @@ class Variables:
         """Bind a variable."""
         self._own[key] = held
 
-    def freeze(self) -> _Layer | None:
+    def freeze(self) -> Layer | None:
         """Give all that is bound now, as a layer that further assignments leave alone."""
         if self._own:
-            self._base = _Layer(self._own, self._base)
+            self._base = Layer(self._own, self._base)
             self._own = {}
         return self._base
 
@@ -104,12 +104,12 @@ class Variables:
         """Give a mapping that can change on its own."""
         return Variables(self.freeze(), self._outside)
 
-    def enter(self) -> tuple[Variables, _Layer]:
+    def enter(self) -> tuple[Variables, Layer]:
         """Give a copy for a function that is called now, and what `changes` is to count from."""
-        entry = _Layer({}, self.freeze(), is_entry=True)
+        entry = Layer({}, self.freeze(), is_entry=True)
         return Variables(entry, self._outside), entry
 
-    def changes(self, since: _Layer | None) -> dict[Variable, Value]:
+    def changes(self, since: Layer | None) -> dict[Variable, Value]:
         """Give what was bound after a layer was frozen."""
         found = dict(self._own)
         layer = self._base
@@ -119,7 +119,7 @@ class Variables:
             layer = layer.below
         return found
 
-    def _layers(self) -> Iterator[_Layer]:
+    def _layers(self) -> Iterator[Layer]:
         layer = self.freeze()
         while layer is not None:
             yield layer
@@ -159,7 +159,7 @@ class Variables:
         return not self.differences(other)
 
 
-def _shared(every: list[Variables]) -> _Layer | None:
+def _shared(every: list[Variables]) -> Layer | None:
     """Give a layer that all of these stand on, searched from the top: it is near."""
     chains = [variables._layers() for variables in every]
     seen: dict[int, int] = {}
@@ -186,10 +186,14 @@ class State:
     blocks: tuple[DefaultDevice, ...]
     """The `with jax.default_device(…)` blocks around, innermost last."""
     variables: Variables
+    suspended: bool = False
+    """A context manager yields here: nothing follows before the end of its `with`."""
+    resumed: bool = False
+    """What follows such a `yield`, once the `with` has ended."""
 
     def copy(self) -> State:
         """Give a state that can go another way."""
-        return State(self.base, self.blocks, self.variables.copy())
+        return State(self.base, self.blocks, self.variables.copy(), self.suspended, self.resumed)
 
     @property
     def default(self) -> DefaultDevice:
@@ -221,6 +225,11 @@ class State:
     def become(self, other: State) -> None:
         """Go on as another state does."""
         self.base, self.blocks, self.variables = other.base, other.blocks, other.variables
+        self.suspended, self.resumed = other.suspended, other.resumed
+
+    def resume(self, at: State) -> None:
+        """Go on after a `yield`, with what the variables hold by now."""
+        self.base, self.variables, self.resumed = at.base, at.variables.copy(), True
 
     def release(self, owners: frozenset[Place]) -> bool:
         """Leave the blocks of an `ExitStack`, or one entered by hand; False where none is known.
@@ -241,19 +250,23 @@ class State:
 
 def meet(states: Iterable[State | None]) -> State | None:
     """Join the states of all ways that lead to one point."""
-    alive = [state for state in states if state is not None]
+    alive = [state for state in states if state is not None and not state.suspended]
+    resumed = [state for state in alive if state.resumed]
+    # What was before the `yield` is over.
+    alive = resumed or alive
     if not alive:
         return None
     first = alive[0]
     if len(alive) == 1:
-        return State(first.base, first.blocks, first.variables)
+        return State(first.base, first.blocks, first.variables, resumed=first.resumed)
     base, blocks = first.base, first.blocks
     for state in alive[1:]:
         if state.base != base:
             base = _joined(base, state.base)
         if state.blocks != blocks:
             blocks = _met_blocks(blocks, state.blocks)
-    return State(base, blocks, Variables.joined([state.variables for state in alive]))
+    variables = Variables.joined([state.variables for state in alive])
+    return State(base, blocks, variables, resumed=first.resumed)
 
 
 def _met_blocks(

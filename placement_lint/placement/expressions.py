@@ -102,7 +102,9 @@ class Expressions:
         self.tree = module.tree
         self.names = module.names
         self.record = module.record
-        self.operations = Operations(module.name, module.record, accelerator=module.has_accelerator)
+        self.operations = Operations(
+            module.name, module.record, program.moves, accelerator=module.has_accelerator
+        )
         self.calls = Calls(self)
         self.captured: dict[int, Value] = {}
         """What parts of the iterator that is consumed now gave where it was made."""
@@ -510,6 +512,11 @@ class Expressions:
         frame = self.program.frame
         if frame is not None:
             frame.yields.append((tuple(state.alternatives()), held))
+            if frame.suspends:
+                frame.suspended.append(state.copy())
+                state.suspended = True
+            elif frame.resumption is not None:
+                state.resume(frame.resumption)
         return UNKNOWN
 
     def walrus(self, node: cst.NamedExpr, state: State) -> Value:

@@ -327,6 +327,7 @@ class MethodCalls:
         owners = frozenset({site})
         if name in _ENTERING and operands:
             given = self.on.calls.objects.contexts(operands[0][1])
+            self.on.program.suspensions.stack(site, given)
             entered = entered_default(given)
             outside = len(state.blocks)
             gives = self.on.calls.objects.entered_value(given, state)

@@ -26,6 +26,7 @@ from placement_lint.placement.values import (
     Context,
     Coroutine,
     DefaultDeviceContext,
+    ExitStack,
     External,
     Function,
     Host,
@@ -474,7 +475,17 @@ class ObjectCalls:
     def left(self, held: Value, state: State) -> bool:
         """Leave contexts, as far as the program says how; tell whether they may hide an error."""
         hides = False
+        suspensions = self.on.program.suspensions
+        makers = {a.maker for a in held if isinstance(a, Context | DefaultDeviceContext)}
+        for maker in sorted(maker for maker in makers if maker is not None):
+            branch = state.copy() if len(makers) > 1 else state
+            suspensions.resume(maker, branch)
+            hides |= suspensions.may_hide(maker)
+            if branch is not state and (met := meet([state, branch])) is not None:
+                state.become(met)
         for atom in held:
+            if isinstance(atom, ExitStack) and atom.site is not None:
+                suspensions.left_by(atom.site, state)
             if isinstance(atom, Instance) and self.on.program.method(atom.cls, "__exit__"):
                 branch = state.copy() if len(held) > 1 else state
                 verdict = self.special(atom, "__exit__", [UNKNOWN] * 3, branch)

@@ -37,10 +37,16 @@ if TYPE_CHECKING:
 class Operations:
     """Applies operations, and records what they copy."""
 
-    def __init__(self, module: str, record: Record, *, accelerator: bool) -> None:
-        """Record into a module's record; `accelerator` False: the CPU is the system default."""
+    def __init__(
+        self, module: str, record: Record, moves: abc.Callable[[], None], *, accelerator: bool
+    ) -> None:
+        """Record into a module's record; `accelerator` False: the CPU is the system default.
+
+        `moves` is told that something is, or may be, copied.
+        """
         self.module = module
         self.record = record
+        self.moves = moves
         self.accelerator = accelerator
         self.later: frozenset[int] = frozenset()
         """Operands that were evaluated earlier than what is done to them now, perhaps for nothing:
@@ -182,6 +188,8 @@ class Operations:
             elif self._moves_by_choice(array, places):
                 possible.add(array)
             always &= all(verdict is True for verdict in verdicts)
+        if moved or possible:
+            self.moves()
         self.record.saw_use(
             place,
             kind,

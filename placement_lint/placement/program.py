@@ -37,6 +37,7 @@ from placement_lint.placement.environment import (
     ANY_DEVICE,
     SYSTEM,
     DefaultDevice,
+    Layer,
     State,
     Variable,
     Variables,
@@ -45,6 +46,7 @@ from placement_lint.placement.environment import (
 )
 from placement_lint.placement.expressions import Expressions
 from placement_lint.placement.statements import Statements
+from placement_lint.placement.suspended import Suspensions
 from placement_lint.placement.tampering import sets_mesh, tampers
 from placement_lint.placement.values import (
     ANYTHING,
@@ -121,12 +123,15 @@ class _Execution:
     """What of its caller's it left; None: something that cannot be named."""
     entered: tuple[DefaultDevice, ...] = ()
     """What it entered, through an `ExitStack` or by hand, and did not leave."""
+    suspended: dict[Variable, Value] | None = None
+    """What its variables hold at the `yield` of a context manager that goes on at its end."""
 
 
 @dataclass
 class Frame:
     """A function being executed."""
 
+    place: Place
     entry: Variables
     own: set[int]
     """The scopes, by id, of the function and of what is defined in it."""
@@ -136,6 +141,12 @@ class Frame:
     """What is yielded, and the default devices of which one is in force there, innermost first."""
     made: set[Site] = field(default_factory=set)
     """The lists and dicts that the execution makes."""
+    suspends: bool = False
+    """It ends at its `yield`, until the context manager that it makes is left."""
+    suspended: list[State] = field(default_factory=list)
+    """What holds there."""
+    resumption: State | None = None
+    """What holds after its `yield`."""
 
 
 class Program:
@@ -177,10 +188,14 @@ class Program:
         self._consumed_under: dict[Place, set[DefaultDevice]] = {}
         """The default devices under which an iterator is consumed, by the place that makes it."""
         """Generators of which nothing was consumed yet, and where they were made."""
+        self.suspensions = Suspensions(self)
         self._cached: dict[Place, Value] = {}
         """What the calls of functions gave that keep what the first ones gave."""
         self.containers = Containers()
         self._hands_out: set[Place] = set()
+        self._moving: set[Place] = set()
+        """Functions in which, or in what they call, something is copied: whether it is, the default
+        device of their callers decides."""
         self._module_scopes: set[object] = set()
         self._rebound: set[Variable] = set()
         """Variables of modules that another module assigns to."""
@@ -208,6 +223,7 @@ class Program:
             # Who consumes it is not known: it is taken to be done where it was made.
             generator, state = self._unconsumed.popitem()
             self.consumed(value(generator), state)
+        self.suspensions.finish()
 
     _base_of_functions: DefaultDevice | None = None
 
@@ -415,7 +431,7 @@ class Program:
         state = State(self._base, (), Variables())
         inner: Value = NOTHING
         if isinstance(atom, Function):
-            if atom.place in self._hands_out | self._sets_default:
+            if any(atom.place in s for s in (self._hands_out, self._sets_default, self._moving)):
                 return True
             inner = self._results.get(atom.place, NOTHING)
         elif isinstance(atom, Method | Partial):
@@ -437,6 +453,11 @@ class Program:
             depth > 0 and any(self._lets_out(each, depth - 1, made=True) for each in inner)
         )
 
+    def moves(self) -> None:
+        """Note that the function being executed copies something, or may do so."""
+        if self._frames:
+            self._moving.add(self._frames[-1].place)
+
     def hands_out(self) -> None:
         """Note that the functions being executed give a placement to a function of others."""
         self._hands_out |= self._running
@@ -452,11 +473,10 @@ class Program:
         node = self.node(cls)
         module = self.module_of(cls)
         if isinstance(node, cst.ClassDef):
-            held += [
-                self._results.get(module.place(child), NOTHING)
-                for child in node.body.body
-                if isinstance(child, cst.FunctionDef)
-            ]
+            methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
+            if not self._moving.isdisjoint(methods):
+                return True
+            held += [self._results.get(method, NOTHING) for method in methods]
         return any(self.carries_placement(each, state) for each in held)
 
     @functools.cached_property
@@ -672,7 +692,8 @@ class Program:
         under.add(state.default)
         if len(under) < 2:
             return lazy
-        return replace(lazy, operands=tuple((place, UNKNOWN) for place, _ in lazy.operands))
+        operands = tuple((place, join(held, UNKNOWN)) for place, held in lazy.operands)
+        return replace(lazy, operands=operands)
 
     def _executed_or_later(
         self, place: Place, bindings: dict[str, Value], state: State, call: Place | None = None
@@ -688,6 +709,7 @@ class Program:
         bindings = {name: self.containers.named(held) for name, held in bindings.items()}
         execution = self._memoized(place, bindings, state)
         module, node = self.module_of(place), self.node(place)
+        entered = state.copy() if execution.suspended is not None else state
         if isinstance(node, cst.FunctionDef) and caches(module, node):
             result = self._from_cache(place, execution, state)
         else:
@@ -695,6 +717,11 @@ class Program:
         while self._recursed.get(place):
             again, there = self._recursed[place].pop()
             self._reuse(self._memoized(place, again, there), there)
+        if place in self._moving:
+            self.moves()
+        if execution.suspended is not None:
+            own, at = execution.suspended, call or place
+            result = self.suspensions.suspend(at, place, bindings, entered, own, result)
         if call is None or not execution.made:
             return result
         looping = self.loop_depth > 0
@@ -776,7 +803,30 @@ class Program:
         state.blocks = (*state.blocks, *execution.entered)
         return execution.result
 
-    def _execute(self, place: Place, bindings: dict[str, Value], state: State) -> _Execution:
+    def resume(
+        self,
+        place: Place,
+        bindings: dict[str, Value],
+        entered: State,
+        at: State,
+        since: Layer,
+        state: State,
+    ) -> None:
+        """Execute what follows the `yield` of a context manager's function that is left now.
+
+        It was called in `entered`, goes on in `at`, of which `since` is what it does not change,
+        and does what it does to `state`.
+        """
+        if place not in self._running:
+            self._reuse(self._execute(place, bindings, entered, (at, since)), state)
+
+    def _execute(
+        self,
+        place: Place,
+        bindings: dict[str, Value],
+        state: State,
+        resumption: tuple[State, Layer] | None = None,
+    ) -> _Execution:
         module, node = self.module_of(place), self.node(place)
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
@@ -793,27 +843,23 @@ class Program:
         entry = Variables(entered)
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
-        frame = Frame(entry, own)
-        self._frames.append(frame)
-        self._running.add(place)
-        self._executed.add(place)
+        frame = Frame(place, entry, own)
+        if resumption is not None:
+            frame.resumption = resumption[0]
+        else:
+            frame.suspends = self.suspensions.splits(module, node)
         before, around = inner.base, inner.blocks
-        raised: State | None = None
-        try:
-            statements = Statements(self, module)
-            if isinstance(node, cst.Lambda):
-                frame.returns.append(statements.expressions.evaluate(node.body, inner))
-                end: State | None = inner
-            else:
-                end = statements.function_body(node, inner, frame)
-                raised = statements.raised()
-        finally:
-            self._running.discard(place)
-            self._frames.pop()
+        end = self._run_body(module, node, inner, frame)
+        suspended: dict[Variable, Value] | None = None
+        if frame.suspended:
+            end = meet([replace(each, suspended=False) for each in frame.suspended])
+            changes = {} if end is None else end.variables.changes(entered)
+            suspended = {key: held for key, held in changes.items() if key[0] in own}
+        elif resumption is not None:
+            before, entered = resumption[0].base, resumption[1]
+            end = end if end is not None and end.resumed else None
         writes: dict[Variable, Value] = {}
         base = None
-        if end is None:
-            end = raised
         if end is not None:
             changes = end.variables.changes(entered)
             self.finish(changes)
@@ -823,12 +869,34 @@ class Program:
             base = end.base if end.base != before else None
         if base is not None:
             self._sets_default.add(place)
-        changed = _changed_blocks(around, () if end is None else end.blocks)
+        # A context manager is left and entered by whoever uses it.
+        is_context = resumption is not None or bool(frame.suspended)
+        blocks = () if end is None else end.blocks
+        changed = _changed_blocks(around, around if is_context else blocks)
         result = self._result(module, node, frame)
         before_this = self._results.get(place)
         self._results[place] = result if before_this is None else join(before_this, result)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
-        return _Execution(result, frame.reads, writes, base, frame.made - kept, *changed)
+        made = frame.made - kept
+        return _Execution(result, frame.reads, writes, base, made, *changed, suspended)
+
+    def _run_body(
+        self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
+    ) -> State | None:
+        """Execute a body; give the state in which its caller goes on."""
+        self._frames.append(frame)
+        self._running.add(frame.place)
+        self._executed.add(frame.place)
+        try:
+            statements = Statements(self, module)
+            if isinstance(node, cst.Lambda):
+                frame.returns.append(statements.expressions.evaluate(node.body, state))
+                return state
+            end = statements.function_body(node, state, frame)
+            return statements.raised() if end is None else end
+        finally:
+            self._running.discard(frame.place)
+            self._frames.pop()
 
     def _bind_locals(
         self, module: Module, scope: Scope, bindings: dict[str, Value], state: State

@@ -22,6 +22,7 @@ from placement_lint.placement.values import (
     Array,
     Class,
     Context,
+    DefaultDeviceContext,
     ExitStack,
     Instance,
     Place,
@@ -124,6 +125,8 @@ class Statements:
             executor = self._executors.get(type(statement))
             if executor is not None:
                 current = executor(statement, current)
+                if current is not None and current.suspended:
+                    return None
                 if self._guarded and current is not None:
                     # What comes next may raise.
                     self._guarded[-1].append(current.copy())
@@ -405,7 +408,12 @@ class Statements:
         ways = self._ways()
         marks = [len(way) for way in ways]
         hides = self._suppresses(node)
-        followed = any(isinstance(atom, Instance) for held in contexts for atom in held)
+        followed = any(
+            isinstance(atom, Instance)
+            or (isinstance(atom, Context | DefaultDeviceContext) and self._may_hide(atom.maker))
+            for held in contexts
+            for atom in held
+        )
         raised: State | None = None
         if hides or followed:
             self._guarded.append([state.copy()])
@@ -437,6 +445,9 @@ class Statements:
             for item in node.items
         )
 
+    def _may_hide(self, maker: Place | None) -> bool:
+        return maker is not None and self.program.suspensions.may_hide(maker)
+
     def _enter(self, item: cst.WithItem, state: State) -> Value:
         held = self.expressions.evaluate(item.item, state)
         if held == UNKNOWN and is_neutral_context(self.module, item.item):
@@ -467,9 +478,14 @@ class Statements:
         marks = [len(way) for way in ways]
         frame = self.program.frame
         returned = 0 if frame is None else len(frame.returns)
+        yielded = 0 if frame is None else len(frame.suspended)
         self._guarded.append([state.copy()])
         after = self.suite(node.body, state)
-        entry = meet(_thinned(self._guarded.pop()))
+        before = self._guarded.pop()
+        entry = meet(_thinned(before))
+        if frame is not None and len(frame.suspended) > yielded and len(before) == 1:
+            # Nothing comes before the `yield` that could fail.
+            entry = None
         if after is not None and node.orelse is not None:
             after = self.suite(node.orelse.body, after)
         ends = [after]

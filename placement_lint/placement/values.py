@@ -139,6 +139,8 @@ class DefaultDeviceContext:
     """It was made by a function: the names in the expression mean nothing outside of it."""
     gives: Value = frozenset()
     """What `as` binds."""
+    maker: Place | None = None
+    """The call of a generator function that made it, where that goes on at its end."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ class Context:
 
     gives: Value = frozenset()
     """What `as` binds."""
+    maker: Place | None = None
+    """The call of a generator function that made it, where that goes on at its end."""
 
 
 @dataclass(frozen=True)
