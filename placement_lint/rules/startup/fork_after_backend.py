@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.rules.base import Rule
+from placement_lint.rules.functions import calls_inside, function_of
 from placement_lint.rules.needs import AllOf, AnyOf, Jax
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.rules.timeline import Event, Kind, timeline
@@ -23,7 +25,9 @@ _MAKERS = frozenset({"Pool", "Process"})
 _EXECUTORS = frozenset({
     "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor",
 })  # fmt: skip
+_EXECS = "os.exec"
 _JAX = ("jax.", "flax.", "optax.", "equinox.", "haiku.")
+_TREES = ("jax.tree.", "jax.tree_util.", "jax.tree_")
 
 
 class ForkAfterBackend(Rule):
@@ -74,7 +78,9 @@ class ForkAfterBackend(Rule):
     ## What it does not flag
     A fork before JAX was used, or where that is not known. The methods `spawn` and `forkserver`,
     chosen anywhere in the file. Pools by the default method whose functions are not to be seen or
-    use no JAX: the default is `fork` only on Linux and up to Python 3.13. `subprocess`.
+    use no JAX, or where another file of the program calls `set_start_method`: the default is
+    `fork` only on Linux and up to Python 3.13. `os.fork` beside `os.exec…`, and `subprocess`: the
+    child is another program.
 
     ## Verified by
     The proof starts the backend and forks: JAX's warning is there. Without JAX before the fork
@@ -102,16 +108,19 @@ class ForkAfterBackend(Rule):
         name = ctx.called(node)
         if name in _FORKS:
             start = timeline(ctx.module).before(node, Kind.STARTS)
-            if start is not None and not failure_is_expected(node, ctx):
-                _report(node, start, Confidence.DEFINITE, ctx)
+            if start is None or failure_is_expected(node, ctx) or _executes_another(node, ctx):
+                return
+            _report(node, start, Confidence.DEFINITE, ctx)
             return
         method = _method(node, name, ctx)
         if method is None or ctx.module.fact(_chooses_another_method):
             return
         start = timeline(ctx.module).before(node, Kind.STARTS)
-        if start is None or (method != "fork" and not _runs_jax(node, ctx)):
+        if start is None or failure_is_expected(node, ctx):
             return
         sure = method == "fork"
+        if not sure and (not _runs_jax(node, ctx) or _is_chosen_elsewhere(ctx)):
+            return
         _report(node, start, Confidence.DEFINITE if sure else Confidence.LIKELY, ctx)
 
 
@@ -180,20 +189,57 @@ def _set_methods(facts: ModuleFacts) -> list[str | None]:
     ]
 
 
+def _is_chosen_elsewhere(ctx: Context) -> bool:
+    """Tell whether another file of the program may choose the method, as an entry script does."""
+    return ctx.module.run.mentions(ctx.module.path, b"set_start_method")
+
+
+def _executes_another(node: cst.Call, ctx: Context) -> bool:
+    """Tell whether what forks goes on to execute another program: its child touches no JAX."""
+    scope = ctx.names.scope(node)
+    return any(
+        isinstance(other, cst.Call)
+        and (ctx.called(other) or "").startswith(_EXECS)
+        and ctx.names.scope(other) is scope
+        for other in ctx.tree.nodes
+    )
+
+
 def _runs_jax(node: cst.Call, ctx: Context) -> bool:
     """Tell whether a function that is given to a process, or to the methods of a pool, uses JAX."""
     arguments = Arguments(node)
-    candidates = [arguments.get(None, "target"), arguments.get(None, "initializer")]
-    candidates += _mapped(node, ctx)
-    for candidate in candidates:
-        function = None if candidate is None else _function(candidate, ctx)
-        if function is not None and any(
-            (ctx.name(inner) or "").startswith(_JAX)
-            for inner in ctx.tree.descendants(function.body)
-            if isinstance(inner, cst.Attribute | cst.Name)
-        ):
-            return True
-    return False
+    given = [arguments.get(None, "target"), arguments.get(None, "initializer")]
+    functions = [function_of(each, ctx) for each in (*given, *_mapped(node, ctx))]
+    return any(
+        _is_jitted(function, ctx)
+        or any(_uses_jax(call, ctx) for call in calls_inside(function, ctx))
+        for function in functions
+        if function is not None
+    )
+
+
+def _uses_jax(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether a call needs the backend, as far as that is known of what is called."""
+    name = ctx.called(call)
+    if name is not None and name.startswith(_JAX):
+        return not name.startswith(_TREES) and starts_backend(name) is not False
+    if isinstance(call.func, cst.Name):
+        bindings = ctx.names.bindings(call.func)
+        made = bindings[0].value if len(bindings) == 1 else None
+    else:
+        made = call.func
+    if isinstance(made, cst.Call):
+        return (ctx.called(made) or "").startswith(_JAX)
+    return _is_jitted(function_of(call.func, ctx), ctx)
+
+
+def _is_jitted(function: cst.FunctionDef | cst.Lambda | None, ctx: Context) -> bool:
+    return isinstance(function, cst.FunctionDef) and any(
+        (ctx.name(inner) or "").startswith(_JAX)
+        for decorator in function.decorators
+        for inner in (decorator.decorator, *ctx.tree.descendants(decorator.decorator))
+        if isinstance(inner, cst.Attribute | cst.Name)
+    )
 
 
 def _mapped(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
@@ -216,13 +262,3 @@ def _mapped(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
         and ctx.names.owner(call.func.value.value, ctx.names.scope(call))
         is ctx.names.owner(call.func.value.value, ctx.names.scope(node))
     ]
-
-
-def _function(node: cst.BaseExpression, ctx: Context) -> cst.FunctionDef | cst.Lambda | None:
-    if isinstance(node, cst.Lambda):
-        return node
-    if isinstance(node, cst.Name):
-        bindings = ctx.names.bindings(node)
-        if len(bindings) == 1 and isinstance(bindings[0].node, cst.FunctionDef):
-            return bindings[0].node
-    return None
