@@ -132,6 +132,9 @@ def hit_of_chain(
     inner: cst.BaseExpression = node
     while isinstance(inner, cst.Attribute) and ctx.name(inner) != found.name:
         inner = inner.value
+    if isinstance(inner, cst.Name):
+        # A variable: what it is set to was the use.
+        return None
     return Hit(found, inner, dotted(inner))
 
 
