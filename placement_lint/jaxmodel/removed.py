@@ -164,9 +164,9 @@ _PUTTING = [
     OldApi(
         "jax.local_devices.host_id",
         Use.ARGUMENT,
-        deprecated="0.4.30",
+        deprecated="0.2.13",
         replacement="process_index",
-        source="UserWarning from 0.4.30 to 0.12.0.1",
+        source="jax/lib/xla_bridge.py of 0.2.12 and 0.2.13; UserWarning from 0.4.30 to 0.12.0.1",
     ),
 ]
 _SHARDINGS = [
@@ -352,10 +352,10 @@ _BACKENDS = [
         OldApi(
             f"jax.{old}",
             Use.CALL,
-            deprecated="0.4.30",
+            deprecated="0.2.13",
             replacement=f"jax.{new}",
             replacement_since=since,
-            source="UserWarning from 0.4.30 to 0.12.0.1",
+            source="jax/lib/xla_bridge.py of 0.2.12 and 0.2.13; UserWarning from 0.4.30 on",
         )
         for old, new, since in (
             ("host_id", "process_index", None),
