@@ -355,12 +355,13 @@ _BACKENDS = [
             deprecated="0.2.13",
             replacement=f"jax.{new}",
             replacement_since=since,
+            advice=advice,
             source="jax/lib/xla_bridge.py of 0.2.12 and 0.2.13; UserWarning from 0.4.30 on",
         )
-        for old, new, since in (
-            ("host_id", "process_index", None),
-            ("host_count", "process_count", None),
-            ("host_ids", "process_indices", "0.4.33"),
+        for old, new, since, advice in (
+            ("host_id", "process_index", None, ""),
+            ("host_count", "process_count", None, ""),
+            ("host_ids", "process_indices", "0.4.33", "or range(jax.process_count())"),
         )
     ],
     OldApi(

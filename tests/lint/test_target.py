@@ -76,10 +76,17 @@ def test_an_upper_bound_ends_it(tmp_path: Path) -> None:
 
 
 def test_a_replacement_that_old_versions_lack_is_not_asked_for(tmp_path: Path) -> None:
-    text = "import jax\n\nprint(jax.host_id(), jax.host_ids())\n"
-    messages = [finding.message for finding in lint_project(tmp_path, "jax>=0.4.20", text)]
+    text = "import jax\n\nprint(jax.host_id(), jax.lib.xla_bridge.get_backend())\n"
+    messages = [finding.message for finding in lint_project(tmp_path, "jax>=0.4.20,<0.8", text)]
     assert len(messages) == 1
     assert "jax.process_index" in messages[0]
+
+
+def test_what_works_on_old_versions_is_named_beside_a_new_replacement(tmp_path: Path) -> None:
+    text = "import jax\n\nprint(jax.host_ids())\n"
+    (finding,) = lint_project(tmp_path, "jax>=0.4.20", text)
+    assert "jax.process_indices (or range(jax.process_count()))" in finding.message
+    assert finding.fix is None
 
 
 def test_where_a_target_is_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
