@@ -424,6 +424,8 @@ def _keyword_plan(argument: cst.Arg, new: str) -> FixPlan:
 class OldApiRule(Rule):
     """What the two rules about old parts of JAX share: where they look."""
 
+    follows_callers = True
+
     @staticmethod
     def applies(api: OldApi, target: Target) -> bool:
         """Tell whether the rule speaks of a part, for the versions that a file is meant for."""
