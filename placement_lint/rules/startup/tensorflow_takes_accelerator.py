@@ -21,6 +21,21 @@ _TAMED = (
     b"set_visible_devices", b"set_memory_growth", b"TF_FORCE_GPU_ALLOW_GROWTH",
     b"set_logical_device_configuration", b"CUDA_VISIBLE_DEVICES", b"tensorflow-cpu",
 )  # fmt: skip
+_MEANT = (b"jax2tf", b"list_logical_devices", b"tf.distribute")
+"""Said where TensorFlow is to compute on the accelerator too."""
+_COMPAT = ("tensorflow.compat.v1.", "tensorflow.compat.v2.")
+_HARMLESS = (
+    "tensorflow.TensorShape", "tensorflow.TensorSpec", "tensorflow.app.", "tensorflow.as_dtype",
+    "tensorflow.config.list_physical_devices", "tensorflow.dtypes.as_dtype", "tensorflow.errors.",
+    "tensorflow.get_logger", "tensorflow.gfile.", "tensorflow.io.", "tensorflow.is_tensor",
+    "tensorflow.logging.", "tensorflow.make_ndarray", "tensorflow.make_tensor_proto",
+    "tensorflow.nest.", "tensorflow.summary.", "tensorflow.train.BytesList",
+    "tensorflow.train.Example", "tensorflow.train.Feature", "tensorflow.train.FloatList",
+    "tensorflow.train.Int64List", "tensorflow.train.SequenceExample",
+    "tensorflow.train.latest_checkpoint", "tensorflow.train.list_variables",
+    "tensorflow.train.load_checkpoint", "tensorflow.train.load_variable",
+)  # fmt: skip
+"""What reads and writes files, checkpoints and messages, or only describes: no operation runs."""
 _MISSING = frozenset({
     "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
 })  # fmt: skip
@@ -78,8 +93,10 @@ class TensorflowTakesAccelerator(Rule):
     ## What it does not flag
     Modules and tests. A script that uses no JAX. A program in which anything is said of
     TensorFlow's devices: `set_visible_devices`, `set_memory_growth`, `TF_FORCE_GPU_ALLOW_GROWTH`,
-    `CUDA_VISIBLE_DEVICES`. An import in a function, for a type checker, or that may fail.
-    TensorFlow's summaries, or its files, alone: `tf.io`, `tf.summary`.
+    `CUDA_VISIBLE_DEVICES`; or in which TensorFlow is meant to compute there: `jax2tf`,
+    `tf.distribute`, `list_logical_devices`. An import in a function, for a type checker, or that
+    may fail. TensorFlow's summaries, files, checkpoints and messages alone: `tf.io`, `tf.summary`,
+    `tf.train.load_checkpoint`, `tf.train.Example`, `tf.make_ndarray`.
 
     ## Verified by
     On virtual devices there is no GPU whose memory TensorFlow could take, so the proof plays
@@ -116,9 +133,8 @@ class TensorflowTakesAccelerator(Rule):
         if not imports or not ctx.module.fact(_computes) or not ctx.module.fact(_uses_jax):
             return
         text = node.code.encode("utf-8", "replace")
-        if any(word in text for word in _TAMED):
-            return
-        if ctx.module.run.mentions(ctx.module.path, *_TAMED):
+        words = (*_TAMED, *_MEANT)
+        if any(word in text for word in words) or ctx.module.run.mentions(ctx.module.path, *words):
             return
         ctx.report(
             imports[0],
@@ -139,13 +155,18 @@ def _is_script(facts: ModuleFacts) -> bool:
 
 
 def _computes(facts: ModuleFacts) -> bool:
-    """Tell whether TensorFlow is used for more than files, flags and summaries."""
-    harmless = ("tensorflow.io.", "tensorflow.summary.", "tensorflow.compat.v1.app.")
-    return any(
-        name.startswith(("tensorflow.", "tensorflow_datasets.")) and not name.startswith(harmless)
-        for node in facts.tree.nodes
-        if isinstance(node, cst.Call) and (name := facts.names.qualified(node.func)) is not None
-    )
+    """Tell whether TensorFlow is used for more than files, flags, messages and summaries."""
+    for node in facts.tree.nodes:
+        name = facts.names.qualified(node.func) if isinstance(node, cst.Call) else None
+        if name is None:
+            continue
+        for prefix in _COMPAT:
+            if name.startswith(prefix):
+                name = f"tensorflow.{name.removeprefix(prefix)}"
+        is_theirs = name.startswith(("tensorflow.", "tensorflow_datasets."))
+        if is_theirs and not name.startswith(_HARMLESS):
+            return True
+    return False
 
 
 def _uses_jax(facts: ModuleFacts) -> bool:
