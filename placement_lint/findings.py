@@ -59,6 +59,8 @@ class Edit:
     path: str
     span: Span
     text: str
+    cell: int | None = None
+    """The cell of a notebook whose lines the span counts."""
 
 
 @dataclass(frozen=True)

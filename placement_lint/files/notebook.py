@@ -9,9 +9,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from placement_lint.files.source import Cell, Source, UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _LINE_END = re.compile(r"[\r\n]*\Z")
@@ -50,22 +53,40 @@ def read_notebook(path: str, data: bytes) -> Source:
     if language not in {"python", "ipython"}:
         message = f"a notebook in {language}"
         raise NotPythonError(message)
+    codes = ((number, _code(cell, number)) for number, cell in enumerate(notebook["cells"], 1))
+    return _assembled(path, ((number, text) for number, text in codes if text), data)
+
+
+def with_cell_texts(source: Source, texts: Mapping[int, str]) -> Source:
+    """Give a notebook with other texts in some of its cells, masked anew."""
+    return _assembled(source.path, {**source.cell_texts, **texts}.items(), source.document)
+
+
+def mask(text: str) -> str:
+    """Mask what only IPython understands in the text of one cell."""
+    return "".join(_mask_cell(_split(text)))
+
+
+def _assembled(path: str, texts: Iterable[tuple[int, str]], document: bytes | None) -> Source:
+    """Make one source of the texts of code cells."""
     written: list[str] = []
     masked: list[str] = []
     cells: list[Cell] = []
     line = 1
-    for number, cell in enumerate(notebook["cells"], 1):
-        text = _code(cell, number)
-        if not text:
-            continue
-        if not text.endswith(("\n", "\r")):
-            text += "\n"
-        lines = _split(text)
+    for number, text in texts:
+        ended = text if text.endswith(("\n", "\r")) else text + "\n"
+        lines = _split(ended)
         cells.append(Cell(number, line, len(lines)))
-        written.append(text)
-        masked.append("".join(_mask_cell(lines)))
+        written.append(ended)
+        masked.append(mask(ended))
         line += len(lines)
-    return Source(path, "".join(masked), cells=tuple(cells), as_written="".join(written))
+    return Source(
+        path,
+        "".join(masked),
+        cells=tuple(cells),
+        as_written="".join(written),
+        document=document,
+    )
 
 
 def _notebook(data: bytes) -> dict[str, Any]:

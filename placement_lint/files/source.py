@@ -7,7 +7,7 @@ import codecs
 import io
 import re
 import tokenize
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -43,6 +43,8 @@ class Source:
     cells: tuple[Cell, ...] = ()
     as_written: str | None = None
     """What to show in place of `text`, character by character: a notebook's, before masking."""
+    document: bytes | None = field(default=None, compare=False, repr=False)
+    """The bytes of the notebook that the cells were first read from."""
 
     @classmethod
     def decode(cls, path: str, data: bytes) -> Source:
@@ -73,6 +75,37 @@ class Source:
         """
         return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
 
+    @property
+    def content(self) -> str:
+        """What the author wrote, which fixes change: `text`, or the cells before masking."""
+        return self.text if self.as_written is None else self.as_written
+
+    @property
+    def cell_texts(self) -> dict[int, str]:
+        """What is written in each code cell of a notebook, by its number."""
+        content = self.content
+        return {cell.number: content[slice(*self.cell_offsets(cell))] for cell in self.cells}
+
+    def cell_offsets(self, cell: Cell) -> tuple[int, int]:
+        """Give where the text of a cell begins and ends."""
+        starts = self.line_starts
+        behind = cell.first_line - 1 + cell.line_count
+        end = starts[behind] if behind < len(starts) else len(self.text)
+        return starts[cell.first_line - 1], end
+
+    def to_bytes(self) -> bytes:
+        """Give the file with this text in it, in the way that it was written.
+
+        Raises UnicodeEncodeError where the encoding has no such character.
+        """
+        if not self.cells:
+            return self.encode(self.text)
+        from placement_lint.files.notebook_json import rewrite
+
+        if self.document is None:
+            raise ValueError("a notebook that was not read from bytes")
+        return rewrite(self.document, self.cell_texts)
+
     @cached_property
     def line_starts(self) -> list[int]:
         """The offset of each line's first character."""
@@ -89,9 +122,18 @@ class Source:
         line = bisect.bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 
-    def offset(self, line: int, column: int) -> int:
-        """Give the offset of a line and column; the inverse of `position`."""
-        return self.line_starts[line - 1] + column - 1
+    def offset(self, line: int, column: int, cell: int | None = None) -> int:
+        """Give the offset of a line and column; the inverse of `position`.
+
+        In a cell of a notebook, the line is one of its own.
+        """
+        return self.line_starts[line + self.lines_before(cell) - 1] + column - 1
+
+    def lines_before(self, cell: int | None) -> int:
+        """Give how many lines of the text stand above those of a cell."""
+        if cell is None:
+            return 0
+        return next((part.first_line - 1 for part in self.cells if part.number == cell), 0)
 
     def line_text(self, line: int) -> str:
         """Give one line without its end."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
+    from placement_lint.findings import Edit
     from placement_lint.lint.reveal import Revealed
     from placement_lint.lint.suppressions import Suppressions
     from placement_lint.rules.base import Draft, FixPlan, Rule
@@ -220,7 +221,7 @@ class Analysis:
         found = []
         for finding in complaints(suppressions, self.editor, self.rules, self.options.sight):
             span, cell = self.place(finding.span)
-            fix = finding.fix if self._may_be_fixed else None
+            fix = self._placed(finding.fix) if finding.fix and self._may_be_fixed else None
             placed = replace(finding, span=span, cell=cell, fix=fix)
             if not suppressions.covers(placed):
                 found.append(placed)
@@ -228,7 +229,7 @@ class Analysis:
 
     @property
     def _may_be_fixed(self) -> bool:
-        return self.editor.spans.exact and not self.source.cells
+        return self.editor.spans.exact
 
     def _visit(self) -> list[Draft]:
         from placement_lint.lint.dispatch import dispatch_table
@@ -273,10 +274,39 @@ class Analysis:
         if draft.fix is None or not self._may_be_fixed:
             return finding
         try:
-            return replace(finding, fix=_build(draft.fix, editor))
+            return replace(finding, fix=self._fix(draft.fix, editor))
         except Exception as error:  # the finding stands without its fix
             self.failures.append(internal_error(self.source, draft.rule, error))
             return finding
+
+    def _fix(self, plan: FixPlan | None, editor: Editor) -> Fix | None:
+        """Work out a fix, or the next best one where the text does not allow it."""
+        while plan is not None:
+            edits = plan.build(editor)
+            fix = Fix(plan.applicability, plan.message, tuple(edits)) if edits else None
+            placed = None if fix is None else self._placed(fix)
+            if placed is not None:
+                return placed
+            plan = plan.otherwise
+        return None
+
+    def _placed(self, fix: Fix) -> Fix | None:
+        """Tell the edits of a fix by cell, in notebooks; None where it is none there."""
+        by_path: dict[str, list[Edit]] = {}
+        for edit in fix.edits:
+            by_path.setdefault(edit.path, []).append(edit)
+        edits: list[Edit] = []
+        for path, own in by_path.items():
+            source = self.siblings[path].source
+            told: list[Edit] | None = own
+            if source.cells:
+                from placement_lint.lint.cells import in_cells
+
+                told = in_cells(source, own)
+            if told is None:
+                return None
+            edits += told
+        return replace(fix, edits=tuple(edits))
 
     def place(self, span: Span) -> tuple[Span, int | None]:
         """Turn a place in the text into one in its cell, in a notebook."""
@@ -286,11 +316,6 @@ class Analysis:
         shift = cell.first_line - 1
         moved = Span(span.line - shift, span.column, span.end_line - shift, span.end_column)
         return moved, cell.number
-
-
-def _build(plan: FixPlan, editor: Editor) -> Fix | None:
-    edits = plan.build(editor)
-    return Fix(plan.applicability, plan.message, tuple(edits)) if edits else None
 
 
 def internal_error(source: Source, rule: type[Rule] | None, error: Exception) -> Finding:

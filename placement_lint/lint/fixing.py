@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bisect
 import warnings
 from collections import Counter
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint import __version__
+from placement_lint.files.notebook import is_notebook
 from placement_lint.findings import Applicability
 from placement_lint.lint.file import FileOptions, FileResult, lint_source, tool_finding
 from placement_lint.rules.tool.internal_error import InternalError
@@ -31,13 +33,18 @@ _Place = tuple[int, int]
 class FixResult:
     """What fixing made of one file."""
 
-    text: str
+    source: Source
     counts: Mapping[str, int]
     """How many findings were fixed, by code."""
     result: FileResult
     """What is found in the text as it is now."""
     original: FileResult
     """What was found before anything was fixed."""
+
+    @property
+    def text(self) -> str:
+        """The text as it is now."""
+        return self.source.content
 
 
 def fix_source(
@@ -66,7 +73,7 @@ def fix_sources(
 
     `lint` checks the files as they are after each round, together: a fix may edit several of them,
     and is applied in all or in none. `unsafe` says, by path, whose findings may have unsafe fixes
-    applied. A text that cannot be edited exactly, and a notebook, is only linted. If fixes end in a
+    applied. A text that cannot be edited exactly is only linted. If fixes end in a
     text that does not parse, that does not compile where the original did, that cannot be encoded,
     or if they never end, then all of them are taken back, in every file, and a JDP903 finding says
     which rules' fixes those were.
@@ -99,7 +106,7 @@ class _Fixing:
         self.fixable = {
             path
             for path, source in sources.items()
-            if not source.cells
+            if is_writable(source)
             and path in self.original
             and self.original[path].exact
             and _broken(self.original[path]) is None
@@ -115,7 +122,7 @@ class _Fixing:
             return self._taken_back(error, codes)
         return {
             path: FixResult(
-                current[path].text,
+                current[path],
                 dict(sorted(self.counts[path].items())),
                 result,
                 self.original.get(path, result),
@@ -125,16 +132,16 @@ class _Fixing:
 
     def _check(self, current: Mapping[str, Source]) -> None:
         for path, source in current.items():
-            changed = source.text != self.sources[path].text
+            changed = source.content != self.sources[path].content
             reason = self._objection(path, source) if changed else None
             if reason is not None:
                 raise _TakenBackError(path, reason)
 
     def _rounds(self, codes: Counter[str]) -> tuple[dict[str, Source], Mapping[str, FileResult]]:
-        from placement_lint.syntax.edits import apply_edits
+        from placement_lint.syntax.edits import edited as after
 
         current, results = dict(self.sources), self.original
-        seen = {path: {source.text} for path, source in current.items()}
+        seen = {path: {source.content} for path, source in current.items()}
         for _ in range(MAX_ROUNDS):
             accepted = {path: _Accepted(current[path]) for path in sorted(self.fixable)}
             codes.clear()
@@ -147,14 +154,14 @@ class _Fixing:
                 return current, results
             for path, edits in edited.items():
                 try:
-                    text = apply_edits(current[path], edits)
+                    source = after(current[path], edits)
                 except ValueError:
                     reason = "the edits of one of them overlap"
                     raise _TakenBackError(path, reason) from None
-                if text in seen[path]:
+                if source.content in seen[path]:
                     raise _TakenBackError(path, "they lead back to a text that was there before")
-                seen[path].add(text)
-                current[path] = replace(current[path], text=text)
+                seen[path].add(source.content)
+                current[path] = source
             results = self.lint(current)
             for path in edited:
                 problem = _broken(results[path])
@@ -175,11 +182,13 @@ class _Fixing:
     def _objection(self, path: str, current: Source) -> str | None:
         """Say why a text must not be written, if it must not."""
         try:
-            current.encode(current.text)
+            current.to_bytes()
         except UnicodeEncodeError:
             return f"the file's encoding ({current.encoding}) cannot hold the result"
-        if _compiles(self.sources[path]) and not _compiles(current, when_too_deep=True):
-            return "the result does not compile"
+        before, after = _programs(self.sources[path]), _programs(current)
+        for was, now in zip(before, after, strict=True):
+            if was != now and _compiles(was, path) and not _compiles(now, path, when_too_deep=True):
+                return "the result does not compile"
         return None
 
     def _taken_back(self, error: _TakenBackError, codes: Iterable[str]) -> dict[str, FixResult]:
@@ -194,7 +203,7 @@ class _Fixing:
             if path == error.path:
                 finding = tool_finding(InternalError, path, message)
                 shown = replace(result, findings=(finding, *result.findings))
-            kept[path] = FixResult(self.sources[path].text, {}, shown, result)
+            kept[path] = FixResult(self.sources[path], {}, shown, result)
         return kept
 
 
@@ -228,7 +237,10 @@ class _Accepted:
     """The edits of one round: those of the first finding that wants to edit a place."""
 
     def __init__(self, source: Source) -> None:
+        from placement_lint.syntax.edits import offsets
+
         self.source = source
+        self._offsets = offsets
         self.edits: list[Edit] = []
         self._known: set[Edit] = set()
         self._places: list[_Place] = []
@@ -249,11 +261,7 @@ class _Accepted:
         return [edit for edit in edits if edit not in self._known]
 
     def _place(self, edit: Edit) -> _Place:
-        span = edit.span
-        return (
-            self.source.offset(span.line, span.column),
-            self.source.offset(span.end_line, span.end_column),
-        )
+        return self._offsets(self.source, edit)
 
     def _touches(self, place: _Place) -> bool:
         # Accepted places do not overlap, so only the neighbours can touch.
@@ -268,16 +276,40 @@ def _broken(result: FileResult) -> Finding | None:
     return next((finding for finding in result.findings if finding.code in failures), None)
 
 
-def _compiles(source: Source, *, when_too_deep: bool = False) -> bool:
+def is_writable(source: Source) -> bool:
+    """Tell whether a file can be given another text: a notebook's bytes may be out of the way."""
+    if not source.cells:
+        return True
+    if source.document is None:
+        return False
+    from placement_lint.files.notebook_json import NotRewritableError, demand_rewritable
+
+    try:
+        demand_rewritable(source.document)
+    except NotRewritableError:
+        return False
+    return True
+
+
+def _programs(source: Source) -> list[str]:
+    """Give what has to compile by itself: the text, or each cell of a notebook."""
+    if not source.cells:
+        return [source.text]
+    return [source.text[slice(*source.cell_offsets(cell))] for cell in source.cells]
+
+
+def _compiles(text: str, path: str, *, when_too_deep: bool = False) -> bool:
     """Tell whether this Python compiles a text; of one too deep to tell, say what is asked."""
-    return run_deep(_try_to_compile, source, when_too_deep)
+    return run_deep(_try_to_compile, text, path, when_too_deep)
 
 
-def _try_to_compile(source: Source, when_too_deep: bool) -> bool:
+def _try_to_compile(text: str, path: str, when_too_deep: bool) -> bool:
+    # A cell may wait for something outside of any function.
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if is_notebook(path) else 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            compile(source.text, source.path, "exec", dont_inherit=True)
+            compile(text, path, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return False
         except (RecursionError, MemoryError):

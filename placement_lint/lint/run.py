@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
+    from placement_lint.lint.fixing import FixResult
     from placement_lint.lint.reveal import Revealed
 
 PARALLEL_BYTES = 500_000
@@ -212,8 +214,8 @@ def check_files(
     examined += _examine_all(tasks, _Examiner(project, fix), jobs)
     if fix is FixMode.APPLY:
         examined = [*map(_written, examined)]
-    fixed_texts = {one.path: one.change.file.after for one in examined if one.change is not None}
-    return _outcome(sifted, examined, started, _Sources(fixed_texts))
+    fixed = {one.path: one.change.after for one in examined if one.change is not None}
+    return _outcome(sifted, examined, started, _Sources(fixed))
 
 
 def _examine_all(tasks: Sequence[_Task], examine: _Examiner, jobs: int) -> list[_Examined]:
@@ -368,11 +370,9 @@ def _examine(
         from placement_lint.lint.fixing import fix_source
 
         fixed = fix_source(source, options, exports, run, unsafe=request.unsafe_fixes)
-        if fixed.text == source.text:
+        if fixed.text == source.content:
             return _Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
-        file = FixedFile(path, source.text, fixed.text, fixed.counts)
-        change = _Change(file, data, source.encode(fixed.text), fixed.original)
-        return _Examined(path, fixed.result, change)
+        return _Examined(path, fixed.result, _change(source, data, fixed))
     except (UnreadableError, NotPythonError) as error:
         # It was readable a moment ago.
         finding = tool_finding(IoError, path, IoError.describe(str(error)))
@@ -420,14 +420,22 @@ def _examine_together(
     examined: dict[str, _Examined] = {}
     for path, fixed in fix_sources(sources, lint, unsafe=unsafe).items():
         request, source = requests[path], sources[path]
-        if fixed.text == source.text:
+        if fixed.text == source.content:
             skipped = _unfixable(source, fixed.result, request)
             examined[path] = _Examined(path, fixed.result, skipped=skipped)
         else:
-            file = FixedFile(path, source.text, fixed.text, fixed.counts)
-            change = _Change(file, data[path], source.encode(fixed.text), fixed.original)
+            change = _change(source, data[path], fixed)
             examined[path] = _Examined(path, fixed.result, change)
     return examined
+
+
+def _change(source: Source, data: bytes, fixed: FixResult) -> _Change:
+    after = fixed.source.to_bytes()
+    texts = (source.text, fixed.text)
+    if source.cells:
+        encoding = json.detect_encoding(data)
+        texts = (data.decode(encoding), after.decode(encoding))
+    return _Change(FixedFile(source.path, *texts, fixed.counts), data, after, fixed.original)
 
 
 def _with_sight(options: FileOptions, source: Source, project: Project | None) -> FileOptions:
@@ -446,8 +454,6 @@ def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped 
     mendable = {rule.code for rule in request.options.rules if rule.fix is not None}
     if not any(finding.code in mendable for finding in result.findings):
         return None
-    if source.cells:
-        return Skipped(source.path, "not fixed: notebooks are only linted")
     if not result.exact:
         reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
         return Skipped(source.path, reason)
@@ -500,17 +506,14 @@ def _outcome(
 class _Sources:
     """The texts that findings are about, read again when they are asked for."""
 
-    def __init__(self, fixed: Mapping[str, str]) -> None:
-        """Take the texts of the files that fixes change, whether or not they were written."""
+    def __init__(self, fixed: Mapping[str, bytes]) -> None:
+        """Take the bytes of the files that fixes change, whether or not they were written."""
         self._fixed = fixed
         self._read = functools.lru_cache(maxsize=32)(_opened)
 
     def __call__(self, path: str) -> Source | None:
         """Give the text of a file of the run."""
-        source = self._read(path)
-        if source is None or path not in self._fixed:
-            return source
-        return replace(source, text=self._fixed[path])
+        return self._read(path, self._fixed.get(path))
 
 
 def _request(

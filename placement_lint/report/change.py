@@ -21,15 +21,18 @@ _MOST_COMPARED = 400
 def change(source: Source, edits: Sequence[Edit], colours: Colours) -> list[str]:
     """Give the changed lines of one file, numbered, `-` before what goes and `+` before what comes.
 
-    Empty where the edits no longer fit the source, or span too much of it to be shown.
+    Of a notebook, those of one cell. Empty where the edits no longer fit the source, or span too
+    much of it to be shown.
     """
+    cell = edits[0].cell
+    above = source.lines_before(cell)
     places = []
     for edit in edits:
         span = edit.span
-        if not 1 <= span.line <= span.end_line <= len(source.line_starts):
+        if not 1 <= span.line <= span.end_line <= len(source.line_starts) - above:
             return []
-        start = source.offset(span.line, span.column)
-        places.append((start, source.offset(span.end_line, span.end_column), edit.text))
+        start = source.offset(span.line, span.column, cell)
+        places.append((start, source.offset(span.end_line, span.end_column, cell), edit.text))
     places.sort()
     first = source.position(places[0][0])[0]
     last = source.position(places[-1][1])[0]
@@ -39,13 +42,13 @@ def change(source: Source, edits: Sequence[Edit], colours: Colours) -> list[str]
     for start, stop, text in places:
         if start < at:
             return []
-        new += source.text[at:start] + text
+        new += source.content[at:start] + text
         at = stop
-    new += source.text[at:end]
-    before, after = _split(source.text[begin:end]), _split(new)
+    new += source.content[at:end]
+    before, after = _split(source.content[begin:end]), _split(new)
     if len(before) + len(after) > _MOST_COMPARED:
         return []
-    return _lines(before, after, first, colours)
+    return _lines(before, after, first - above, colours)
 
 
 def _lines(old: list[str], new: list[str], first: int, colours: Colours) -> list[str]:

@@ -57,14 +57,14 @@ def _finding(finding: Finding, source_of: Callable[[str], Source | None], paint:
 
 def _fix(fix: Fix, source_of: Callable[[str], Source | None], paint: Colours) -> list[str]:
     lines = [f"{paint.help('help:')} {escape(fix.message)} ({_HOW[fix.applicability]})"]
-    by_path: dict[str, list[Edit]] = {}
+    by_place: dict[tuple[str, int | None], list[Edit]] = {}
     for edit in fix.edits:
-        by_path.setdefault(edit.path, []).append(edit)
-    for path, edits in by_path.items():
+        by_place.setdefault((edit.path, edit.cell), []).append(edit)
+    for (path, cell), edits in by_place.items():
         source = source_of(path)
-        if source is None or source.cells:
+        if source is None:
             continue
-        if len(by_path) > 1:
-            lines.append(f"  {escape(path)}")
+        if len(by_place) > 1:
+            lines.append(f"  {escape(path)}" + ("" if cell is None else f":cell {cell}"))
         lines += change(source, edits, paint)
     return lines

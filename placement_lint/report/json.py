@@ -72,7 +72,10 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    return {"path": escape(edit.path), **_span(edit.span), "text": edit.text}
+    place: dict[str, Any] = {"path": escape(edit.path), **_span(edit.span)}
+    if edit.cell is not None:
+        place["cell"] = edit.cell
+    return {**place, "text": edit.text}
 
 
 def _span(span: Span) -> dict[str, int]:

@@ -54,12 +54,7 @@ def fixes(fixed: Iterable[FixedFile], names: Mapping[str, str]) -> str:
 
 
 def _fixable(findings: Iterable[Finding]) -> str:
-    # Notebooks are read, and not yet written.
-    levels = Counter(
-        finding.fix.applicability
-        for finding in findings
-        if finding.fix is not None and finding.cell is None
-    )
+    levels = Counter(finding.fix.applicability for finding in findings if finding.fix is not None)
     safe, unsafe = levels[Applicability.SAFE], levels[Applicability.UNSAFE]
     if safe and unsafe:
         return f" {safe} fixable with --fix ({unsafe} more with --unsafe-fixes)."

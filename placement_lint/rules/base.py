@@ -63,6 +63,8 @@ class FixPlan:
     message: str
     build: EditBuilder
     """Gives the edits, all to be applied or none; None where the text allows no fix after all."""
+    otherwise: FixPlan | None = None
+    """The next best fix, where the text does not allow this one."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -101,15 +102,32 @@ class Editor:
         end = starts[last] if last < len(starts) else len(self.source.text)
         return self.replace_offsets(starts[first - 1], end, "")
 
-    def fused(self, edits: Sequence[Edit]) -> Edit:
+    def fused(self, edits: Sequence[Edit]) -> list[Edit]:
         """Make one edit of several, of everything from the first to the last of them.
 
         So that no other fix is applied in between, where it would take the text for what it was.
+        In a notebook, lines that are no Python as they are written keep edits of their own.
         """
+        runs: list[list[Edit]] = [[]]
+        reached = 0
+        for edit in sorted(edits, key=lambda edit: offsets(self.source, edit)):
+            line = edit.span.line
+            if runs[-1] and any(map(self._is_masked, range(reached, line + 1))):
+                runs.append([])
+            runs[-1].append(edit)
+            reached = edit.span.end_line
+        return [self._fused(run) for run in runs if run]
+
+    def _fused(self, edits: Sequence[Edit]) -> Edit:
+        if len(edits) == 1:
+            return edits[0]
+        start = min(offsets(self.source, edit)[0] for edit in edits)
+        end = max(offsets(self.source, edit)[1] for edit in edits)
+        return self.replace_offsets(start, end, applied(self.source, edits, start, end))
+
+    def _is_masked(self, line: int) -> bool:
         source = self.source
-        start = min(source.offset(edit.span.line, edit.span.column) for edit in edits)
-        end = max(source.offset(edit.span.end_line, edit.span.end_column) for edit in edits)
-        return self.replace_offsets(start, end, _apply(source, edits, start, end))
+        return source.as_written is not None and source.line_text(line) != source.shown_line(line)
 
     def indent_lines(self, first: int, last: int, indent: str) -> list[Edit]:
         """Indent whole lines by one more step; blank lines and the insides of strings stay."""
@@ -143,17 +161,45 @@ class Editor:
         return inside
 
 
-def apply_edits(source: Source, edits: list[Edit]) -> str:
+def apply_edits(source: Source, edits: Sequence[Edit]) -> str:
     """Give the text of a source after edits that do not overlap; insertions keep their order."""
-    return _apply(source, edits, 0, len(source.text))
+    return applied(source, edits, 0, len(source.text))
 
 
-def _apply(source: Source, edits: Sequence[Edit], begin: int, finish: int) -> str:
+def edited(source: Source, edits: Sequence[Edit]) -> Source:
+    """Give a source after edits that do not overlap; in a notebook each lies in one cell."""
+    if not source.cells:
+        return replace(source, text=apply_edits(source, edits))
+    from placement_lint.files.notebook import with_cell_texts
+
+    by_cell: dict[int | None, list[Edit]] = {}
+    for edit in edits:
+        by_cell.setdefault(edit.cell, []).append(edit)
+    written = replace(source, text=source.content)
+    return with_cell_texts(
+        source,
+        {
+            cell.number: applied(written, by_cell[cell.number], *source.cell_offsets(cell))
+            for cell in source.cells
+            if cell.number in by_cell
+        },
+    )
+
+
+def offsets(source: Source, edit: Edit) -> Offsets:
+    """Give the stretch of a source's text that an edit replaces."""
+    span = edit.span
+    return (
+        source.offset(span.line, span.column, edit.cell),
+        source.offset(span.end_line, span.end_column, edit.cell),
+    )
+
+
+def applied(source: Source, edits: Sequence[Edit], begin: int, finish: int) -> str:
     """Give a stretch of the text of a source after the edits, which all lie in it."""
     placed = sorted(
         (
-            source.offset(edit.span.line, edit.span.column),
-            source.offset(edit.span.end_line, edit.span.end_column),
+            *offsets(source, edit),
             order,
             edit.text,
         )

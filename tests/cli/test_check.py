@@ -194,18 +194,24 @@ class TestFixes:
         assert (code, out) == (1, "")
         assert "JDP901" in err
 
-    def test_a_notebook_is_linted_and_not_fixed(self, lint: Lint) -> None:
+    def test_a_notebook_is_fixed_in_place(self, lint: Lint) -> None:
         cells = [
             {"cell_type": "markdown", "source": "# title", "metadata": {}},
             {"cell_type": "code", "source": Path("hazard.py").read_text(), "metadata": {}},
         ]
         text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
         Path("n.ipynb").write_text(text, encoding="utf-8")
-        code, out, err = lint("n.ipynb", "--fix")
+        code, out, err = lint("n.ipynb", "--diff")
+        assert code == 1
+        before, after = (line for line in out.splitlines()[3:] if line[:1] in "-+")
+        code, out, err = lint("n.ipynb")
         assert code == 1
         assert out.startswith("n.ipynb:cell 2:5:5: JDP204 ")
-        assert err.startswith("note: n.ipynb: not fixed: ")
-        assert Path("n.ipynb").read_text(encoding="utf-8") == text
+        code, out, err = lint("n.ipynb", "--fix")
+        assert (code, out) == (0, "")
+        mended = Path("n.ipynb").read_text(encoding="utf-8")
+        assert (before, after) == (f"-{text}", f"+{mended}")
+        assert mended == text.replace("    jax.device_put(", "    x = jax.device_put(")
         julia = '"metadata": {"kernelspec": {"language": "julia"}}, "nb'
         julian = text.replace('"metadata": {}, "nb', julia)
         Path("n.ipynb").write_text(julian, encoding="utf-8")

@@ -171,7 +171,7 @@ def test_text_that_libcst_does_not_give_back_is_not_fixed(text: str) -> None:
     assert not result.result.exact
 
 
-def test_notebook_is_not_fixed() -> None:
+def test_notebook_without_its_bytes_is_not_fixed() -> None:
     notebook = Source("a.ipynb", "old\n", cells=(Cell(1, 1, 1),))
     result = fix_source(notebook, options(Renames), unsafe=True)
     assert result.text == "old\n"

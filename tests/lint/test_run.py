@@ -399,18 +399,34 @@ def test_file_that_changed_meanwhile_is_not_written(
     assert "changed since it was read" in outcome.findings[0].message
 
 
+def test_a_notebook_is_written_and_diffed_as_it_was(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "source": ["old\n", "x"], "outputs": ["old"]}
+    before = json.dumps({"metadata": {}, "cells": [cell, cell], "nbformat": 4}, indent="\t")
+    path = Path(add(tmp_path, "a.ipynb", before.replace("\n", "\r\n").encode()))
+    after = before.replace('"old\\n"', '"new\\n"')
+    for mode in (FixMode.DIFF, FixMode.APPLY):
+        outcome = check([str(path)], Renames, fix=mode)
+        (fixed,) = outcome.fixed
+        assert (fixed.before, fixed.after, fixed.counts) == (
+            before.replace("\n", "\r\n"),
+            after.replace("\n", "\r\n"),
+            {"JDP804": 2},
+        )
+        assert outcome.findings == ()
+        source = outcome.sources(str(path))
+        assert source is not None
+        assert source.text == "new\nx\nnew\nx\n"
+    assert path.read_bytes() == after.replace("\n", "\r\n").encode()
+
+
 def test_what_is_only_linted_is_said(tmp_path: Path) -> None:
-    cell = {"cell_type": "code", "metadata": {}, "source": "old"}
-    notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}).encode()
-    add(tmp_path, "a.ipynb", notebook)
     add(tmp_path, "b.py", b"old\rx\r")
     add(tmp_path, "c.py", b"x\rx\r # old")
     outcome = check(files(tmp_path), Renames, fix=FixMode.APPLY)
     assert [(Path(skip.path).name, skip.reason[:10]) for skip in outcome.skipped] == [
-        ("a.ipynb", "not fixed:"),
         ("b.py", "not fixed:"),
     ]
-    assert places(outcome) == [("a.ipynb", 1, "JDP804"), ("b.py", 1, "JDP804")]
+    assert places(outcome) == [("b.py", 1, "JDP804")]
     assert outcome.fixed == ()
     assert check(files(tmp_path), Renames).skipped == ()
 

@@ -9,6 +9,7 @@ import pytest
 from placement_lint.cli.check import main
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Cell, Source
+from placement_lint.findings import Edit, Span
 from placement_lint.lint.file import FileOptions, lint_source
 from placement_lint.lint.run import FixMode, lint_paths
 from placement_lint.lint.unused import Sight
@@ -150,7 +151,8 @@ def test_in_a_cell_of_a_notebook() -> None:
     result = lint_source(Source("a.ipynb", text, cells=cells), FileOptions(rules))
     (finding,) = result.findings
     assert (finding.cell, finding.span.line, finding.span.column) == (3, 2, 8)
-    assert finding.fix is None
+    assert finding.fix is not None
+    assert finding.fix.edits == (Edit("a.ipynb", Span(2, 6, 2, 22), "", cell=3),)
 
 
 def test_they_are_mended_with_the_others(folder: Path) -> None:

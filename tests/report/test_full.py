@@ -99,13 +99,14 @@ def test_a_notebook_shows_the_line_as_written(make_finding: Make) -> None:
         cells=(Cell(1, 1, 1), Cell(3, 2, 1)),
         as_written="import jax\n%timeit x[0]\n",
     )
-    edit = Edit("n.ipynb", Span(1, 9, 1, 13), "y")
+    edit = Edit("n.ipynb", Span(1, 9, 1, 13), "y", cell=3)
+    other = Edit("n.ipynb", Span(1, 1, 1, 1), "import os\n", cell=1)
     finding = make_finding(
         path="n.ipynb",
         cell=3,
         span=Span(1, 9, 1, 13),
         related=(Related("made here", "n.ipynb", Span(1, 1, 1, 7)),),
-        fix=Fix(Applicability.SAFE, "mend it", (edit,)),
+        fix=Fix(Applicability.SAFE, "mend it", (other, edit)),
     )
     assert render([finding], lambda _: source) == (
         "JDP204 nothing moves\n"
@@ -117,6 +118,11 @@ def test_a_notebook_shows_the_line_as_written(make_finding: Make) -> None:
         "note: made here\n"
         " --> n.ipynb:1:1\n"
         "help: mend it (--fix)\n"
+        "  n.ipynb:cell 1\n"
+        "  1 + import os\n"
+        "  n.ipynb:cell 3\n"
+        "  1 - %timeit x[0]\n"
+        "  1 + %timeit y\n"
         "\n"
     )
 

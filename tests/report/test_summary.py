@@ -42,11 +42,13 @@ def test_summary(
     assert summary(make_outcome(findings=findings, files=3)) == text
 
 
-def test_notebooks_are_not_fixable(
+def test_notebooks_are_fixable(
     make_finding: Callable[..., Finding], make_outcome: Callable[..., Outcome]
 ) -> None:
     findings = (make_finding(fix=SAFE, cell=2),)
-    assert summary(make_outcome(findings=findings)) == "Found 1 finding in 1 of 1 file."
+    assert summary(make_outcome(findings=findings)) == (
+        "Found 1 finding in 1 of 1 file. 1 fixable with --fix."
+    )
 
 
 def test_after_mending(

@@ -122,6 +122,6 @@ def test_edits_do_what_slices_do(text: str, cuts: list[int], data: st.DataObject
 def test_fused_edits_do_the_same_as_one() -> None:
     editor = editor_of("a = 1\nb = 2\nc = 3\n")
     edits = [editor.insert(6, "x"), editor.delete_lines(3, 3), editor.replace_offsets(4, 5, "9")]
-    fused = editor.fused(edits)
+    (fused,) = editor.fused(edits)
     assert apply_edits(editor.source, [fused]) == apply_edits(editor.source, edits)
     assert fused.span == Span(1, 5, 4, 1)

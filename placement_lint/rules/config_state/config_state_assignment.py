@@ -189,6 +189,7 @@ def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
             Applicability.SAFE,
             f"Open {assignment.context.name} around what stands between",
             lambda editor: _with_block(assignment, reset, editor),
+            otherwise=_update_plan(assignment, ctx),
         )
     return _update_plan(assignment, ctx)
 
@@ -207,7 +208,7 @@ def _with_block(first: Assignment, last: Assignment, editor: Editor) -> list[Edi
         *editor.indent_lines(top.end_line + 1, bottom.line - 1, step),
         _without_statement(last.statement, editor),
     ]
-    return [editor.fused(edits)]
+    return editor.fused(edits)
 
 
 def _without_statement(statement: cst.Assign, editor: Editor) -> Edit:
@@ -222,6 +223,8 @@ def _without_statement(statement: cst.Assign, editor: Editor) -> Edit:
 
 def _update_plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
     changed = [assignment, *assignment.strays]
+    if assignment.reset is not None:
+        changed.append(assignment.reset)
     updates = [(each, ctx.spell("jax.config.update", each.target)) for each in changed]
     reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
     is_possible = all(spelling and _can_be_update(each, ctx) for each, spelling in updates)
