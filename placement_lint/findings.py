@@ -70,6 +70,10 @@ class Fix:
     applicability: Applicability
     message: str
     edits: tuple[Edit, ...]
+    group: str = ""
+    """Of the fixes for one file with one name here, a round applies the first alone; the others
+    wait for what is found after it. For fixes that do not touch one another's text and still must
+    not both be applied to what was found once."""
 
 
 @dataclass(frozen=True)

@@ -283,8 +283,10 @@ class Analysis:
         """Work out a fix, or the next best one where the text does not allow it."""
         while plan is not None:
             edits = plan.build(editor)
-            fix = Fix(plan.applicability, plan.message, tuple(edits)) if edits else None
-            placed = None if fix is None else self._placed(fix)
+            placed = None
+            if edits:
+                fix = Fix(plan.applicability, plan.message, tuple(edits), plan.group)
+                placed = self._placed(fix)
             if placed is not None:
                 return placed
             plan = plan.otherwise

@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from placement_lint import __version__
 from placement_lint.files.notebook import is_notebook
 from placement_lint.findings import Applicability
 from placement_lint.lint.file import FileOptions, FileResult, lint_source, tool_finding
@@ -40,6 +39,8 @@ class FixResult:
     """What is found in the text as it is now."""
     original: FileResult
     """What was found before anything was fixed."""
+    linked: frozenset[str]
+    """This file, and those that a fix has edited together with it: all are written, or none."""
 
     @property
     def text(self) -> str:
@@ -72,22 +73,57 @@ def fix_sources(
     """Apply every fix that may be applied, and every one that this makes possible, and so on.
 
     `lint` checks the files as they are after each round, together: a fix may edit several of them,
-    and is applied in all or in none. `unsafe` says, by path, whose findings may have unsafe fixes
-    applied. A text that cannot be edited exactly is only linted. If fixes end in a
-    text that does not parse, that does not compile where the original did, that cannot be encoded,
-    or if they never end, then all of them are taken back, in every file, and a JDP903 finding says
-    which rules' fixes those were.
+    and is applied in all or in none. `unsafe` says, by path, where unsafe fixes may be applied. A
+    text that cannot be edited exactly is only linted.
+
+    In each round the findings are asked in the order of every report. A fix waits for the next
+    round where it touches what an earlier one edits, shares but a part of its edits with it, or is
+    of its group. If fixes end in a text that does not parse, that does not compile where the
+    original did, that cannot be encoded, or if they never end, then all fixes of that file, and of
+    those that a fix edited together with it, are taken back, and a JDP903 finding says which rules'
+    fixes those were. The other files are fixed without them.
     """
-    return _Fixing(sources, lint, unsafe).run()
+    given_up: dict[str, Finding] = {}
+    frozen: set[str] = set()
+    original = lint(sources)
+    while True:
+        fixing = _Fixing(sources, lint, original, unsafe, frozen)
+        try:
+            return fixing.run(given_up)
+        except _TakenBackError as error:
+            together = fixing.links.of(error.path)
+            given_up[error.path] = error.finding(together)
+            frozen |= together
 
 
 class _TakenBackError(Exception):
-    """Fixes went wrong: in which file, and how."""
+    """Fixes of some rules went wrong: in which file, and how."""
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(self, path: str, codes: Iterable[str], reason: str) -> None:
         super().__init__(reason)
         self.path = path
+        self.codes = sorted(set(codes))
         self.reason = reason
+
+    def finding(self, together: Iterable[str]) -> Finding:
+        """Say so to the user, with the files in which fixes are taken back."""
+        others = sorted({*together} - {self.path})
+        message = InternalError.describe_taken_back(self.codes, self.reason, others)
+        return tool_finding(InternalError, self.path, message)
+
+
+class _Links:
+    """Which files fixes have edited together."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, frozenset[str]] = {}
+
+    def join(self, paths: Iterable[str]) -> None:
+        group = frozenset().union(*map(self.of, paths))
+        self._groups.update(dict.fromkeys(group, group))
+
+    def of(self, path: str) -> frozenset[str]:
+        return self._groups.get(path, frozenset({path}))
 
 
 class _Fixing:
@@ -97,120 +133,143 @@ class _Fixing:
         self,
         sources: Mapping[str, Source],
         lint: Callable[[Mapping[str, Source]], Mapping[str, FileResult]],
+        original: Mapping[str, FileResult],
         unsafe: Mapping[str, bool],
+        frozen: Iterable[str],
     ) -> None:
         self.sources = sources
         self.lint = lint
         self.unsafe = unsafe
-        self.original = lint(sources)
+        self.original = original
         self.fixable = {
             path
             for path, source in sources.items()
             if is_writable(source)
-            and path in self.original
-            and self.original[path].exact
-            and _broken(self.original[path]) is None
-        }
+            and path in original
+            and original[path].exact
+            and _broken(original[path]) is None
+        }.difference(frozen)
         self.counts: dict[str, Counter[str]] = {path: Counter() for path in sources}
+        self.links = _Links()
+        self._current = dict(sources)
+        self._history = {path: _History(source.content) for path, source in sources.items()}
+        self._compiled: dict[str, list[bool]] = {}
 
-    def run(self) -> dict[str, FixResult]:
-        codes: Counter[str] = Counter()
-        try:
-            current, results = self._rounds(codes)
-            self._check(current)
-        except _TakenBackError as error:
-            return self._taken_back(error, codes)
-        return {
-            path: FixResult(
-                current[path],
-                dict(sorted(self.counts[path].items())),
-                result,
-                self.original.get(path, result),
-            )
-            for path, result in results.items()
-        }
+    def run(self, complaints: Mapping[str, Finding]) -> dict[str, FixResult]:
+        """Fix what can be fixed. Raises _TakenBackError for the first file where that fails."""
+        results = self._to_the_end()
+        done: dict[str, FixResult] = {}
+        for path in self.sources.keys() & results.keys():
+            result = results[path]
+            original = self.original.get(path, result)
+            if path in complaints:
+                result = replace(result, findings=(complaints[path], *result.findings))
+            counts = dict(sorted(self.counts[path].items()))
+            source = self._current[path]
+            done[path] = FixResult(source, counts, result, original, self.links.of(path))
+        return done
 
-    def _check(self, current: Mapping[str, Source]) -> None:
-        for path, source in current.items():
-            changed = source.content != self.sources[path].content
-            reason = self._objection(path, source) if changed else None
-            if reason is not None:
-                raise _TakenBackError(path, reason)
-
-    def _rounds(self, codes: Counter[str]) -> tuple[dict[str, Source], Mapping[str, FileResult]]:
-        from placement_lint.syntax.edits import edited as after
-
-        current, results = dict(self.sources), self.original
-        seen = {path: {source.content} for path, source in current.items()}
+    def _to_the_end(self) -> Mapping[str, FileResult]:
+        results = self.original
         for _ in range(MAX_ROUNDS):
-            accepted = {path: _Accepted(current[path]) for path in sorted(self.fixable)}
-            codes.clear()
-            for finding in _in_order(results):
-                if self._is_applicable(finding) and _accept(finding, accepted):
-                    codes[finding.code] += 1
-                    self.counts[_edited_first(finding)][finding.code] += 1
-            edited = {path: each.edits for path, each in accepted.items() if each.edits}
-            if not edited:
-                return current, results
-            for path, edits in edited.items():
-                try:
-                    source = after(current[path], edits)
-                except ValueError:
-                    reason = "the edits of one of them overlap"
-                    raise _TakenBackError(path, reason) from None
-                if source.content in seen[path]:
-                    raise _TakenBackError(path, "they lead back to a text that was there before")
-                seen[path].add(source.content)
-                current[path] = source
-            results = self.lint(current)
-            for path in edited:
-                problem = _broken(results[path])
-                if problem is not None:
-                    raise _TakenBackError(path, f"the result has {problem.message}")
-                if not results[path].exact:
-                    raise _TakenBackError(path, "the result cannot be edited exactly")
-        raise _TakenBackError(min(edited), f"they did not end after {MAX_ROUNDS} rounds")
+            changed = self._round(results)
+            if not changed:
+                return results
+            results = self.lint(self._current)
+            for path in changed:
+                self._check(path, results[path])
+        path = min(changed)
+        raise self._wrong(path, f"they did not end after {MAX_ROUNDS} rounds")
+
+    def _round(self, results: Mapping[str, FileResult]) -> list[str]:
+        """Apply what can be applied at once, and give the files that this has edited."""
+        from placement_lint.syntax.edits import edited
+
+        accepted = _Round(self._current)
+        codes: dict[str, set[str]] = {}
+        for finding in _in_order(results):
+            if not self._is_applicable(finding) or not accepted.takes(finding):
+                continue
+            paths = _edited_by(finding)
+            self.links.join(paths)
+            self.counts[paths[0]][finding.code] += 1
+            for path in paths:
+                codes.setdefault(path, set()).add(finding.code)
+        for path, edits in accepted.edits.items():
+            history = self._history[path]
+            history.rounds.append(codes[path])
+            try:
+                source = edited(self._current[path], edits)
+            except ValueError:
+                raise self._wrong(path, "the edits of one of them overlap") from None
+            before = history.seen(source.content)
+            # One file may stay as it is where another of the same fix does not.
+            is_alone = len(self.links.of(path)) == 1
+            if before is not None and (is_alone or source.content != self._current[path].content):
+                reason = "they lead back to a text that was there before"
+                raise self._wrong(path, reason, since=before)
+            self._current[path] = source
+        return [*accepted.edits]
 
     def _is_applicable(self, finding: Finding) -> bool:
         fix = finding.fix
-        if fix is None or any(edit.path not in self.fixable for edit in fix.edits):
+        if fix is None or not fix.edits:
+            return False
+        paths = _edited_by(finding)
+        if not self.fixable.issuperset(paths):
             return False
         if fix.applicability is Applicability.UNSAFE:
-            return self.unsafe.get(finding.path, False)
+            return all(self.unsafe.get(path, False) for path in {finding.path, *paths})
         return fix.applicability is Applicability.SAFE
 
-    def _objection(self, path: str, current: Source) -> str | None:
-        """Say why a text must not be written, if it must not."""
+    def _check(self, path: str, result: FileResult) -> None:
+        """Look at a file after a round. Raises _TakenBackError where it must not be written."""
+        problem = _broken(result)
+        if problem is not None:
+            raise self._wrong(path, f"the result has {problem.message}")
+        if not result.exact:
+            raise self._wrong(path, "the result cannot be edited exactly")
+        source = self._current[path]
         try:
-            current.to_bytes()
+            source.to_bytes()
         except UnicodeEncodeError:
-            return f"the file's encoding ({current.encoding}) cannot hold the result"
-        before, after = _programs(self.sources[path]), _programs(current)
-        for was, now in zip(before, after, strict=True):
-            if was != now and _compiles(was, path) and not _compiles(now, path, when_too_deep=True):
-                return "the result does not compile"
-        return None
+            reason = f"the file's encoding ({source.encoding}) cannot hold the result"
+            raise self._wrong(path, reason) from None
+        if not self._still_compiles(path, source):
+            raise self._wrong(path, "the result does not compile")
 
-    def _taken_back(self, error: _TakenBackError, codes: Iterable[str]) -> dict[str, FixResult]:
-        every = set(codes).union(*self.counts.values())
-        message = (
-            f"the fixes of {', '.join(sorted(every))} were taken back: {error.reason} "
-            f"(placement-lint {__version__}); please report it"
+    def _still_compiles(self, path: str, source: Source) -> bool:
+        before, after = _programs(self.sources[path]), _programs(source)
+        if path not in self._compiled:
+            self._compiled[path] = [_compiles(text, path) for text in before]
+        return all(
+            not did or was == now or _compiles(now, path, when_too_deep=True)
+            for did, was, now in zip(self._compiled[path], before, after, strict=True)
         )
-        kept: dict[str, FixResult] = {}
-        for path, result in self.original.items():
-            shown = result
-            if path == error.path:
-                finding = tool_finding(InternalError, path, message)
-                shown = replace(result, findings=(finding, *result.findings))
-            kept[path] = FixResult(self.sources[path], {}, shown, result)
-        return kept
+
+    def _wrong(self, path: str, reason: str, *, since: int = -1) -> _TakenBackError:
+        """Blame the fixes of the last round, or of all since an earlier one."""
+        return _TakenBackError(path, set().union(*self._history[path].rounds[since:]), reason)
 
 
-def _edited_first(finding: Finding) -> str:
-    """Give the file that a finding's fix edits, which may be another than it is about."""
+class _History:
+    """What a file was after each round, and what made it that."""
+
+    def __init__(self, text: str) -> None:
+        self._texts = {text: 0}
+        self.rounds: list[set[str]] = []
+        """The codes of the fixes of each round."""
+
+    def seen(self, text: str) -> int | None:
+        """Note a text; give the number of rounds after which it was there before, if it was."""
+        before = self._texts.setdefault(text, len(self.rounds))
+        return None if before == len(self.rounds) else before
+
+
+def _edited_by(finding: Finding) -> list[str]:
+    """Give the files that a finding's fix edits, of which it may be in none."""
     edits = () if finding.fix is None else finding.fix.edits
-    return edits[0].path if edits else finding.path
+    return [*dict.fromkeys(edit.path for edit in edits)]
 
 
 def _in_order(results: Mapping[str, FileResult]) -> list[Finding]:
@@ -219,22 +278,47 @@ def _in_order(results: Mapping[str, FileResult]) -> list[Finding]:
     return sorted(every, key=lambda finding: finding.sort_key)
 
 
-def _accept(finding: Finding, accepted: Mapping[str, _Accepted]) -> bool:
-    """Take all edits of a finding's fix, or none where one of them touches another's place."""
-    if finding.fix is None:
-        return False
-    by_path: dict[str, list[Edit]] = {}
-    for edit in dict.fromkeys(finding.fix.edits):
-        by_path.setdefault(edit.path, []).append(edit)
-    if not all(accepted[path].fits(edits) for path, edits in by_path.items()):
-        return False
-    for path, edits in by_path.items():
-        accepted[path].add(edits)
-    return True
+class _Round:
+    """The fixes of one round: those of the first finding that wants to edit a place."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = sources
+        self._files: dict[str, _Accepted] = {}
+        self._whole: set[frozenset[Edit]] = set()
+        self._groups: set[tuple[str, str]] = set()
+
+    @property
+    def edits(self) -> dict[str, list[Edit]]:
+        """What is to be applied, by file."""
+        return {path: self._files[path].edits for path in sorted(self._files)}
+
+    def takes(self, finding: Finding) -> bool:
+        """Take all edits of a finding's fix, or none where one of them cannot be made now."""
+        fix = finding.fix
+        if fix is None:
+            return False
+        if frozenset(fix.edits) in self._whole:
+            # Two findings of one mistake: mending it mends both.
+            return True
+        group = (finding.path, fix.group)
+        if fix.group and group in self._groups:
+            return False
+        by_path: dict[str, list[Edit]] = {}
+        for edit in dict.fromkeys(fix.edits):
+            by_path.setdefault(edit.path, []).append(edit)
+        files = {path: self._files.get(path, _Accepted(self._sources[path])) for path in by_path}
+        if not all(files[path].fits(edits) for path, edits in by_path.items()):
+            return False
+        for path, edits in by_path.items():
+            files[path].add(edits)
+        self._files |= files
+        self._whole.add(frozenset(fix.edits))
+        self._groups.add(group)
+        return True
 
 
 class _Accepted:
-    """The edits of one round: those of the first finding that wants to edit a place."""
+    """The edits of one round in one file."""
 
     def __init__(self, source: Source) -> None:
         from placement_lint.syntax.edits import offsets
@@ -242,7 +326,7 @@ class _Accepted:
         self.source = source
         self._offsets = offsets
         self.edits: list[Edit] = []
-        self._known: set[Edit] = set()
+        self._lines: set[Edit] = set()
         self._places: list[_Place] = []
 
     def fits(self, edits: list[Edit]) -> bool:
@@ -251,14 +335,16 @@ class _Accepted:
 
     def add(self, edits: list[Edit]) -> None:
         """Take edits that fit."""
-        new = self._new(edits)
-        self.edits += new
-        self._known.update(new)
-        for edit in new:
+        for edit in self._new(edits):
+            self.edits.append(edit)
             bisect.insort(self._places, self._place(edit))
+            if _inserts_lines(edit):
+                self._lines.add(edit)
 
     def _new(self, edits: list[Edit]) -> list[Edit]:
-        return [edit for edit in edits if edit not in self._known]
+        # Two fixes may both need an import. Another edit that two have in common, such as the
+        # beginning of a call around what begins at one place, is one that both need for themselves.
+        return [edit for edit in edits if edit not in self._lines]
 
     def _place(self, edit: Edit) -> _Place:
         return self._offsets(self.source, edit)
@@ -268,6 +354,13 @@ class _Accepted:
         index = bisect.bisect_left(self._places, place)
         neighbours = self._places[max(index - 1, 0) : index + 1]
         return any(start <= place[1] and place[0] <= end for start, end in neighbours)
+
+
+def _inserts_lines(edit: Edit) -> bool:
+    """Tell whether an edit inserts whole lines and changes none."""
+    span = edit.span
+    is_empty = (span.line, span.column) == (span.end_line, span.end_column)
+    return is_empty and span.column == 1 and edit.text.endswith(("\n", "\r"))
 
 
 def _broken(result: FileResult) -> Finding | None:

@@ -121,6 +121,8 @@ class _Change:
     after: bytes
     unchanged: FileResult
     """What is to be reported where the file cannot be written."""
+    linked: frozenset[str] = frozenset()
+    """The files that fixes have edited together with it."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,19 @@ class _Examined:
     result: FileResult
     change: _Change | None = None
     skipped: Skipped | None = None
+    unwritten: Finding | None = None
+    """Why what fixes made of it could not be written."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything to be reported of the file."""
+        beside = () if self.unwritten is None else (self.unwritten,)
+        return (*beside, *self.result.findings)
+
+    def seen_again(self, others: Mapping[str, _Examined]) -> _Examined:
+        """Take the result of another look at the files, where that had one at this file."""
+        other = others.get(self.path)
+        return self if other is None else replace(self, result=other.result)
 
 
 def lint_paths(
@@ -203,6 +218,7 @@ def check_files(
     sifted.pin(project)
     together = sifted.together(project)
     examined: list[_Examined] = []
+    program: dict[str, _Examined] = {}
     if together:
         program = _examine_together(together, sifted.requests, project, fix)
         sifted.tasks = [task for task in sifted.tasks if task.path not in program]
@@ -213,7 +229,12 @@ def check_files(
         jobs = 1
     examined += _examine_all(tasks, _Examiner(project, fix), jobs)
     if fix is FixMode.APPLY:
-        examined = [*map(_written, examined)]
+        written = _written(examined)
+        if any(one.path in program and one.unwritten for one in written):
+            # What was found in the others is about files that are not there.
+            actual = _examine_together(together, sifted.requests, project, FixMode.NONE)
+            written = [one.seen_again(actual) for one in written]
+        examined = written
     fixed = {one.path: one.change.after for one in examined if one.change is not None}
     return _outcome(sifted, examined, started, _Sources(fixed))
 
@@ -418,7 +439,15 @@ def _examine_together(
         sources[path] = _open(path, data[path])
     unsafe = {path: requests[path].unsafe_fixes for path in sources}
     examined: dict[str, _Examined] = {}
-    for path, fixed in fix_sources(sources, lint, unsafe=unsafe).items():
+    try:
+        done = fix_sources(sources, lint, unsafe=unsafe)
+    except Exception as error:  # our fault, and no reason to lose the findings
+        examined = {path: _Examined(path, result) for path, result in lint(sources).items()}
+        first = min(examined)
+        findings = (_failure(first, error), *examined[first].result.findings)
+        examined[first] = _Examined(first, replace(examined[first].result, findings=findings))
+        return examined
+    for path, fixed in done.items():
         request, source = requests[path], sources[path]
         if fixed.text == source.content:
             skipped = _unfixable(source, fixed.result, request)
@@ -435,7 +464,8 @@ def _change(source: Source, data: bytes, fixed: FixResult) -> _Change:
     if source.cells:
         encoding = json.detect_encoding(data)
         texts = (data.decode(encoding), after.decode(encoding))
-    return _Change(FixedFile(source.path, *texts, fixed.counts), data, after, fixed.original)
+    file = FixedFile(source.path, *texts, fixed.counts)
+    return _Change(file, data, after, fixed.original, fixed.linked)
 
 
 def _with_sight(options: FileOptions, source: Source, project: Project | None) -> FileOptions:
@@ -460,21 +490,38 @@ def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped 
     return None
 
 
-def _written(examined: _Examined) -> _Examined:
-    """Write what fixes made of a file; where that fails, report the file as it is."""
-    change = examined.change
-    if change is None:
-        return examined
-    from placement_lint.files.write import WriteError, replace_file
+def _written(examined: Iterable[_Examined]) -> list[_Examined]:
+    """Write what fixes made of files; where that fails, report them as they are.
+
+    Files that a fix has edited together are written together, or none of them is.
+    """
+    done = {one.path: one for one in examined}
+    waiting = {path: one.change for path, one in sorted(done.items()) if one.change is not None}
+    while waiting:
+        first = next(iter(waiting))
+        paths = [path for path in waiting if path in {first, *waiting[first].linked}]
+        group = {path: waiting.pop(path) for path in paths}
+        done |= _unwritten(group)
+    return [*done.values()]
+
+
+def _unwritten(group: Mapping[str, _Change]) -> dict[str, _Examined]:
+    """Write files, and give what is to be reported of those that could not be."""
+    from placement_lint.files.write import Replacement, WriteError, replace_files
 
     try:
-        replace_file(examined.path, change.before, change.after)
+        replace_files(Replacement(path, each.before, each.after) for path, each in group.items())
     except WriteError as error:
-        finding = tool_finding(IoError, examined.path, f"cannot be fixed: {error}")
-        unchanged = change.unchanged
-        result = replace(unchanged, findings=(finding, *unchanged.findings))
-        return _Examined(examined.path, result)
-    return examined
+        reason = IoError.describe_unwritten(str(error))
+        finding = tool_finding(IoError, error.path, reason)
+        note = f"not fixed: what mends it also edits {error.path}, which cannot be written"
+        return {
+            path: _Examined(path, each.unchanged, unwritten=finding)
+            if path == error.path
+            else _Examined(path, each.unchanged, skipped=Skipped(path, note))
+            for path, each in group.items()
+        }
+    return {}
 
 
 def _failure(path: str, error: Exception) -> Finding:
@@ -488,7 +535,7 @@ def _outcome(
     sources: Callable[[str], Source | None],
 ) -> Outcome:
     done = sorted(examined, key=lambda one: one.path)
-    findings = [*sifted.findings, *(finding for one in done for finding in one.result.findings)]
+    findings = [*sifted.findings, *(finding for one in done for finding in one.findings)]
     skipped = [*sifted.skipped, *(one.skipped for one in done if one.skipped is not None)]
     return Outcome(
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),

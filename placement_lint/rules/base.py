@@ -65,6 +65,8 @@ class FixPlan:
     """Gives the edits, all to be applied or none; None where the text allows no fix after all."""
     otherwise: FixPlan | None = None
     """The next best fix, where the text does not allow this one."""
+    group: str = ""
+    """See `Fix.group`."""
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.files.write import FileChangedError, WriteError, replace_file
+from placement_lint.files.write import (
+    FileChangedError,
+    Replacement,
+    WriteError,
+    replace_file,
+    replace_files,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
 
@@ -144,8 +158,226 @@ def test_owner_is_kept_as_far_as_the_system_lets_us(
     assert_left_alone(file, b"after")
 
 
-def test_long_name(tmp_path: Path) -> None:
-    file = tmp_path / f"{'x' * 240}.py"
+@pytest.mark.parametrize("stem", ["x" * 240, "数" * 80], ids=["ascii", "wide"])
+def test_long_name(tmp_path: Path, stem: str) -> None:
+    file = tmp_path / f"{stem}.py"
     file.write_bytes(b"before")
     replace_file(str(file), b"before", b"after")
     assert_left_alone(file, b"after")
+
+
+def test_file_that_has_the_bytes_already_is_done(file: Path) -> None:
+    replace_file(str(file), b"something else", b"before")
+    assert_left_alone(file)
+
+
+@posix
+def test_file_with_other_names_is_not_written(file: Path) -> None:
+    other = file.with_name("other.py")
+    other.hardlink_to(file)
+    with pytest.raises(WriteError, match="hard links"):
+        replace_file(str(file), b"before", b"after")
+    assert {path.name: path.read_bytes() for path in file.parent.iterdir()} == {
+        "code.py": b"before",
+        "other.py": b"before",
+    }
+    assert file.samefile(other)
+
+
+@posix
+def test_file_in_a_read_only_folder_is_not_written(file: Path) -> None:
+    file.parent.chmod(0o555)
+    try:
+        with pytest.raises(WriteError, match="folder is read-only"):
+            replace_file(str(file), b"before", b"after")
+        assert_left_alone(file)
+    finally:
+        file.parent.chmod(0o755)
+
+
+def test_extended_attributes_are_kept(file: Path) -> None:
+    if not hasattr(os, "setxattr"):
+        pytest.skip("no extended attributes on this system")
+    try:
+        os.setxattr(file, "user.owner", b"me")
+    except OSError as error:
+        pytest.skip(f"no extended attributes here: {error}")
+    replace_file(str(file), b"before", b"after")
+    assert os.getxattr(file, "user.owner") == b"me"
+
+
+# -- several files ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> list[Path]:
+    """Files in folders of their own."""
+    paths = [tmp_path / name / "code.py" for name in "abc"]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes(b"before")
+    return paths
+
+
+def replacements(paths: list[Path]) -> list[Replacement]:
+    return [Replacement(str(path), b"before", b"after") for path in paths]
+
+
+def test_all_are_replaced(three: list[Path]) -> None:
+    replace_files(replacements(three))
+    for path in three:
+        assert_left_alone(path, b"after")
+
+
+@posix
+def test_one_that_cannot_be_written_keeps_the_others_as_they_are(three: list[Path]) -> None:
+    three[2].chmod(0o444)
+    with pytest.raises(WriteError, match="read-only") as caught:
+        replace_files(replacements(three))
+    assert caught.value.path == str(three[2])
+    for path in three:
+        assert_left_alone(path)
+
+
+def test_one_that_changed_keeps_the_others_as_they_are(three: list[Path]) -> None:
+    three[1].write_bytes(b"someone else's")
+    with pytest.raises(FileChangedError) as caught:
+        replace_files(replacements(three))
+    assert caught.value.path == str(three[1])
+    assert_left_alone(three[0])
+    assert_left_alone(three[1], b"someone else's")
+
+
+def failing_replace(monkeypatch: pytest.MonkeyPatch, *fails_at: int) -> None:
+    """Have some of the calls of `Path.replace` fail, counted from 1."""
+    calls = iter(range(1, 100))
+    real = Path.replace
+
+    def replace(path: Path, target: Path) -> Path:
+        if next(calls) in fails_at:
+            raise PermissionError(1, "Operation not permitted")
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+
+
+@posix
+def test_those_written_before_one_that_fails_are_put_back(
+    three: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    three[0].chmod(0o750)
+    failing_replace(monkeypatch, 3)
+    with pytest.raises(WriteError, match="not permitted") as caught:
+        replace_files(replacements(three))
+    assert caught.value.path == str(three[2])
+    for path in three:
+        assert_left_alone(path)
+    assert stat.S_IMODE(three[0].stat().st_mode) == 0o750
+
+
+def test_one_that_cannot_be_put_back_is_named(
+    three: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing_replace(monkeypatch, 2, 3)
+    with pytest.raises(WriteError, match="already written, cannot be put back") as caught:
+        replace_files(replacements(three))
+    assert caught.value.path == str(three[0])
+    assert_left_alone(three[0], b"after")
+    assert_left_alone(three[1])
+
+
+@posix
+def test_names_of_one_file(three: list[Path]) -> None:
+    link = three[1].with_name("link.py")
+    link.symlink_to(three[0])
+    replace_files(replacements([three[0], link]))
+    assert three[0].read_bytes() == b"after"
+    assert link.is_symlink()
+    other = [Replacement(str(three[0]), b"after", b"1"), Replacement(str(link), b"after", b"2")]
+    with pytest.raises(WriteError, match="same file as"):
+        replace_files(other)
+    assert_left_alone(three[0], b"after")
+
+
+# -- what ends a process ------------------------------------------------------------------------
+
+
+@posix
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_wait_until_all_files_are_written(
+    three: list[Path], sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = getattr(signal, sent)
+    seen: list[list[bytes]] = []
+    sync = os.fsync
+
+    def interrupted(descriptor: int) -> None:
+        os.kill(os.getpid(), number)
+        sync(descriptor)
+
+    def note(*_: object) -> None:
+        seen.append([path.read_bytes() for path in three])
+
+    before = signal.signal(number, note)
+    try:
+        monkeypatch.setattr(os, "fsync", interrupted)
+        replace_files(replacements(three))
+    finally:
+        signal.signal(number, before)
+    assert seen == [[b"after"] * 3]
+    for path in three:
+        assert_left_alone(path, b"after")
+
+
+_LIMITED = """
+import resource, signal, sys
+from placement_lint.files.write import WriteError, replace_file
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    replace_file(sys.argv[1], b"before", b"x" * 2000)
+except WriteError as error:
+    print(error)
+"""
+
+
+@posix
+def test_file_that_grows_over_the_limit_of_the_system_is_not_written(file: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", _LIMITED, str(file)], capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "File too large\n"
+    assert_left_alone(file)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Make a file system of 64 kB."""
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    if mount is None or umount is None or os.geteuid() != 0:
+        pytest.skip("a file system of its own needs mount and root")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip(f"no file system may be mounted here: {made.stderr.strip()}")
+    yield folder
+    subprocess.run([umount, str(folder)], check=True)
+
+
+@posix
+def test_full_disk(small_disk: Path) -> None:
+    paths = [small_disk / f"{name}.py" for name in "abc"]
+    before = b"before" * 2_000
+    for path in paths:
+        path.write_bytes(before)
+    wanted = [Replacement(str(path), before, b"after" + before) for path in paths]
+    with pytest.raises(WriteError, match="No space left"):
+        replace_files(wanted)
+    assert {path.name: path.read_bytes() for path in small_disk.iterdir()} == dict.fromkeys(
+        ["a.py", "b.py", "c.py"], before
+    )

@@ -161,6 +161,74 @@ class Overlapping(Rule):
             ctx.report(node, "muddled", fix=FixPlan(Applicability.SAFE, "Muddle on", build))
 
 
+class Around(Rule):
+    """Flags calls of `near`, and puts a call around each that is not in one yet.
+
+    The fixes of `near()` and `near()()` begin with one and the same edit.
+    """
+
+    code, name = "JDP813", "around"
+    severity = Severity.WARNING
+    fix = Applicability.SAFE
+    needs = AnyOf(b"near")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not _is_near(node.func):
+            return
+        parent = ctx.parent(node)
+        if isinstance(parent, cst.Arg):
+            return
+        plan = FixPlan(Applicability.SAFE, "Wrap it", lambda editor: editor.wrap(node, "f(", ")"))
+        ctx.report(node, "bare", fix=plan)
+
+
+def _is_near(node: cst.BaseExpression) -> bool:
+    while isinstance(node, cst.Call):
+        node = node.func
+    return isinstance(node, cst.Name) and node.value == "near"
+
+
+class Importing(Rule):
+    """Flags `path` where it is not imported, and imports what is named after it beside it."""
+
+    code, name = "JDP814", "importing"
+    severity = Severity.WARNING
+    fix = Applicability.SAFE
+    needs = AnyOf(b"path")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not isinstance(node.func, cst.Name) or node.func.value != "path":
+            return
+
+        def build(editor: Editor) -> list[Edit]:
+            return [editor.insert(0, "import os\n"), editor.replace(node.func, "os.path")]
+
+        ctx.report(node, "path", fix=FixPlan(Applicability.SAFE, "Import it", build))
+
+
+class Grouped(Rule):
+    """Flags `left` where there is a `right`, and so the other way round: one of them has to go."""
+
+    code, name = "JDP815", "grouped"
+    severity = Severity.WARNING
+    fix = Applicability.SAFE
+    needs = AllOf(AnyOf(b"left"), AnyOf(b"right"))
+
+    def visit_Module(self, _: cst.Module, ctx: Context) -> None:
+        named = {
+            each.value: each
+            for each in ctx.tree.nodes
+            if isinstance(each, cst.Name) and each.value in {"left", "right"}
+        }
+        for each in named.values() if len(named) == 2 else ():
+
+            def build(editor: Editor, node: cst.Name = each) -> list[Edit]:
+                return [editor.replace(node, "gone")]
+
+            plan = FixPlan(Applicability.SAFE, "Take it away", build, group="sides")
+            ctx.report(each, "one too many", fix=plan)
+
+
 def options(*rules: type[Rule], **others: object) -> FileOptions:
     return FileOptions(rules, **others)  # type: ignore[arg-type]
 

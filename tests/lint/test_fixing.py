@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -9,10 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 
 from placement_lint.files.source import Cell, Source
+from placement_lint.findings import Applicability, Edit, Finding, Fix, Severity, Span
 from placement_lint.lint import fixing
-from placement_lint.lint.fixing import FixResult, fix_source
+from placement_lint.lint.file import FileResult
+from placement_lint.lint.fixing import FixResult, fix_source, fix_sources
 from tests.lint.helpers import (
+    Around,
     Crashing,
+    Grouped,
+    Importing,
     Overlapping,
     Pair,
     PutFlagged,
@@ -23,6 +29,8 @@ from tests.lint.helpers import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from placement_lint.rules.base import Rule
 
 
@@ -87,6 +95,26 @@ def test_edits_that_two_findings_share_are_made_once_and_fix_both() -> None:
     assert result.counts == {"JDP806": 2}
 
 
+def test_fixes_that_only_begin_with_the_same_edit_are_made_one_after_another() -> None:
+    result = fixed("x = near()()\n", Around)
+    assert result.text == "x = f(near())()\n"
+    assert result.counts == {"JDP813": 1}
+    assert codes(result) == []
+
+
+def test_an_import_that_two_fixes_need_is_inserted_once() -> None:
+    result = fixed("path(1)\npath(2)\n", Importing)
+    assert result.text == "import os\nos.path(1)\nos.path(2)\n"
+    assert result.counts == {"JDP814": 2}
+
+
+def test_of_a_group_one_is_applied_and_the_others_are_asked_again() -> None:
+    result = fixed("left = 1\nright = 2\n", Grouped)
+    assert result.text == "gone = 1\nright = 2\n"
+    assert result.counts == {"JDP815": 1}
+    assert codes(result) == []
+
+
 def test_suppressed_findings_are_not_fixed() -> None:
     result = fixed("old  # noqa\nold\n")
     assert result.text == "old  # noqa\nnew\n"
@@ -105,6 +133,32 @@ def test_mixed_line_ends_are_kept() -> None:
 
 def test_fixes_that_undo_one_another_are_taken_back() -> None:
     assert_taken_back(fixed("old\nping\n"), "old\nping\n", "JDP804", "lead back")
+
+
+def test_only_the_rules_of_the_round_that_went_wrong_are_named() -> None:
+    # `wide(old)` is unwrapped, then renamed; what comes of the chain breaks the file one round on.
+    class Ends(Renames):
+        code, name = "JDP808", "ends"
+        replacements: ClassVar[dict[str, str]] = {"chain3": "("}
+
+    text = "old\nchain1\nwide(1)\n"
+    result = fixed(text, Renames, Wide, Ends)
+    assert_taken_back(result, text, "the fixes of JDP808 were taken back", "invalid syntax")
+
+
+def test_only_the_rules_of_a_loop_are_named() -> None:
+    text = "x = wide(wide(1))\nchain1\nping\n"
+
+    class Pings(Renames):
+        code, name = "JDP808", "pings"
+        replacements: ClassVar[dict[str, str]] = {"chain3": "chain2", "chain2": "chain3"}
+
+    class Starts(Renames):
+        code, name = "JDP809", "starts"
+        replacements: ClassVar[dict[str, str]] = {"chain1": "chain2"}
+
+    result = fixed(text, Starts, Wide, Pings)
+    assert_taken_back(result, text, "the fixes of JDP808 were taken back", "lead back")
 
 
 def test_fix_that_changes_nothing_is_taken_back() -> None:
@@ -202,3 +256,116 @@ def test_deep_code_is_fixed() -> None:
     result = fixed(text)
     assert result.text == text.replace("old", "new")
     assert result.counts == {"JDP804": 2_000}
+
+
+# -- several files --------------------------------------------------------------------------------
+
+_WORD = re.compile(r"(?P<level>here|there|bold)(?P<to>\w*)")
+
+
+def by_words(sources: Mapping[str, Source]) -> dict[str, FileResult]:
+    """Lint texts in which each word says what is to be mended.
+
+    `here` becomes `done`; `there_b` does so together with a `+` before the text of the file b;
+    `bold_b` likewise, and is unsafe.
+    """
+    return {path: FileResult(tuple(_words_of(source, sources))) for path, source in sources.items()}
+
+
+def _words_of(source: Source, sources: Mapping[str, Source]) -> Iterator[Finding]:
+    for match in _WORD.finditer(source.text):
+        other = match["to"].removeprefix("_")
+        span = Span(*source.position(match.start()), *source.position(match.end()))
+        edits = [Edit(source.path, span, "done")]
+        if other in sources:
+            edits.append(Edit(other, Span(1, 1, 1, 1), "+"))
+        level = Applicability.UNSAFE if match["level"] == "bold" else Applicability.SAFE
+        fix = Fix(level, "Mend it", tuple(edits))
+        yield Finding("JDP801", "word", match.group(), source.path, span, Severity.ERROR, fix=fix)
+
+
+def fix_words(texts: Mapping[str, str], *, unsafe: str = "") -> dict[str, FixResult]:
+    sources = {path: Source(path, text) for path, text in texts.items()}
+    return fix_sources(sources, by_words, unsafe={path: path in unsafe for path in sources})
+
+
+def texts(results: Mapping[str, FixResult]) -> dict[str, str]:
+    return {path: result.text for path, result in sorted(results.items())}
+
+
+def test_a_fix_edits_two_files_and_links_them() -> None:
+    results = fix_words({"a": "there_b\n", "b": "made\n", "c": "here\n", "d": "x\n"})
+    assert texts(results) == {"a": "done\n", "b": "+made\n", "c": "done\n", "d": "x\n"}
+    assert [sorted(results[path].linked) for path in "abcd"] == [
+        ["a", "b"],
+        ["a", "b"],
+        ["c"],
+        ["d"],
+    ]
+    assert [results[path].counts for path in "abc"] == [{"JDP801": 1}, {}, {"JDP801": 1}]
+
+
+START = {"a": "there_c", "b": "there_c", "c": "made"}
+
+
+def test_links_reach_from_file_to_file() -> None:
+    results = fix_words({"a": "there_b", "b": "x", "c": "x there_b", "d": "x there_c"})
+    assert {path: result.linked for path, result in results.items()} == dict.fromkeys(
+        "abcd", frozenset("abcd")
+    )
+
+
+def test_a_fix_that_meets_another_in_one_of_its_files_waits_in_all_of_them() -> None:
+    rounds: list[dict[str, str]] = []
+
+    def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
+        rounds.append({path: source.text for path, source in current.items()})
+        return by_words(current)
+
+    sources = {path: Source(path, text) for path, text in START.items()}
+    results = fix_sources(sources, lint, unsafe={})
+    assert rounds == [
+        START,
+        {"a": "done", "b": "there_c", "c": "+made"},
+        {"a": "done", "b": "done", "c": "++made"},
+    ]
+    assert texts(results) == rounds[-1]
+
+
+def test_an_unsafe_fix_is_applied_only_where_each_of_its_files_allows_it() -> None:
+    files = {"a": "bold_b", "b": "made"}
+    assert texts(fix_words(files, unsafe="a")) == files
+    assert texts(fix_words(files, unsafe="b")) == files
+    assert texts(fix_words(files, unsafe="ab")) == {"a": "done", "b": "+made"}
+
+
+def test_a_fix_with_one_file_that_may_not_be_edited_is_not_applied_in_the_other() -> None:
+    sources = {path: Source(path, text) for path, text in (("a", "there_b"), ("b", "made"))}
+
+    def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
+        results = by_words(current)
+        return {**results, "b": replace(results["b"], exact=False)}
+
+    results = fix_sources(sources, lint, unsafe={})
+    assert texts(results) == {"a": "there_b", "b": "made"}
+
+
+def test_what_goes_wrong_is_taken_back_in_all_linked_files_and_in_no_other() -> None:
+    files = {"a": "there_b\nold\n", "b": "made\nhere\n", "c": "here\n"}
+
+    def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
+        results = by_words(current)
+        if "+" not in current["b"].text:
+            return results
+        return {**results, "b": replace(results["b"], exact=False)}
+
+    sources = {path: Source(path, text) for path, text in files.items()}
+    results = fix_sources(sources, lint, unsafe={})
+    assert texts(results) == {**files, "c": "done\n"}
+    complaint, *rest = results["b"].result.findings
+    assert complaint.code == "JDP903"
+    assert "JDP801 were taken back, here and in a: the result cannot be" in complaint.message
+    assert [finding.code for finding in rest] == ["JDP801"]
+    assert [finding.code for finding in results["a"].result.findings] == ["JDP801"]
+    assert results["c"].result.findings == ()
+    assert [results[path].counts for path in "abc"] == [{}, {}, {"JDP801": 1}]

@@ -21,6 +21,7 @@ from placement_lint.findings import Confidence
 from placement_lint.lint import run
 from placement_lint.lint.file import FileResult, lint_source
 from placement_lint.lint.run import FixMode, Request, check_files, lint_paths, lint_text
+from placement_lint.rules.registry import rule_by_code
 from placement_lint.rules.selection import UnknownSelectorError
 from tests.lint.helpers import (
     Crashing,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.lint.file import FileOptions
+    from placement_lint.lint.run import Outcome
     from placement_lint.rules.context import Context
 
 PUT = b"import jax\njax.device_put(1)\n"
@@ -417,6 +419,95 @@ def test_a_notebook_is_written_and_diffed_as_it_was(tmp_path: Path) -> None:
         assert source is not None
         assert source.text == "new\nx\nnew\nx\n"
     assert path.read_bytes() == after.replace("\n", "\r\n").encode()
+
+
+CREATION = b"""\
+import jax
+import jax.numpy as jnp
+
+with jax.default_device(jax.devices("cpu")[0]):
+    TABLE = jnp.zeros((1000, 10))
+"""
+USE = b"""\
+import jax
+from data import TABLE
+
+jax.device_put(1, jax.devices()[0])
+print(TABLE[0])
+"""
+
+
+def fix_program(folder: Path) -> Outcome:
+    rules = (rule_by_code("JDP201"), rule_by_code("JDP204"))
+    return check(files(folder), *rules, fix=FixMode.APPLY)
+
+
+def test_a_mistake_of_two_files_is_mended_where_it_was_made(tmp_path: Path) -> None:
+    data = add(tmp_path, "data.py", CREATION)
+    add(tmp_path, "train.py", USE)
+    outcome = fix_program(tmp_path)
+    assert places(outcome) == [("train.py", 4, "JDP204")]
+    assert [(fixed.path, fixed.counts) for fixed in outcome.fixed] == [(data, {"JDP201": 1})]
+    assert "jax.device_put(jnp.zeros((1000, 10))" in Path(data).read_text()
+
+
+def test_what_could_not_be_written_still_counts_in_the_other_files(tmp_path: Path) -> None:
+    data = add(tmp_path, "data.py", CREATION)
+    add(tmp_path, "train.py", USE)
+    Path(data).chmod(0o444)
+    outcome = fix_program(tmp_path)
+    assert places(outcome) == [
+        ("data.py", 1, "JDP900"), ("train.py", 4, "JDP204"), ("train.py", 5, "JDP201"),
+    ]  # fmt: skip
+    assert outcome.fixed == ()
+    assert Path(data).read_bytes() == CREATION
+
+
+def test_files_that_a_fix_edits_together_are_written_together(tmp_path: Path) -> None:
+    data = add(tmp_path, "data.py", CREATION)
+    more = add(tmp_path, "more.py", CREATION)
+    use = b"import random\nimport data, more\n"
+    use += b"table = data.TABLE if random.random() > 0.5 else more.TABLE\nprint(table[0])\n"
+    add(tmp_path, "train.py", use)
+    Path(more).chmod(0o444)
+    outcome = fix_program(tmp_path)
+    assert places(outcome) == [("more.py", 1, "JDP900"), ("train.py", 4, "JDP201")]
+    assert [(skip.path, skip.reason) for skip in outcome.skipped] == [
+        (data, f"not fixed: what mends it also edits {more}, which cannot be written")
+    ]
+    assert outcome.fixed == ()
+    assert Path(data).read_bytes() == Path(more).read_bytes() == CREATION
+    Path(more).chmod(0o644)
+    outcome = fix_program(tmp_path)
+    assert places(outcome) == []
+    assert [fixed.path for fixed in outcome.fixed] == [data, more]
+    assert b"jax.device_put(" in Path(data).read_bytes()
+    assert Path(data).read_bytes() == Path(more).read_bytes()
+
+
+def test_fixing_that_fails_loses_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("ours")
+
+    add(tmp_path, "data.py", CREATION)
+    add(tmp_path, "train.py", USE)
+    monkeypatch.setattr("placement_lint.lint.fixing.fix_sources", fail)
+    assert places(fix_program(tmp_path)) == [
+        ("data.py", 1, "JDP903"), ("train.py", 4, "JDP204"), ("train.py", 5, "JDP201"),
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links as POSIX has them")
+def test_a_file_with_two_names_is_fixed_once(tmp_path: Path) -> None:
+    path = add(tmp_path, "a.py", b"old\n")
+    link = tmp_path / "b.py"
+    link.symlink_to("a.py")
+    outcome = check([path, link], Renames, fix=FixMode.APPLY)
+    assert places(outcome) == []
+    assert link.is_symlink()
+    assert Path(path).read_bytes() == b"new\n"
 
 
 def test_what_is_only_linted_is_said(tmp_path: Path) -> None:

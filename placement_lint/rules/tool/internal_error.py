@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import traceback
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from placement_lint import __version__
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
 from placement_lint.rules.needs import Never
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 class InternalError(Rule):
@@ -18,6 +22,12 @@ class InternalError(Rule):
     Reports that a rule, or the analysis of a file, failed with an exception: which rule, which
     version, and the place in placement-lint's own code. Every other rule and every other file goes
     on. The exit code of the run is 2.
+
+    It also reports fixes that were taken back: `--fix` checks after each round that a file still
+    parses, that it compiles if it did before, that its encoding can hold it, and that the rounds
+    come to an end. Where one of these fails, nothing of the file is changed (and nothing of the
+    files that a fix would have edited together with it), and the message names the rules whose
+    fixes those were.
 
     ## Why is this bad?
     What the rule would have said of the file is not known. The fault is ours.
@@ -29,7 +39,8 @@ class InternalError(Rule):
 
     ## Use instead
     Please report it with the message and, if you can, the lines that bring it about: the message
-    never holds your code. Until it is mended, `--ignore` the rule that it names.
+    never holds your code. Until it is mended, `--ignore` the rule that it names; the fixes of the
+    other rules are applied then.
 
     ## Fix safety
     No fix: the mistake is not in your code.
@@ -62,4 +73,13 @@ class InternalError(Rule):
         return (
             f"internal error{culprit} (placement-lint {__version__}, {kind}{place}); "
             "please report it"
+        )
+
+    @staticmethod
+    def describe_taken_back(codes: Iterable[str], reason: str, others: Sequence[str] = ()) -> str:
+        """Give the message for fixes of these rules that were taken back, here and in others."""
+        where = f", here and in {', '.join(others)}" if others else ""
+        return (
+            f"the fixes of {', '.join(codes)} were taken back{where}: {reason} "
+            f"(placement-lint {__version__}); please report it"
         )

@@ -8,11 +8,14 @@ from placement_lint.rules.needs import Never
 
 
 class IoError(Rule):
-    r"""A file that was asked for and could not be read.
+    r"""A file that was asked for and could not be read, or not be written.
 
     ## What it does
     Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
-    declares (UTF-8, where it declares none).
+    declares (UTF-8, where it declares none). With `--fix` it also reports a file that could not be
+    written: it is read-only, or in a folder that is; the disk is full; another program has changed
+    it since it was read; it has other names (hard links), which would keep the old text. Such a
+    file is what it was, and so is each file that a fix would have edited together with it.
 
     ## Why is this bad?
     A file that was not read was not checked. A linter that passes over it in silence says "clean"
@@ -37,7 +40,7 @@ class IoError(Rule):
     A file that is meant to be unreadable, such as a test's input, belongs in `exclude`.
 
     ## Fix safety
-    No fix: only the author knows the encoding that was meant.
+    No fix: only the author knows the encoding that was meant, and why a file may not be written.
 
     ## What it does not flag
     Files that the settings exclude, and files of other kinds met in a directory walk.
@@ -58,3 +61,8 @@ class IoError(Rule):
     def describe(reason: str) -> str:
         """Give the message for a file that could not be read."""
         return f"cannot be read: {reason}"
+
+    @staticmethod
+    def describe_unwritten(reason: str) -> str:
+        """Give the message for a file that could not be written."""
+        return f"cannot be fixed: {reason}"
