@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.rules.base import FixPlan
-from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.calls import is_none, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
         if put is None or not _is_expression(made):
             return None
         platform = string_value(device)
-        if platform is not None and devices is None:
+        if is_none(device) or (platform is not None and devices is None):
+            # None stands for a device, and commits to none.
             return None
         if not _is_visible(device, made, there):
             return None

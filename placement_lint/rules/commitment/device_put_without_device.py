@@ -136,7 +136,8 @@ def _name_device(
     device = ctx.tree.nodes[place.node]
     devices = ctx.spell("jax.devices", at=call)
     platform = string_value(device)
-    if platform is not None and devices is None:
+    if is_none(device) or (platform is not None and devices is None):
+        # None stands for a device, and commits to none.
         return None
     level = Applicability.SAFE if is_repeatable(device, ctx) else Applicability.UNSAFE
 
