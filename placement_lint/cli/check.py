@@ -342,7 +342,7 @@ class _Run:
                 f"cache, in {outcome.seconds:.2f} s"
             )
         if self.args.diff:
-            streams.complain(summary.would_fix(outcome.fixed))
+            streams.complain(summary.would_fix(outcome.fixed, outcome.findings))
         elif outcome.files or outcome.findings:
             streams.complain(summary.summary(outcome))
 

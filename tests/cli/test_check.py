@@ -168,7 +168,7 @@ class TestFixes:
         assert (code, out) == (0, "")
         assert err == (
             "hazard.py:\n  1 x JDP204 (device-put-discarded)\n"
-            "Mended 1 finding in 1 file, none left.\n"
+            "Found 1 finding, mended 1 in 1 file, none left.\n"
         )
         assert "    x = jax.device_put(x, d)\n" in Path("hazard.py").read_text(encoding="utf-8")
 
@@ -185,7 +185,7 @@ class TestFixes:
         assert code == 1
         assert out.startswith("--- hazard.py\n+++ hazard.py\n@@ ")
         assert "\n+    x = jax.device_put(x, d)\n" in out
-        assert err == "1 finding would be mended in 1 file.\n"
+        assert err == "1 finding would be mended in 1 file, none left.\n"
         assert Path("hazard.py").read_text(encoding="utf-8") == before
         assert lint("clean.py", "--diff") == (0, "", "There is nothing to mend.\n")
 
@@ -286,7 +286,7 @@ class TestStandardInput:
         run = process("--fix", "-", stdin=data)
         assert run.returncode == 0
         assert run.stdout == data.replace(b"    jax.dev", b"    x = jax.dev")
-        assert run.stderr == b"Mended 1 finding in 1 file, none left.\n"
+        assert run.stderr == b"Found 1 finding, mended 1 in 1 file, none left.\n"
 
     def test_findings_go_beside_the_fixed_text(self, process: Process, files: Path) -> None:
         data = (files / "broken.py").read_bytes()

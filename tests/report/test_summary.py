@@ -55,13 +55,28 @@ def test_after_mending(
     make_finding: Callable[..., Finding], make_outcome: Callable[..., Outcome]
 ) -> None:
     fixed = (FixedFile("a", "", "x", {"JDP204": 2, "JDP101": 1}), FixedFile("b", "", "x", {"A": 1}))
-    assert summary(make_outcome(fixed=fixed)) == "Mended 4 findings in 2 files, none left."
+    assert summary(make_outcome(fixed=fixed)) == (
+        "Found 4 findings, mended 4 in 2 files, none left."
+    )
     outcome = make_outcome(fixed=fixed[1:], findings=(make_finding(fix=UNSAFE),))
     assert summary(outcome) == (
-        "Mended 1 finding in 1 file, 1 left. 1 fixable with --fix --unsafe-fixes."
+        "Found 2 findings, mended 1 in 1 file, 1 left (1 more with --unsafe-fixes)."
     )
-    assert would_fix(fixed) == "4 findings would be mended in 2 files."
-    assert would_fix(()) == "There is nothing to mend."
+
+
+def test_before_mending(make_finding: Callable[..., Finding]) -> None:
+    fixed = (FixedFile("a", "", "x", {"JDP204": 2, "JDP101": 1}), FixedFile("b", "", "x", {"A": 1}))
+    unsafe, none = make_finding(fix=UNSAFE), make_finding()
+    assert would_fix(fixed, ()) == "4 findings would be mended in 2 files, none left."
+    assert would_fix(fixed, (unsafe, unsafe, none)) == (
+        "4 findings would be mended in 2 files, 3 left (2 more with --unsafe-fixes)."
+    )
+    assert would_fix((), (none,)) == "There is nothing to mend."
+    assert would_fix((), (unsafe,)) == "There is nothing to mend (1 with --unsafe-fixes)."
+
+
+def test_what_was_mended_is_listed() -> None:
+    fixed = (FixedFile("a", "", "x", {"JDP204": 2, "JDP101": 1}), FixedFile("b", "", "x", {"A": 1}))
     assert fixes(fixed, {"JDP204": "device-put-discarded"}) == (
         "a:\n  1 x JDP101\n  2 x JDP204 (device-put-discarded)\nb:\n  1 x A\n"
     )
