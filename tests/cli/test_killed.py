@@ -1,0 +1,130 @@
+"""A run that is killed while it writes leaves every file whole: as it was, or as it is to be."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+
+TIMES = 50
+FILES = 500
+SECONDS = 120
+"""After which a run that has written nothing is a failure."""
+
+
+class Tree:
+    """Files that are to be fixed, and what comes of each."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.folder = folder
+        self.texts: dict[Path, tuple[bytes, bytes]] = {}
+        folder.mkdir()
+        for number in range(count):
+            filler = f"# {number} é\r\n".encode() * (number % 7 * 200)
+            put = b"jax.device_put(x)\n"
+            text = b"import jax\nx = 1\n%b" + filler
+            self.texts[folder / f"f{number:03}.py"] = (text % put, text % (b"x = " + put))
+        self.restore()
+
+    def restore(self) -> None:
+        for path, (before, _) in self.texts.items():
+            path.write_bytes(before)
+
+    def fixed(self) -> int:
+        """Give how many files are fixed; fail where one is neither that nor as it was."""
+        count = 0
+        for path, whole in self.texts.items():
+            text = path.read_bytes()
+            assert text in whole, path.name
+            count += text == whole[1]
+        return count
+
+    def remains(self) -> list[Path]:
+        """Give what else lies in the folder."""
+        return [path for path in self.folder.iterdir() if path not in self.texts]
+
+    def has_begun(self) -> bool:
+        """Tell whether the first file, in the order of writing, is fixed."""
+        path, (before, _) = next(iter(self.texts.items()))
+        return path.read_bytes() != before
+
+    def start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "placement_lint", str(self.folder), "--fix", "--isolated"]
+        return subprocess.Popen(
+            [*command, "--select", "JDP204", "-j", "1"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def interrupt(self, number: int, dice: random.Random, longest: float) -> int:
+        """Send a signal some time after the first file was written; give the exit code."""
+        with self.start() as process:
+            end = time.monotonic() + SECONDS
+            while not self.has_begun() and process.poll() is None:
+                assert time.monotonic() < end
+                time.sleep(0.002)
+            time.sleep(dice.uniform(0, longest))
+            process.send_signal(number)
+            return process.wait(timeout=SECONDS)
+
+
+def dice_for(name: str) -> random.Random:
+    return random.Random(name)  # noqa: S311 - moments to be killed at
+
+
+def kill(tree: Tree, times: int) -> None:
+    """Kill runs at random moments of their writing, and look at the files each time."""
+    dice = dice_for("kill")
+    longest, stopped = 0.4, 0
+    for _ in range(times):
+        tree.restore()
+        tree.interrupt(signal.SIGKILL, dice, longest)
+        fixed = tree.fixed()
+        remains = tree.remains()
+        assert len(remains) <= 1, "more than the file that was being written"
+        for path in remains:
+            assert path.name.startswith(".placement-lint-"), path.name
+            path.unlink()
+        stopped += fixed < len(tree.texts)
+        # Most are to be killed midway, whatever the speed of the disk.
+        longest *= 1.5 if fixed < len(tree.texts) / 2 else 0.6
+    assert stopped > times / 3, "the runs were over before they were killed"
+
+
+def test_killed_midway(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "tree", 60)
+    kill(tree, 2)
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(3600)
+def test_killed_at_fifty_moments(tmp_path: Path) -> None:
+    kill(Tree(tmp_path / "tree", FILES), TIMES)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_asked_to_end_midway(name: str, tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "tree", 60)
+    code = tree.interrupt(getattr(signal, name), dice_for(name), 0.02)
+    tree.fixed()
+    assert tree.remains() == []
+    assert code in {0, 130, -getattr(signal, name)}
+
+
+def test_a_second_run_goes_on_where_a_killed_one_stopped(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "tree", 60)
+    tree.interrupt(signal.SIGKILL, dice_for("again"), 0.0)
+    with tree.start() as process:
+        assert process.wait(timeout=SECONDS) == 0
+    assert tree.fixed() == len(tree.texts)
