@@ -4,6 +4,7 @@ import ast
 import functools
 import io
 import re
+import runpy
 import sys
 import tokenize
 import warnings
@@ -318,6 +319,36 @@ def test_fixing_the_hazard_of_the_proof_gives_its_fixed_text(code: str) -> None:
     result = fix(proof_text(code), code, unsafe=rule.fix is Applicability.UNSAFE, rules=(rule,))
     assert function_tokens(result.text, "hazard") == function_tokens(result.text, "fixed")
     assert function_tokens(result.text, "fixed") == function_tokens(proof_text(code), "fixed")
+
+
+def proofs_that_write() -> list[str]:
+    """Give the rules about our own work whose findings have fixes."""
+    levels = {Applicability.SAFE, Applicability.UNSAFE}
+    return [code for code in PROOFS if code.startswith("JDP9") and rule_by_code(code).fix in levels]
+
+
+@pytest.mark.parametrize("code", proofs_that_write())
+def test_fixing_what_the_hazard_of_the_proof_writes_gives_what_its_fixed_writes(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = runpy.run_path(str(FIXTURES / code / "proof.py"))
+    monkeypatch.chdir(tmp_path)
+    texts = []
+    for side in ("hazard", "fixed"):
+        proof[side](None, None)
+        texts.append(Path("train.py").read_text(encoding="utf-8"))
+    before, after = texts
+    assert before != after
+    result = fix(before, code, unsafe=rule_by_code(code).fix is Applicability.UNSAFE)
+    assert result.counts.keys() >= {code}
+    assert result.text == after
+
+
+def test_every_rule_that_mends_has_a_proof_of_it() -> None:
+    levels = {Applicability.SAFE, Applicability.UNSAFE}
+    mending = {rule.code for rule in all_rules() if rule.fix in levels}
+    assert mending <= {*linted_proofs(), *proofs_that_write()}
+    assert len(mending) > 20
 
 
 # -- the reader of the format -------------------------------------------------------------------
