@@ -21,6 +21,7 @@ from placement_lint.lint.fixing import FixResult, fix_source
 from placement_lint.lint.project import mentions_roots
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.base import Rule
+from placement_lint.rules.needs import FileText
 from placement_lint.rules.registry import all_rules, rule_by_code
 from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
 from tests.import_styles import STYLES
@@ -161,7 +162,8 @@ def test_the_file_filter_lets_it_through(case: Case) -> None:
         rules = (rule_by_code(expected.code),)
         for text in texts:
             data = text.encode()
-            assert passes_filter(data, rules, jax=mentions_roots(data)), (expected.code, text)
+            said = FileText(data, jax=mentions_roots(data))
+            assert passes_filter(said, rules), (expected.code, text)
 
 
 # -- suppressed ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Finding, Severity
 from placement_lint.lint.file import FileOptions, lint_source
 from placement_lint.rules.base import SECTIONS, Rule
-from placement_lint.rules.needs import Needs
+from placement_lint.rules.needs import FileText, Needs
 from placement_lint.rules.registry import all_rules, rule_by_code
 from placement_lint.rules.selection import matching_codes
 from tests.fixture_cases import FIXTURES, all_cases
@@ -122,7 +122,7 @@ def test_the_rule_is_where_its_code_says(rule: type[Rule]) -> None:
 def test_the_rule_declares_its_filter_and_severity(rule: type[Rule]) -> None:
     assert isinstance(rule.needs, Needs)
     assert isinstance(rule.severity, Severity)
-    assert not rule.needs.met_by(b"print('hello, world')\n", jax=False)
+    assert not rule.needs.met_by(FileText(b"print('hello, world')\n", jax=False))
 
 
 @every_rule

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Confidence, Finding, Fix, Related, Span
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.unused import ABOUT_COMMENTS, Sight
+from placement_lint.rules.needs import FileText
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 
@@ -66,9 +67,14 @@ class FileResult:
         return bool(self.silenced) or any(f.code not in about_comments for f in self.findings)
 
 
-def passes_filter(data: bytes, rules: tuple[type[Rule], ...], *, jax: bool) -> bool:
-    """Tell whether one of the rules could fire in a file with these bytes."""
-    return any(rule.needs.met_by(data, jax=jax) for rule in rules)
+def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
+    """Tell whether one of the rules could fire in a file that says this."""
+    return any(rule.needs.met_by(text) for rule in rules)
+
+
+def text_of_source(source: Source) -> FileText:
+    """Give what the filter looks into, of a source that is read already."""
+    return FileText(source.text.encode("utf-8", "surrogatepass"), jax=False)
 
 
 def lint_source(
@@ -187,8 +193,7 @@ class Analysis:
             if MARK in self.source.text:
                 revealed = tuple(reveal(self.facts.flow, self.editor))
         judged = self.options.respect_suppressions and any(
-            rule in self.options.rules
-            and rule.needs.met_by(self.source.text.encode("utf-8", "surrogatepass"), jax=False)
+            rule in self.options.rules and rule.needs.met_by(text_of_source(self.source))
             for rule in ABOUT_COMMENTS
         )
         if not drafts and not judged:

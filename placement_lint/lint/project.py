@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.lint.reading import names_of, text_of
+from placement_lint.syntax.mentions import Way, add_way, read_imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,29 +31,14 @@ the run: `jax.numpy.load` is itself, and not the private function that it comes 
 MAX_STEPS = 64
 """From one name to all that it may stand for. Honest re-exports take two or three."""
 
-_LONGEST = 1_000
-"""Characters from the `from` of a statement to its `import`."""
-
 _FOLDERS_ABOVE = 8
 """How far above a file what it imports may lie."""
 
 _STAR = re.compile(r"\bimport[ \t]*\(?[ \t]*\*")
 _MENTIONS = tuple(root.encode() for root in sorted(ROOTS))
-_FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
-_NAMES = re.compile(r"[ \t\f]*(?:\\\n[ \t\f]*)*(?:\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\;#]|\\\n)*)")
-_NOISE = re.compile(r"#[^\n]*|[()\\]")
-_ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
 _ASSIGNED = re.compile(r"=[ \t]*(?P<value>[^\W\d]\w*(?:\.\w+)*)[ \t]*(?:#.*)?$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TARGET = re.compile(r"[ \t\f]*(?P<name>[^\W\d]\w*)[ \t]*(?::[^=]*)?\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """One way in which a module binds a name: an import of this, or an assignment of it."""
-
-    target: str
-    is_import: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +69,7 @@ class Project:
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
         self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
-        self._ways: dict[str, dict[str, list[_Way]]] = {}
+        self._ways: dict[str, dict[str, list[Way]]] = {}
         self._bound: dict[str, dict[str, tuple[str, ...]]] = {}
         self._packages: dict[str, bool] = {}
 
@@ -464,15 +450,15 @@ class Project:
             name = ".".join([way.target, *parts[1:]])
             yield _Asked(module, name, is_bound_here=not way.is_import)
 
-    def _ways_of(self, path: str) -> dict[str, list[_Way]]:
+    def _ways_of(self, path: str) -> dict[str, list[Way]]:
         known = self._ways.get(path)
         return self._ways_in(path, text_of(path)) if known is None else known
 
-    def _ways_in(self, path: str, text: str) -> dict[str, list[_Way]]:
+    def _ways_in(self, path: str, text: str) -> dict[str, list[Way]]:
         if path not in self._ways:
             if "\r" in text:
                 text = text.replace("\r\n", "\n").replace("\r", "\n")
-            ways = _read_imports(text)
+            ways = read_imports(text)
             if path in self._mentioning:
                 # Only what is imported is followed, and only where roots are named: whatever
                 # else can be assigned stands for nothing that a rule knows.
@@ -481,7 +467,7 @@ class Project:
             self._ways[path] = ways
         return self._ways[path]
 
-    def _leads_on(self, way: _Way) -> bool:
+    def _leads_on(self, way: Way) -> bool:
         return way.target.partition(".")[0] in ROOTS or self._may_be_of_run(way.target)
 
     # -- what the modules really bind -----------------------------------------------------------
@@ -549,48 +535,11 @@ def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
     return bound
 
 
-def _read_imports(text: str) -> dict[str, list[_Way]]:
-    """Read, from the text alone, every way in which import statements may bind a name."""
-    ways: dict[str, list[_Way]] = {}
-    at = text.find("import")
-    while at >= 0:
-        names = _NAMES.match(text, at + len("import"))
-        start = text.rfind("\n", 0, at) + 1
-        while text[max(start - 2, 0) : start] == "\\\n":
-            start = text.rfind("\n", 0, start - 1) + 1
-        origin = _FROM.search(text[max(start, at - _LONGEST) : at])
-        module = "".join(origin["module"].replace("\\", " ").split()) if origin else None
-        for name, alias in _aliases(names.group() if names else ""):
-            if module is not None:
-                target = f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
-                _add(ways, alias or name, _Way(target))
-            else:
-                target = name if alias else name.partition(".")[0]
-                _add(ways, alias or target, _Way(target))
-        at = text.find("import", names.end() if names else at + 1)
-    return ways
-
-
-def _add_assignments(ways: dict[str, list[_Way]], text: str, heads: set[str]) -> None:
+def _add_assignments(ways: dict[str, list[Way]], text: str, heads: set[str]) -> None:
     """Add every way in which an assignment may bind a name to what one of these leads to."""
     for assigned in _ASSIGNED.finditer(text):
         if assigned["value"].partition(".")[0] in heads:
             end = assigned.start()
             target = _TARGET.match(text, text.rfind("\n", 0, end) + 1, end)
             if target:
-                _add(ways, target["name"], _Way(assigned["value"], is_import=False))
-
-
-def _add(ways: dict[str, list[_Way]], name: str, way: _Way) -> None:
-    known = ways.setdefault(name, [])
-    if way not in known:
-        known.append(way)
-
-
-def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
-    for item in _NOISE.sub(" ", text).split(","):
-        match = _ALIAS.fullmatch(item)
-        if item.strip() == "*":
-            yield "*", None
-        elif match:
-            yield match["name"], match["alias"]
+                add_way(ways, target["name"], Way(assigned["value"], is_import=False))

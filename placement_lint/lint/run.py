@@ -18,6 +18,7 @@ from placement_lint.lint.file import (
     guard,
     lint_source,
     passes_filter,
+    text_of_source,
     tool_finding,
 )
 from placement_lint.lint.pinning import PINS
@@ -25,7 +26,7 @@ from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.target import forget
 from placement_lint.lint.together import CARRIES
 from placement_lint.lint.unused import Sight
-from placement_lint.rules.needs import NAMED_SUPPRESSION
+from placement_lint.rules.needs import NAMED_SUPPRESSION, FileText
 from placement_lint.rules.selection import select_rules
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
@@ -299,7 +300,8 @@ class _Sifted:
         if mentions_roots(words):
             self._mentioning.append(path)
         asks = request.options.reveal and _REVEAL in words
-        if asks or passes_filter(words, request.options.rules, jax=_JAX in words):
+        text = FileText(words, jax=_JAX in words)
+        if asks or passes_filter(text, request.options.rules):
             self.tasks.append(task)
             return
         self._undecided.append(task)
@@ -359,7 +361,8 @@ def _imports_enough(task: _Task, project: Project) -> bool:
 def _passes(text: str, imported: str, request: Request) -> bool:
     """Ask the file filter about a text and what names in it stand for."""
     words = f"{text}\n{imported}".encode("utf-8", "surrogatepass")
-    return passes_filter(words, request.options.rules, jax=_JAX in words)
+    said = FileText(words, jax=_JAX in words, is_open=True)
+    return passes_filter(said, request.options.rules)
 
 
 @dataclass(frozen=True)
@@ -470,9 +473,7 @@ def _change(source: Source, data: bytes, fixed: FixResult) -> _Change:
 
 def _with_sight(options: FileOptions, source: Source, project: Project | None) -> FileOptions:
     """Note where a file imports, from beside it, what is not in the run, if that matters."""
-    if options.sight is Sight.WHOLE or not NAMED_SUPPRESSION.met_by(
-        source.text.encode("utf-8", "surrogatepass"), jax=False
-    ):
+    if options.sight is Sight.WHOLE or not NAMED_SUPPRESSION.met_by(text_of_source(source)):
         return options
     if (project or Project()).sees_imports_of(source.path, source.text):
         return options

@@ -1,8 +1,14 @@
-"""What the bytes of a file must contain for a rule to be able to fire: the file filter."""
+"""What a file must contain for a rule to be able to fire: the file filter.
+
+A rule says once what it needs. Words are searched in the bytes, which costs next to nothing; what
+names the text may hold is worked out by regular expressions, once a file, where words are not
+enough to pass it over.
+"""
 
 from __future__ import annotations
 
 import abc
+import functools
 import itertools
 import re
 from dataclasses import dataclass
@@ -11,17 +17,42 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from placement_lint.syntax.mentions import Mentions
+
+
+class FileText:
+    """What a file says, as far as the filter looks into it."""
+
+    def __init__(self, data: bytes, *, jax: bool, is_open: bool = False) -> None:
+        """Take the bytes, and whether a name of JAX can be known in the file.
+
+        One can be where the file mentions jax, or imports from a file of the run that re-exports a
+        name of it. `is_open` says the latter: what is imported may then be any name of JAX, the
+        bytes end with those that it can be, and names are known by their last parts only.
+        """
+        self.data = data
+        self.jax = jax
+        self._is_open = is_open
+
+    @functools.cached_property
+    def is_open(self) -> bool:
+        """Whether names are known by their last parts only."""
+        return self._is_open or self.mentions.is_open
+
+    @functools.cached_property
+    def mentions(self) -> Mentions:
+        """The names that the text may hold."""
+        from placement_lint.syntax.mentions import Mentions
+
+        return Mentions(self.data.decode("utf-8", "surrogatepass"))
+
 
 class Needs(abc.ABC):
-    """A condition on the bytes of a file."""
+    """A condition on what a file says."""
 
     @abc.abstractmethod
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
-        """Tell whether the file may hold a finding.
-
-        `jax` says whether a name of JAX can be known in it: because it mentions jax, or because it
-        imports from a file of the run that re-exports one.
-        """
+    def met_by(self, text: FileText) -> bool:
+        """Tell whether the file may hold a finding."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +61,9 @@ class Word(Needs):
 
     word: bytes
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Search the bytes."""
-        return self.word in data
+        return self.word in text.data
 
 
 class Identifier(Needs):
@@ -43,9 +74,9 @@ class Identifier(Needs):
         self._identifier = identifier
         self._pattern = re.compile(rb"(?<![A-Za-z0-9_])" + identifier + rb"(?![A-Za-z0-9_])")
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Search the bytes, for the plain word first: that is faster by far."""
-        return self._identifier in data and self._pattern.search(data) is not None
+        return self._identifier in text.data and self._pattern.search(text.data) is not None
 
 
 class Pattern(Needs):
@@ -59,8 +90,9 @@ class Pattern(Needs):
         self._words = _cases(word) if ignore_case else (word,)
         self._pattern = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Search the bytes, for the plain word first."""
+        data = text.data
         return any(word in data for word in self._words) and bool(self._pattern.search(data))
 
 
@@ -68,9 +100,47 @@ class Pattern(Needs):
 class Jax(Needs):
     """A name of JAX can be known in the file."""
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Take the answer that was found for the whole file."""
-        return jax
+        return text.jax
+
+
+class Uses(Needs):
+    """The file may use one of these qualified names, by whatever name of its own."""
+
+    def __init__(self, *names: str) -> None:
+        """Take the names, as `jax.device_put`; `jax.lib.*` stands for all that is below."""
+        self._names = frozenset(name for name in names if not name.endswith(".*"))
+        self._below = tuple(name[:-1] for name in names if name.endswith(".*"))
+        parts = [name.removesuffix(".*").rpartition(".")[2] for name in names]
+        self._words = frozenset(parts)
+        self._bytes = tuple(sorted({part.encode() for part in parts}))
+
+    def met_by(self, text: FileText) -> bool:
+        """Look for the last parts first: without one of them the name cannot be there."""
+        if not any(word in text.data for word in self._bytes):
+            return False
+        mentions = text.mentions
+        if text.is_open:
+            return not self._words.isdisjoint(mentions.words)
+        if not self._names.isdisjoint(mentions.names):
+            return True
+        return bool(self._below) and any(name.startswith(self._below) for name in mentions.names)
+
+
+class Says(Needs):
+    """The file has one of these words as an identifier, outside of comments and docstrings."""
+
+    def __init__(self, *words: str) -> None:
+        """Take the words."""
+        self._words = frozenset(words)
+        self._bytes = tuple(sorted(word.encode() for word in words))
+
+    def met_by(self, text: FileText) -> bool:
+        """Look for the bytes first."""
+        if not any(word in text.data for word in self._bytes):
+            return False
+        return not self._words.isdisjoint(text.mentions.words)
 
 
 class AnyOf(Needs):
@@ -80,9 +150,9 @@ class AnyOf(Needs):
         """Take conditions, or bytes that must be there."""
         self.needs = tuple(map(_needs, needs))
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Ask each in turn."""
-        return any(need.met_by(data, jax=jax) for need in self.needs)
+        return any(need.met_by(text) for need in self.needs)
 
 
 class AllOf(Needs):
@@ -92,9 +162,9 @@ class AllOf(Needs):
         """Take conditions, or bytes that must be there."""
         self.needs = tuple(map(_needs, needs))
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Ask each in turn."""
-        return all(need.met_by(data, jax=jax) for need in self.needs)
+        return all(need.met_by(text) for need in self.needs)
 
 
 class AtImport(Needs):
@@ -108,9 +178,10 @@ class AtImport(Needs):
         """Take the identifiers."""
         self._identifiers = frozenset(identifier.encode() for identifier in identifiers)
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Look at what is left when the bodies of functions are taken out, roughly."""
-        if not jax or b"__main__" in data:
+        data = text.data
+        if not text.jax or b"__main__" in data:
             return False
         code = _TEXT.sub(_without_text, data.replace(b"\r", b"\n"))
         left = b"\n".join(_outside_functions(code.split(b"\n")))
@@ -194,7 +265,7 @@ def _outside_functions(lines: Iterable[bytes]) -> Iterator[bytes]:
 class Never(Needs):
     """No file is read for this rule: it speaks of the run itself, not of code."""
 
-    def met_by(self, data: bytes, *, jax: bool) -> bool:
+    def met_by(self, text: FileText) -> bool:
         """Answer no."""
         return False
 
@@ -215,3 +286,9 @@ NAMED_SUPPRESSION = AnyOf(
     AllOf(b"placement-lint:", b"ignore"),
 )
 """A comment that silences rules of ours by name."""
+
+LISTED_DEVICES = AnyOf(
+    Uses("jax.devices", "jax.local_devices"),
+    AllOf(b"getattr", Says("devices", "local_devices")),
+)
+"""Code that gets a device by which something may be committed."""

@@ -13,7 +13,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.lint.file import FileOptions
 from placement_lint.lint.run import FixMode, Outcome, Request, check_files
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ class PutFlagged(Rule):
 
     code, name = "JDP801", "put-flagged"
     severity = Severity.WARNING
-    needs = AnyOf(b"device_put")
+    needs = Uses("jax.device_put")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if ctx.is_call(node, "jax.device_put"):

@@ -11,6 +11,7 @@ import pytest
 from placement_lint.files.source import Source
 from placement_lint.lint.file import lint_source, passes_filter
 from placement_lint.lint.project import Project, mentions_roots
+from placement_lint.rules.needs import FileText
 from tests.lint.helpers import DevicesFlagged, PutFlagged, check, options, places
 
 
@@ -241,6 +242,11 @@ USES = {
 }
 
 
+def lets_through(text: str, *, knows_jax: bool) -> bool:
+    said = FileText(text.encode(), jax=knows_jax, is_open=knows_jax)
+    return passes_filter(said, (PutFlagged,))
+
+
 @pytest.mark.parametrize(("text", "importer"), USES.items())
 def test_file_without_the_word_is_let_through(tmp_path: Path, text: str, importer: str) -> None:
     assert "jax" not in text
@@ -248,10 +254,10 @@ def test_file_without_the_word_is_let_through(tmp_path: Path, text: str, importe
     paths = write(tmp_path, {**PACKAGE, importer: text})
     path = str(tmp_path / importer)
     whole = project(paths)
-    assert not passes_filter(text.encode(), (PutFlagged,), jax=False)
+    assert not lets_through(text, knows_jax=False)
     names = whole.reexported(path, text)
-    assert passes_filter(names.encode(), (PutFlagged,), jax=True)
-    assert passes_filter(whole.words.encode(), (PutFlagged,), jax=True)
+    assert lets_through(names, knows_jax=True)
+    assert lets_through(whole.words, knows_jax=True)
     result = lint_source(Source(path, text), options(PutFlagged), whole.resolver(path))
     assert [finding.code for finding in result.findings] == ["JDP801"]
     outcome = check(paths, PutFlagged)
@@ -303,8 +309,11 @@ def test_everything_that_resolves_passes_the_filter(tmp_path: Path) -> None:
             if result.findings:
                 found += 1
                 names = whole.reexported(path, text)
-                assert passes_filter(f"{text}\n{names}".encode(), (PutFlagged,), jax=True)
-                assert passes_filter(f"{text}\n{whole.words}".encode(), (PutFlagged,), jax=True)
+                assert lets_through(f"{text}\n{names}", knows_jax=True)
+                assert passes_filter(
+                    FileText(f"{text}\n{whole.words}".encode(), jax=True, is_open=True),
+                    (PutFlagged,),
+                )
     assert found > 100
 
 

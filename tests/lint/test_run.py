@@ -21,6 +21,7 @@ from placement_lint.findings import Confidence
 from placement_lint.lint import run
 from placement_lint.lint.file import FileResult, lint_source
 from placement_lint.lint.run import FixMode, Request, check_files, lint_paths, lint_text
+from placement_lint.rules.needs import FileText
 from placement_lint.rules.registry import rule_by_code
 from placement_lint.rules.selection import UnknownSelectorError
 from tests.lint.helpers import (
@@ -137,7 +138,7 @@ def test_notebook_in_another_language_is_skipped(tmp_path: Path) -> None:
         ("cookie2.py", b"#\n# coding: latin-1\n\xe9", None, ""),
         ("nothing.ipynb", b"{}", "JDP900", "not a notebook"),
         ("broken.py", b"jax.device_put(\n", "JDP901", "invalid syntax"),
-        ("nul.py", b"device_put\0\n", "JDP901", "invalid syntax"),
+        ("nul.py", b"import jax\njax.device_put\0\n", "JDP901", "invalid syntax"),
         ("nested.py", b"x = " + b"(" * 3_000 + b")" * 3_000, "JDP901", "nested brackets"),
         ("nested2.py", b"import jax\n" + b"(" * 3_000 + b")" * 3_000, "JDP901", "nested"),
         ("sum.py", b"x = " + b"+".join([b"a"] * 50_000), "JDP901", "chained"),
@@ -180,8 +181,8 @@ def test_analysis_that_fails(folder: Path, part: str, monkeypatch: pytest.Monkey
     add(folder, "long.py", b"x" * 1_000)
     real = getattr(run, part)
 
-    def fail(first: Source | bytes, *arguments: object, **options: object) -> object:
-        text = first if isinstance(first, bytes) else first.text.encode()
+    def fail(first: Source | FileText, *arguments: object, **options: object) -> object:
+        text = first.data if isinstance(first, FileText) else first.text.encode()
         if text.startswith(b"xxx"):
             message = "a mistake of ours"
             raise ArithmeticError(message)
@@ -189,7 +190,7 @@ def test_analysis_that_fails(folder: Path, part: str, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(run, part, fail)
     if part == "lint_source":
-        add(folder, "long.py", b"xxx # device_put")
+        add(folder, "long.py", b"xxx = 1\nimport jax\njax.device_put(xxx)")
     outcome = check(files(folder), PutFlagged)
     assert places(outcome) == [("good.py", 2, "JDP801"), ("long.py", 1, "JDP903")]
     assert "ArithmeticError" in outcome.findings[1].message

@@ -11,7 +11,7 @@ from placement_lint.findings import Confidence, Finding, Severity
 from placement_lint.lint.file import FileOptions, lint_source
 from placement_lint.lint.run import lint_paths
 from placement_lint.lint.target import target_for
-from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.needs import Uses
 from placement_lint.rules.registry import all_rules
 from tests.lint.helpers import PutFlagged, source
 
@@ -29,7 +29,7 @@ class Modern(PutFlagged):
     code, name = "JDP831", "modern"
     severity = Severity.INFO
     versions = ("0.7.0", "0.9.0")
-    needs = AnyOf(b"device_put")
+    needs = Uses("jax.device_put")
 
 
 def found(text: str, target: str, *rules: type[Rule]) -> list[Finding]:

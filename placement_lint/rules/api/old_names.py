@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
 from placement_lint.jaxmodel.versions import Target, written
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Needs, Pattern
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Needs, Pattern, Uses
 from placement_lint.rules.surroundings import catches, is_asserted_to_fail, is_caught, leaves
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -79,18 +79,18 @@ def needs_of(rows: Iterable[OldApi]) -> Needs:
 
 
 def _needs(api: OldApi) -> list[Needs]:
-    """Give the words of a row without which a file cannot use it: few files should have them."""
-    _, *parts, last = api.name.split(".")
+    """Give what a file must hold to use a row: few files should have it."""
     if api.name == "jax.config":
         return [Pattern(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")]
     if api.use is Use.ENTER:
-        return [AllOf(b"with ", Pattern(rb"[Mm]esh\w*[ \t]*\("))]
+        return [AllOf(b"with ", Uses(*_MESHES, api.name))]
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
+        last = api.name.rpartition(".")[2]
         called = b"[ \\t]*\\(" if api.use is Use.ARRAY_CALL else b"\\b"
         return [Pattern(rb"\.[ \t]*" + last.encode() + called)]
-    if parts and parts[0] in {"experimental", "interpreters"}:
-        return [AllOf(parts[0].encode(), Identifier((parts[1:] or [last])[0].encode()))]
-    return [Identifier((parts[1] if parts[:1] == ["lib"] and parts[1:] else last).encode())]
+    if api.use is Use.ARGUMENT:
+        return [Identifier(api.name.rpartition(".")[2].encode())]
+    return [Uses(api.name, f"{api.name}.*")]
 
 
 # -- finding ------------------------------------------------------------------------------------

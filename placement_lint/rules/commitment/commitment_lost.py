@@ -11,7 +11,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.values import Array, Device, Mapping, Place, Sequence, arrays, differ
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier
+from placement_lint.rules.needs import LISTED_DEVICES, AllOf, AnyOf, Identifier
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -104,9 +104,9 @@ class CommitmentLost(Rule):
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     follows_callers = True
     needs = AllOf(
-        b"devices",
         AnyOf(b"device_put", b"to_device", Identifier(b"device")),
         AnyOf(b"jit", b"vmap", b"asarray", b"array", b"device_get", b"pickle", b"equinox"),
+        LISTED_DEVICES,
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

@@ -10,7 +10,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier
+from placement_lint.rules.needs import LISTED_DEVICES, AllOf, AnyOf, Identifier
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
@@ -111,7 +111,10 @@ class CommittedDevicesMixed(Rule):
     code, name = "JDP205", "committed-devices-mixed"
     severity = Severity.ERROR
     follows_callers = True
-    needs = AllOf(b"devices", AnyOf(b"device_put", b"to_device", Identifier(b"device")))
+    needs = AllOf(
+        AnyOf(b"device_put", b"to_device", Identifier(b"device")),
+        LISTED_DEVICES,
+    )
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""

@@ -8,7 +8,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import Array, differ
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.creation import is_repeatable
-from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.needs import Uses
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class DevicePutWithoutDevice(Rule):
     code, name = "JDP203", "device-put-without-device"
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
-    needs = AnyOf(b"device_put")
+    needs = Uses("jax.device_put")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at each `device_put`."""

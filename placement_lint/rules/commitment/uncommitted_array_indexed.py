@@ -8,7 +8,7 @@ from placement_lint.findings import Applicability, Severity
 from placement_lint.placement.record import UseKind
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.creation import report_use
-from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.needs import Says
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -85,7 +85,7 @@ class UncommittedArrayIndexed(Rule):
     code, name = "JDP201", "uncommitted-array-indexed"
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
-    needs = AnyOf(b"default_device")
+    needs = Says("default_device", "jax_default_device")
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.jaxmodel.config_states import CONFIG_CONTEXT_WORDS, CONFIG_CONTEXTS
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.staging import Stagings
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ConfigContextAroundDefinition(Rule):
 
     code, name = "JDP106", "config-context-around-definition"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
-    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS), AnyOf(b"jit", b"pmap"))
+    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"jit", b"pmap"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
         """Look at each `with` that enters such a context."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Severity
-from placement_lint.jaxmodel.config_states import CONFIG_CONTEXT_WORDS, CONFIG_CONTEXTS
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.generators import kind_of
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.surroundings import is_asserted_to_fail
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class ConfigContextDecoratorInert(Rule):
 
     code, name = "JDP104", "config-context-decorator-inert"
     severity = Severity.ERROR
-    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS), AnyOf(b"yield", b"async"))
+    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:
         """Look at the decorators of a function."""

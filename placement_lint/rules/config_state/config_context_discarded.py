@@ -8,13 +8,12 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import (
-    CONFIG_CONTEXT_WORDS,
     CONFIG_CONTEXTS,
     ConfigContext,
     ContextKind,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, Jax, Uses
 from placement_lint.rules.surroundings import failure_is_expected
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class ConfigContextDiscarded(Rule):
 
     code, name = "JDP102", "config-context-discarded"
     severity, fix = Severity.ERROR, Applicability.SAFE
-    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS))
+    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         """Look at an expression that is a statement of its own."""

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
 from placement_lint.jaxmodel.tracing import COMPILING, TRACING_WORDS, TraceKind, Tracing
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.staging import Staging, Stagings
 from placement_lint.rules.surroundings import is_asserted_to_fail
 
@@ -91,7 +91,7 @@ class ConfigContextInTraced(Rule):
 
     code, name = "JDP105", "config-context-in-traced"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
-    needs = AllOf(Jax(), AnyOf(*_WORDS), AnyOf(*TRACING_WORDS))
+    needs = AllOf(Jax(), AnyOf(*TRACING_WORDS), Uses(*INERT_WHEN_TRACED))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at each call that makes such a context."""

@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.transfer import TABLE
 from placement_lint.placement.values import SYSTEM_DEFAULT, TheDevice, differ
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.staging import Stagings
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
@@ -135,10 +135,18 @@ class ConfigContextNotInherited(Rule):
         Jax(),
         b"default_device",
         AnyOf(
-            b"thread", b"Thread", b"Timer", b"Process", b"Pool", b"submit", b"run_in_executor",
-            b"multiprocessing", b"concurrent",
+            b"thread",
+            b"Thread",
+            b"Timer",
+            b"Process",
+            b"Pool",
+            b"submit",
+            b"run_in_executor",
+            b"multiprocessing",
+            b"concurrent",
         ),
-    )  # fmt: skip
+        Says("default_device"),
+    )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at each call that starts a worker."""

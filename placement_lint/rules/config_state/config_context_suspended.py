@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.jaxmodel.config_states import CONFIG_CONTEXT_WORDS, CONFIG_CONTEXTS
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.generators import is_generator, suspensions
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.surroundings import is_asserted_to_fail
 from placement_lint.syntax.calls import Arguments, is_none
 
@@ -94,7 +94,7 @@ class ConfigContextSuspended(Rule):
 
     code, name = "JDP103", "config-context-suspended"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
-    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS), AnyOf(b"yield", b"async"))
+    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
         """Look at each `with` that enters such a context."""

@@ -20,7 +20,7 @@ from placement_lint.rules.config_state.assignments import (
     bound_targets,
     imported_contexts,
 )
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +96,11 @@ class ConfigStateAssignment(Rule):
 
     code, name = "JDP101", "config-state-assignment"
     severity, fix = Severity.ERROR, Applicability.SAFE
-    needs = AllOf(Jax(), AnyOf(*CONFIG_CONTEXT_WORDS))
+    needs = AllOf(
+        Jax(),
+        Pattern(rb"\b(?:" + b"|".join(CONFIG_CONTEXT_WORDS) + rb")\b(?!\s*[(.])"),
+        AnyOf(Uses(*CONFIG_CONTEXTS), b"setattr", b"delattr"),
+    )
 
     def _look(self, node: cst.CSTNode, ctx: Context) -> None:
         for target in bound_targets(node):

@@ -19,7 +19,7 @@ from placement_lint.placement.values import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Says, Uses
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
@@ -110,11 +110,9 @@ class InvalidDeviceArgument(Rule):
     needs = AllOf(
         Jax(),
         AnyOf(
-            b"default_device",
-            b"device_put",
-            b"to_device",
-            b"local_devices",
-            b"SingleDeviceSharding",
+            Uses("jax.default_device", "jax.device_put", _SHARDING, *_BACKENDS),
+            Says("to_device"),
+            AllOf(Uses("jax.config.update"), b"default_device"),
             # The argument of a creator is looked at where it is a literal.
             Pattern(rb"\bdevice\s*=\s*[rRuU]?[\"'(\[{\d-]", word=b"device"),
             Pattern(rb"[\"'](?:cpu|cuda|gpu|rocm|tpu):\d", word=b"device"),

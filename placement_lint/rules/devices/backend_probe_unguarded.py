@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_platform
-from placement_lint.rules.needs import AllOf, Jax
+from placement_lint.rules.needs import AllOf, Jax, Uses
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -84,7 +84,7 @@ class BackendProbeUnguarded(Rule):
 
     code, name = "JDP302", "backend-probe-unguarded"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
-    needs = AllOf(Jax(), b"devices")
+    needs = AllOf(Jax(), Uses("jax.devices", "jax.local_devices"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at `jax.devices("gpu")`."""

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, Jax
+from placement_lint.rules.needs import AllOf, Jax, Uses
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -75,7 +75,7 @@ class GlobalCountForLocalBatch(Rule):
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     follows_callers = True
     pedantic = True
-    needs = AllOf(Jax(), b"device_count")
+    needs = AllOf(Jax(), Uses("jax.device_count"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at `batch.reshape(jax.device_count(), …)`."""

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
 from placement_lint.rules.devices.queries import assigned_value
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ class GlobalDeviceInMultiprocess(Rule):
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AllOf(
-        Jax(), b"devices", AnyOf(b"device_put", b"default_device", b"to_device", b"device=")
+        Jax(),
+        AnyOf(b"device_put", b"default_device", b"to_device", b"device="),
+        Uses("jax.devices"),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

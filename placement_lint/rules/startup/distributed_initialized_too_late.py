@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.needs import AllOf, Jax, Uses
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.rules.timeline import Kind, timeline
 
@@ -69,13 +69,7 @@ class DistributedInitializedTooLate(Rule):
 
     code, name = "JDP504", "distributed-initialized-too-late"
     severity = Severity.ERROR
-    needs = AllOf(
-        Jax(),
-        b"initialize",
-        AnyOf(
-            b"distributed.initialize", b"jax.distributed", Pattern(rb"import[^\n]*\bdistributed")
-        ),
-    )
+    needs = AllOf(Jax(), Uses("jax.distributed.initialize"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at `jax.distributed.initialize`."""

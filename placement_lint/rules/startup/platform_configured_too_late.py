@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Severity
 from placement_lint.jaxmodel.startup import LATE_OPTIONS
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.rules.timeline import Kind, timeline
 from placement_lint.syntax.calls import Arguments, string_value
@@ -74,7 +74,9 @@ class PlatformConfiguredTooLate(Rule):
 
     code, name = "JDP502", "platform-configured-too-late"
     severity = Severity.ERROR
-    needs = AllOf(Jax(), AnyOf(*(option.encode() for option in LATE_OPTIONS)))
+    needs = AllOf(
+        Jax(), AnyOf(*(option.encode() for option in LATE_OPTIONS)), Uses("jax.config.update")
+    )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at `jax.config.update`."""

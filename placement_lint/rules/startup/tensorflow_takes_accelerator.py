@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.surroundings import is_caught
 from placement_lint.rules.timeline import imported_names
 
@@ -115,7 +115,13 @@ class TensorflowTakesAccelerator(Rule):
     code, name = "JDP507", "tensorflow-takes-accelerator"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     follows_callers = True
-    needs = AllOf(Jax(), b"tensorflow", AnyOf(b"__main__", b"app"))
+    needs = AllOf(
+        Jax(),
+        b"tensorflow",
+        AnyOf(b"__main__", b"app"),
+        Uses("tensorflow.*", "tensorflow_datasets.*"),
+        Uses("jax.*", "flax.*", "optax.*", "haiku.*", "equinox.*"),
+    )
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Look at the imports of a script."""

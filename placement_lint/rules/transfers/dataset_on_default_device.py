@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import Host
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax
+from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Uses
 from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
 from placement_lint.syntax.calls import Arguments, string_value
@@ -93,9 +93,9 @@ class DatasetOnDefaultDevice(Rule):
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     needs = AnyOf(
-        AllOf(b"flax", b"safetensors", AnyOf(Identifier(b"load"), Identifier(b"load_file"))),
+        Uses(*_LOADERS, "jax.numpy.load"),
         AllOf(
-            Jax(),
+            Uses(*_CREATORS),
             AnyOf(Identifier(b"load"), b"memmap", b"fromfile", b"h5py", b"genfromtxt", b"loadtxt"),
         ),
     )

@@ -11,7 +11,7 @@ from placement_lint.jaxmodel.callbacks import runs_on_device
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.functions import calls_inside, function_of
-from placement_lint.rules.needs import AllOf, Jax
+from placement_lint.rules.needs import AllOf, Jax, Uses
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
@@ -89,7 +89,7 @@ class JaxInDataWorker(Rule):
 
     code, name = "JDP409", "jax-in-data-worker"
     severity = Severity.WARNING
-    needs = AllOf(Jax(), b"DataLoader")
+    needs = AllOf(Jax(), b"DataLoader", Uses(_TORCH, *_GRAIN))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at the making of a data loader."""

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
@@ -92,11 +92,11 @@ class JitDeviceArgument(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        b"jit",
         AnyOf(
             Pattern(rb"\bbackend\s*=(?!=)", word=b"backend"),
             Pattern(rb"\bdevice\s*=(?!=)", word=b"device"),
         ),
+        Uses(*_DEPRECATED, *_REFUSED),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

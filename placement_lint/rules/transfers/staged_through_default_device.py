@@ -23,7 +23,7 @@ from placement_lint.placement.values import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
 from placement_lint.syntax.calls import Arguments
 
@@ -122,10 +122,10 @@ class StagedThroughDefaultDevice(Rule):
     needs = AllOf(
         Jax(),
         AnyOf(
-            b"device_put",
+            Uses("jax.device_put"),
             AllOf(
                 Pattern(rb"\bdevice\s*=", word=b"device"),
-                AnyOf(b"zeros", b"ones", b"full", b"empty", b"arange", b"eye"),
+                Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
             ),
         ),
     )

@@ -1,0 +1,202 @@
+"""What names a text may hold, found by regular expressions: never fewer than it can have.
+
+LibCST needs 60 µs for a line, these expressions one: they decide which files are parsed. So they
+must find every name that `Names` could resolve, in any way of writing it, and may find more.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LONGEST = 1_000
+"""Characters from the `from` of a statement to its `import`."""
+
+_LONGEST_NAME = 200
+"""Longer ones come of names that stand for a part of themselves, as in walks over linked lists."""
+
+_MOST_MEANINGS = 64
+
+_QUOTES = frozenset("\"'")
+
+_FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
+_NAMES = re.compile(r"[ \t\f]*(?:\\\n[ \t\f]*)*(?:\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\;#]|\\\n)*)")
+_NOISE = re.compile(r"#[^\n]*|[()\\]")
+_ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
+
+# What may stand between the parts of a dotted name, in brackets and out of them.
+_GAP = r"(?:[\s\\)]|#[^\n]*\n)*\.(?:[\s\\]|#[^\n]*\n)*"
+_CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
+_CHAINS = re.compile(_CHAIN)
+_GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
+# Comments and strings as wholes, so that nothing in them is taken for code, and dotted names.
+_TOKENS = re.compile(
+    r'#[^\n]*|(?:[fFtT][rR]?|[rR][fFtT])?"""(?:[^"\\]+|\\.|"(?!""))*"""|"(?:[^"\\\n]+|\\.)*"'
+    r"|(?:[fFtT][rR]?|[rR][fFtT])?'''(?:[^'\\]+|\\.|'(?!''))*'''|'(?:[^'\\\n]+|\\.)*'"
+    rf"|{_CHAIN}",
+    re.DOTALL,
+)
+_ASSIGNED = re.compile(rf"=(?!=)[\s\\(]*({_CHAIN})[ \t\f)]*(?![\w.(\[])")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_BY_TEXT = ("import_module", "importorskip")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way in which a text may bind a name: an import of this, or an assignment of it."""
+
+    target: str
+    is_import: bool = True
+
+
+def read_imports(text: str) -> dict[str, list[Way]]:
+    """Read every way in which import statements may bind a name; `*` is a name among them."""
+    ways: dict[str, list[Way]] = {}
+    at = text.find("import")
+    while at >= 0:
+        names = _NAMES.match(text, at + len("import"))
+        start = text.rfind("\n", 0, at) + 1
+        while text[max(start - 2, 0) : start] == "\\\n":
+            start = text.rfind("\n", 0, start - 1) + 1
+        origin = _FROM.search(text[max(start, at - _LONGEST) : at])
+        module = "".join(origin["module"].replace("\\", " ").split()) if origin else None
+        for name, alias in _aliases(names.group() if names else ""):
+            if module is not None:
+                target = f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
+                add_way(ways, alias or name, Way(target))
+            else:
+                target = name if alias else name.partition(".")[0]
+                add_way(ways, alias or target, Way(target))
+        at = text.find("import", names.end() if names else at + 1)
+    return ways
+
+
+def add_way(ways: dict[str, list[Way]], name: str, way: Way) -> None:
+    """Add a way to bind a name, once."""
+    known = ways.setdefault(name, [])
+    if way not in known:
+        known.append(way)
+
+
+def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
+    for item in _NOISE.sub(" ", text).split(","):
+        match = _ALIAS.fullmatch(item)
+        if item.strip() == "*":
+            yield "*", None
+        elif match:
+            yield match["name"], match["alias"]
+
+
+class Mentions:
+    """The qualified names that a text may hold."""
+
+    def __init__(self, text: str) -> None:
+        """Take the text, with any line ends."""
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._text = text
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """Every identifier, in code and in short strings."""
+        return frozenset(part for chain in self._chains for part in chain.split("."))
+
+    @functools.cached_property
+    def is_open(self) -> bool:
+        """Whether names may come from where no name is written: any word may then be any name."""
+        return self._bound[1] or not self.words.isdisjoint(_BY_TEXT)
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """Every qualified name that an import, a name or an attribute may stand for.
+
+        `jax.devices` is among them where there is `jax.devices`, and where `jax.devices.x` is.
+        """
+        meanings, _ = self._bound
+        found: set[str] = {target for targets in meanings.values() for target in targets}
+        for chain in self._chains:
+            head, dot, rest = chain.partition(".")
+            for target in meanings.get(head, (head,)):
+                found.add(f"{target}{dot}{rest}")
+        return frozenset(found)
+
+    @functools.cached_property
+    def prefixes(self) -> frozenset[str]:
+        """The names, and everything that they go through."""
+        found: set[str] = set()
+        for name in self.names:
+            part = name
+            while part and part not in found:
+                found.add(part)
+                part = part.rpartition(".")[0]
+        return frozenset(found)
+
+    @functools.cached_property
+    def _chains(self) -> frozenset[str]:
+        found: set[str] = set()
+        for token in set(_TOKENS.findall(self._text)):
+            if token[0] == "#" or token.startswith(('"""', "'''")):
+                continue
+            if token[-1] in _QUOTES:
+                # There is code in f-strings; and quotes nested in one may seem to end it.
+                found.update(map(_joined, _CHAINS.findall(token)))
+            else:
+                found.add(_joined(token))
+        return frozenset(found)
+
+    @functools.cached_property
+    def _bound(self) -> tuple[dict[str, set[str]], bool]:
+        """What each name that is bound may stand for, and whether that is not all of it."""
+        meanings = {
+            name: {way.target for way in ways}
+            for name, ways in read_imports(self._text).items()
+            if name != "*"
+        }
+        users: dict[str, list[tuple[int, str]]] = {}
+        for match in _ASSIGNED.finditer(self._text):
+            head, dot, rest = _joined(match[1]).partition(".")
+            users.setdefault(head, []).append((match.start(), dot + rest))
+        pending = list(meanings)
+        is_tangled = False
+        while pending:
+            head = pending.pop()
+            for place, rest in users.get(head, ()):
+                targets = self._targets(place)
+                if targets is None:
+                    is_tangled = True
+                for name in targets or ():
+                    known = meanings.setdefault(name, set())
+                    more = {f"{target}{rest}" for target in meanings[head]} - known
+                    if not more or max(map(len, more)) > _LONGEST_NAME:
+                        continue
+                    if len(known) > _MOST_MEANINGS:
+                        is_tangled = True
+                        continue
+                    known |= more
+                    pending.append(name)
+        return meanings, is_tangled
+
+    def _targets(self, end: int) -> list[str] | None:
+        """Give the names that the assignment whose `=` is here may bind; None: any."""
+        line = self._text[self._text.rfind("\n", 0, end) + 1 : end]
+        before = line.rpartition(";")[2].strip()
+        if before.isidentifier():
+            return [before]
+        if ":" in before:
+            # Annotated, or behind the colon of a block on one line.
+            names = _IDENTIFIER.findall(before)
+            return [names[0], names[-1]] if names else None
+        names = [part.strip() for part in before.split("=")]
+        if len(names) > 1 and all(map(str.isidentifier, names)):
+            return names
+        # What is assigned to may have begun on another line.
+        return None if before.startswith("]") else []
+
+
+def _joined(chain: str) -> str:
+    return chain if chain.isidentifier() else _GAPS.sub(".", chain)
