@@ -128,6 +128,21 @@ class Uses(Needs):
         return bool(self._below) and any(name.startswith(self._below) for name in mentions.names)
 
 
+class Enters(Needs):
+    """The file may enter, in a `with`, what a call of one of these qualified names makes."""
+
+    def __init__(self, *names: str) -> None:
+        """Take the names."""
+        self._names = frozenset(names)
+        self._used = Uses(*names)
+
+    def met_by(self, text: FileText) -> bool:
+        """Look for the names first."""
+        if b"with" not in text.data or not self._used.met_by(text):
+            return False
+        return text.is_open or text.mentions.enters(self._names)
+
+
 class Says(Needs):
     """The file has one of these words as an identifier, outside of comments and docstrings."""
 
@@ -167,43 +182,41 @@ class AllOf(Needs):
         return all(need.met_by(text) for need in self.needs)
 
 
+class Without(Needs):
+    """The file contains none of these bytes, anywhere: with one of them the rule is silent."""
+
+    def __init__(self, *words: bytes) -> None:
+        """Take the bytes."""
+        self._words = words
+
+    def met_by(self, text: FileText) -> bool:
+        """Search the bytes."""
+        return not any(word in text.data for word in self._words)
+
+
 class AtImport(Needs):
     """The file calls one of these functions outside of function bodies, and is no program.
 
-    A text is a program if `__main__` is anywhere in it. A function is called as an attribute, or by
-    a name that is imported or assigned.
+    A text is a program if `__main__` is anywhere in it.
     """
 
-    def __init__(self, identifiers: Iterable[str]) -> None:
-        """Take the identifiers."""
-        self._identifiers = frozenset(identifier.encode() for identifier in identifiers)
+    def __init__(self, names: Iterable[str]) -> None:
+        """Take the qualified names."""
+        self._names = frozenset(names)
+        self._words = frozenset(name.rpartition(".")[2] for name in self._names)
 
     def met_by(self, text: FileText) -> bool:
         """Look at what is left when the bodies of functions are taken out, roughly."""
-        data = text.data
-        if not text.jax or b"__main__" in data:
+        if not text.jax or b"__main__" in text.data:
             return False
-        code = _TEXT.sub(_without_text, data.replace(b"\r", b"\n"))
-        left = b"\n".join(_outside_functions(code.split(b"\n")))
-        if not self._identifiers.isdisjoint(_CALLED.findall(left)):
-            return True
-        called = set(_CALLED_BY_NAME.findall(left))
-        return any(
-            name in self._identifiers and (bound or name) in called
-            for line in _NAMING.findall(left)
-            for name, bound in _named_in(line)
-        )
+        code = _TEXT.sub(_without_text, text.data.replace(b"\r", b"\n"))
+        left = b"\n".join(_outside_functions(code.split(b"\n"))).decode("utf-8", "surrogatepass")
+        called = text.mentions.called_in(left)
+        if text.is_open:
+            return not self._words.isdisjoint(name.rpartition(".")[2] for name in called)
+        return not self._names.isdisjoint(called)
 
 
-_CALLED = re.compile(rb"\.[ \t]*([A-Za-z_]\w*)[ \t]*\(")
-_CALLED_BY_NAME = re.compile(rb"(?<![\w.])(?<!def )(?<!class )([A-Za-z_]\w*)[ \t]*\(")
-_IDENTIFIER = re.compile(rb"[A-Za-z_]\w*")
-_ALIASED = re.compile(rb"([A-Za-z_]\w*)(?:[ \t]+as[ \t]+([A-Za-z_]\w*))?")
-# Lines that may be (a part of) an import by name, and plain assignments of a name.
-_NAMING = re.compile(
-    rb"(?m)^[^\n]*\bimport\b[^\n]*$|^[ \t]*\w+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*\w+(?:[ \t]+as"
-    rb"[ \t]+\w+)?)*[ \t]*(?:,|,?[ \t]*\))?[ \t]*$|^[ \t]*\w+[ \t]*=[ \t]*[\w.]+[ \t]*$"
-)
 _TEXT = re.compile(
     rb'#[^\n]*|"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"'
     rb"|'''(?:[^'\\]|\\.|'(?!''))*'''|'(?:[^'\\\n]|\\.)*'",
@@ -219,15 +232,6 @@ def _without_text(match: re.Match[bytes]) -> bytes:
     is_long = text.startswith((b'"""', b"'''"))
     before = match.string[max(match.start() - 2, 0) : match.start()].lower()
     return text if not is_long or b"f" in before or b"t" in before else b'""'
-
-
-def _named_in(line: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Give the names in a line with what they are bound to; nothing: to themselves."""
-    if b"=" in line:
-        words = _IDENTIFIER.findall(line)
-        yield words[-1], words[0]
-    else:
-        yield from _ALIASED.findall(line)
 
 
 _DEF = re.compile(rb"(?:async[ \t]+)?def[ \t]")

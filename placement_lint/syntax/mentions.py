@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _LONGEST = 1_000
 """Characters from the `from` of a statement to its `import`."""
@@ -22,6 +22,7 @@ _LONGEST_NAME = 200
 
 _MOST_MEANINGS = 64
 
+_BRACKET = re.compile(r"\)")
 _QUOTES = frozenset("\"'")
 
 _FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
@@ -33,6 +34,9 @@ _ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
 _GAP = r"(?:[\s\\)]|#[^\n]*\n)*\.(?:[\s\\]|#[^\n]*\n)*"
 _CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
 _CHAINS = re.compile(_CHAIN)
+_CALLED = re.compile(rf"(?<!\bdef )(?<!\bclass )({_CHAIN})[\s\\)]*\(")
+_MADE = re.compile(rf"([^\W\d]\w*)[ \t\f]*(?::[^=\n]*)?=(?!=)[\s\\(]*({_CHAIN})[\s\\)]*\(")
+_ENTERED = re.compile(r"\bwith\b(?=(.{0,1000}))", re.DOTALL)
 _GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
 # Comments and strings as wholes, so that nothing in them is taken for code, and dotted names.
 _TOKENS = re.compile(
@@ -44,6 +48,10 @@ _TOKENS = re.compile(
 _ASSIGNED = re.compile(rf"=(?!=)[\s\\(]*({_CHAIN})[ \t\f)]*(?![\w.(\[])")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _BY_TEXT = ("import_module", "importorskip")
+"""Functions that import what a string names."""
+_IMPORTED_BY_TEXT = re.compile(
+    rf"([^\W\d]\w*)[ \t\f]*(?::[^=\n]*)?=(?!=)[\s\\(]*{_CHAIN}[\s\\)]*\(\s*[rRuU]?[\"']+([\w.]+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,7 @@ class Mentions:
     @functools.cached_property
     def is_open(self) -> bool:
         """Whether names may come from where no name is written: any word may then be any name."""
-        return self._bound[1] or not self.words.isdisjoint(_BY_TEXT)
+        return self._bound[1]
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
@@ -118,23 +126,34 @@ class Mentions:
         `jax.devices` is among them where there is `jax.devices`, and where `jax.devices.x` is.
         """
         meanings, _ = self._bound
-        found: set[str] = {target for targets in meanings.values() for target in targets}
-        for chain in self._chains:
-            head, dot, rest = chain.partition(".")
-            for target in meanings.get(head, (head,)):
-                found.add(f"{target}{dot}{rest}")
-        return frozenset(found)
+        imported = {target for targets in meanings.values() for target in targets}
+        return frozenset(imported | self._meant_by(self._chains))
 
-    @functools.cached_property
-    def prefixes(self) -> frozenset[str]:
-        """The names, and everything that they go through."""
+    def called_in(self, part: str) -> set[str]:
+        """Give every qualified name that a part of the text may call."""
+        return self._meant_by(_CALLED.findall(part))
+
+    def enters(self, names: frozenset[str]) -> bool:
+        """Tell whether a `with` may enter what a call of one of these makes, or a name for it."""
+        made = {name for name, chain in _MADE.findall(self._text) if self._means([chain], names)}
+        for following in set(_ENTERED.findall(self._text)):
+            if not made.isdisjoint(_IDENTIFIER.findall(following)):
+                return True
+            if self._means(_CALLED.findall(following), names):
+                return True
+        return False
+
+    def _means(self, chains: Iterable[str], names: frozenset[str]) -> bool:
+        return not names.isdisjoint(self._meant_by(chains))
+
+    def _meant_by(self, chains: Iterable[str]) -> set[str]:
+        meanings, _ = self._bound
         found: set[str] = set()
-        for name in self.names:
-            part = name
-            while part and part not in found:
-                found.add(part)
-                part = part.rpartition(".")[0]
-        return frozenset(found)
+        for each in set(chains):
+            for chain in _joined(each):
+                head, dot, rest = chain.partition(".")
+                found.update(f"{target}{dot}{rest}" for target in meanings.get(head, (head,)))
+        return found
 
     @functools.cached_property
     def _chains(self) -> frozenset[str]:
@@ -144,9 +163,10 @@ class Mentions:
                 continue
             if token[-1] in _QUOTES:
                 # There is code in f-strings; and quotes nested in one may seem to end it.
-                found.update(map(_joined, _CHAINS.findall(token)))
+                for chain in _CHAINS.findall(token):
+                    found.update(_joined(chain))
             else:
-                found.add(_joined(token))
+                found.update(_joined(token))
         return frozenset(found)
 
     @functools.cached_property
@@ -157,9 +177,12 @@ class Mentions:
             for name, ways in read_imports(self._text).items()
             if name != "*"
         }
+        if any(word in self._text for word in _BY_TEXT):
+            for name, target in _IMPORTED_BY_TEXT.findall(self._text):
+                meanings.setdefault(name, set()).add(target)
         users: dict[str, list[tuple[int, str]]] = {}
         for match in _ASSIGNED.finditer(self._text):
-            head, dot, rest = _joined(match[1]).partition(".")
+            head, dot, rest = _joined(match[1])[-1].partition(".")
             users.setdefault(head, []).append((match.start(), dot + rest))
         pending = list(meanings)
         is_tangled = False
@@ -195,8 +218,16 @@ class Mentions:
         if len(names) > 1 and all(map(str.isidentifier, names)):
             return names
         # What is assigned to may have begun on another line.
-        return None if before.startswith("]") else []
+        return None if before.startswith("]") and before.endswith("]") else []
 
 
-def _joined(chain: str) -> str:
-    return chain if chain.isidentifier() else _GAPS.sub(".", chain)
+def _joined(chain: str) -> list[str]:
+    """Give a dotted name without what stands between its parts, the whole of it last.
+
+    `f(a.b).c` reads as `a.b.c`, though it may be the `c` of what a call gives: so `a.b` is there
+    as well.
+    """
+    if chain.isidentifier():
+        return [chain]
+    ends = [match.start() for match in _BRACKET.finditer(chain)]
+    return [_GAPS.sub(".", chain[:end]) for end in (*ends, len(chain))]

@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
 from placement_lint.jaxmodel.versions import Target, written
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Needs, Pattern, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Enters, Identifier, Jax, Needs, Pattern, Uses
 from placement_lint.rules.surroundings import catches, is_asserted_to_fail, is_caught, leaves
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -83,7 +83,7 @@ def _needs(api: OldApi) -> list[Needs]:
     if api.name == "jax.config":
         return [Pattern(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")]
     if api.use is Use.ENTER:
-        return [AllOf(b"with ", Uses(*_MESHES, api.name))]
+        return [Enters(*_MESHES)]
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
         last = api.name.rpartition(".")[2]
         called = b"[ \\t]*\\(" if api.use is Use.ARRAY_CALL else b"\\b"

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_options import CONFIG_OPTIONS, CONFIG_PROPERTIES
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.config_state.assignments import bound_targets
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, string_value
 
@@ -87,8 +87,12 @@ class ConfigAttributeAssignment(Rule):
         Jax(),
         b"config",
         AnyOf(
-            Pattern(rb"\.\s*(?:" + _NAMES + rb")\b(?!\s*[(.])"),
-            AllOf(AnyOf(b"setattr", b"delattr"), Pattern(rb"[\"'](?:" + _NAMES + rb")[\"']")),
+            AllOf(Pattern(rb"\.\s*(?:" + _NAMES + rb")\b(?!\s*[(.])"), Uses("jax.config.*")),
+            AllOf(
+                AnyOf(b"setattr", b"delattr"),
+                Pattern(rb"[\"'](?:" + _NAMES + rb")[\"']"),
+                Uses("jax.config"),
+            ),
         ),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Applicability, Severity
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AtImport, Uses
+from placement_lint.rules.needs import AtImport
 from placement_lint.rules.timeline import timeline
 
 if TYPE_CHECKING:
@@ -83,10 +83,7 @@ class BackendStartedAtImport(Rule):
 
     code, name = "JDP503", "backend-started-at-import"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
-    needs = AllOf(
-        Uses(*STARTS_BACKEND, *ENTERING_STARTS_BACKEND),
-        AtImport(name.rpartition(".")[2] for name in STARTS_BACKEND | ENTERING_STARTS_BACKEND),
-    )
+    needs = AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Look at what is executed while the module is imported."""

@@ -10,7 +10,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.rules.base import Rule
 from placement_lint.rules.functions import calls_inside, function_of
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
+from placement_lint.rules.needs import AllOf, Jax, Uses
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.rules.timeline import Event, Kind, timeline
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -26,6 +26,7 @@ _EXECUTORS = frozenset({
     "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor",
 })  # fmt: skip
 _EXECS = "os.exec"
+_MAKING = [f"{module}.{name}" for module in _MODULES for name in (*_MAKERS, "get_context")]
 _JAX = ("jax.", "flax.", "optax.", "equinox.", "haiku.")
 _TREES = ("jax.tree.", "jax.tree_util.", "jax.tree_")
 
@@ -94,14 +95,7 @@ class ForkAfterBackend(Rule):
 
     code, name = "JDP506", "fork-after-backend"
     severity = Severity.ERROR
-    needs = AllOf(
-        Jax(),
-        AnyOf(
-            b"fork",
-            b"ProcessPoolExecutor",
-            AllOf(b"multiprocess", AnyOf(b"Process", b"Pool", b"get_context")),
-        ),
-    )
+    needs = AllOf(Jax(), Uses(*_FORKS, *_EXECUTORS, *_MAKING))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at what forks, or makes processes."""

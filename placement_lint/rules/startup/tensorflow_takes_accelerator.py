@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses, Without
 from placement_lint.rules.surroundings import is_caught
 from placement_lint.rules.timeline import imported_names
 
@@ -117,8 +117,12 @@ class TensorflowTakesAccelerator(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        b"tensorflow",
-        AnyOf(b"__main__", b"app"),
+        Pattern(rb"(?m)^[ \t]*(?:import|from)[ \t][^\n#]*tensorflow", word=b"tensorflow"),
+        AnyOf(
+            Pattern(rb"__name__[\s\\)]*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"),
+            Uses(*_RUNNERS),
+        ),
+        Without(*_TAMED),
         Uses("tensorflow.*", "tensorflow_datasets.*"),
         Uses("jax.*", "flax.*", "optax.*", "haiku.*", "equinox.*"),
     )

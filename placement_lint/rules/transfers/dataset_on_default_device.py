@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
 from placement_lint.placement.values import Host
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Uses
 from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
 from placement_lint.syntax.calls import Arguments, string_value
@@ -94,10 +95,7 @@ class DatasetOnDefaultDevice(Rule):
     follows_callers = True
     needs = AnyOf(
         Uses(*_LOADERS, "jax.numpy.load"),
-        AllOf(
-            Uses(*_CREATORS),
-            AnyOf(Identifier(b"load"), b"memmap", b"fromfile", b"h5py", b"genfromtxt", b"loadtxt"),
-        ),
+        AllOf(Uses(*_CREATORS), Uses(*NUMPY_LOADERS, "h5py.File")),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

@@ -1,0 +1,138 @@
+"""What names a text may hold: never fewer than the names that are resolved in it."""
+
+import libcst as cst
+import pytest
+
+from placement_lint.syntax.mentions import Mentions
+from placement_lint.syntax.names import Names
+from placement_lint.syntax.tree import Tree
+from tests.fixture_cases import all_cases
+
+DEVICES = [
+    "import jax\njax.devices",
+    "import jax as j\nj.devices",
+    "import jax.numpy\njax.devices()",
+    "from jax import devices\ndevices()",
+    "from jax import (\n    jit,  # one\n    devices as d,\n)\nd",
+    "from jax import \\\n    devices as d\nd",
+    "import os, jax as j; j.devices",
+    "import jax\nj = jax\nk = j\nk.devices",
+    "import jax\nd: object = jax.devices\nd",
+    "import jax\nd: dict[f(a=1), int] = jax.devices\nd",
+    "import jax\na = b = jax\nb.devices",
+    "import jax\na = b = jax\na.devices",
+    "import jax\nif x: j = jax\nj.devices",
+    "import jax\nx = 1; j = jax\nj.devices",
+    "import jax\nj = (\n    jax\n)\nj.devices",
+    "import jax\n(jax).devices",
+    "import jax\n(jax\n .devices)",
+    "import jax\n(jax  # the package\n .  # and\n devices)",
+    "import jax\njax \\\n  .devices",
+    "import jax\njax . devices",
+    "import jax\nf(jax.devices).x",
+    "import jax\nf'{jax.devices()}'",
+    "import jax\nf'''\n{jax.devices()}'''",
+    'import jax\nrf"""\n{jax.devices()}"""',
+    "import jax\nf'{x[\"a\"]}{jax.devices()}'",
+    "import importlib\nj = importlib.import_module('jax')\nj.devices",
+    "import pytest\nj = pytest.importorskip(\n    'jax'\n)\nj.devices",
+    "from importlib import import_module as load\nj: M = load('jax')\nj.devices",
+    "import jax\r\nj = jax\r\nj.devices\r\n",
+    "try:\n    import jax\nexcept ImportError:\n    jax = None\njax.devices",
+    "import jax as jäx\njäx.devices",
+    "def f():\n    import jax\n    return lambda d=jax.devices: d",
+    "import jax\nx = '#'; jax.devices",
+    "import jax\nx = 'it''s'; jax.devices",
+    'import jax\nx = \'"""\'; jax.devices; y = \'"""\'',
+    'import jax\nx = "\\""; jax.devices',
+    "if True:\n\timport jax\n\tjax.devices",
+]
+NOT_DEVICES = [
+    "import jax\n# jax.devices",
+    'import jax\n"""jax.devices"""',
+    "import jax\nmesh.devices",
+    "import jaxtyping\njaxtyping.devices",
+    "import jax\njax.local_devices()",
+    "import torch as jax\njax.devices",
+    "import jax\nx = f(jax)\nx.devices",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", DEVICES)
+def test_a_name_is_found(text: str) -> None:
+    assert "jax.devices" in Mentions(text).names
+    assert "devices" in Mentions(text).words
+
+
+@pytest.mark.parametrize("text", NOT_DEVICES)
+def test_another_name_is_not_taken_for_it(text: str) -> None:
+    mentions = Mentions(text)
+    assert "jax.devices" not in mentions.names
+    assert not mentions.is_open
+
+
+def test_words_of_comments_and_docstrings_are_not_words() -> None:
+    text = '# one\ndef two():\n    """Three."""\n    four = "five"  # six\n'
+    assert Mentions(text).words == {"def", "two", "four", "five"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_entered"),
+    [
+        ("with Mesh(d, 'x'):\n    pass", True),
+        ("mesh = Mesh(d, 'x')\nwith mesh:\n    pass", True),
+        ("mesh: Mesh = Mesh(d, 'x')\nwith open(p) as f, mesh:\n    pass", True),
+        ("with (\n    open(p) as f,\n    Mesh(d, 'x'),\n):\n    pass", True),
+        ("async def f():\n    async with a(), Mesh(d): pass", True),
+        ("mesh = Mesh(d, 'x')\nwith other:\n    pass", False),
+        ("with open(p):\n    pass", False),
+        ("mesh = Mesh(d, 'x')", False),
+    ],
+)
+def test_what_is_entered(text: str, is_entered: bool) -> None:
+    mentions = Mentions(f"from jax.sharding import Mesh\n{text}\n")
+    assert mentions.enters(frozenset({"jax.sharding.Mesh"})) is is_entered
+
+
+def test_what_is_called_in_a_part() -> None:
+    text = "import jax.numpy as jnp\nx = jnp.zeros(3)\ndef f(): return jnp.ones(3)\n"
+    mentions = Mentions(text)
+    assert mentions.called_in("x = jnp.zeros(3)\ndef f(") == {"jax.numpy.zeros"}
+
+
+@pytest.mark.parametrize("first", ["x = x.next", "a = b.c\nb = a.c", "x = x.x.x.x.x.x.x.x"])
+def test_names_that_stand_for_parts_of_themselves_end(first: str) -> None:
+    text = f"import jax\nx = a = b = jax\n{first}\nx.devices\n"
+    mentions = Mentions(text)
+    assert "jax.devices" in mentions.names
+    assert len(mentions.names) < 1_000
+
+
+def test_so_many_meanings_that_any_is_possible() -> None:
+    text = "import jax\n" + "".join(f"x = jax.m{number}\n" for number in range(200))
+    assert Mentions(text).is_open
+
+
+def test_every_name_that_is_resolved_is_found() -> None:
+    found = 0
+    for case in all_cases():
+        names = Names(Tree(cst.parse_module(case.before.text)))
+        mentions = Mentions(case.before.text)
+        for node in names.tree.nodes:
+            if isinstance(node, cst.Name | cst.Attribute):
+                name = names.qualified(node)
+                if name is not None and not name.startswith("builtins."):
+                    found += 1
+                    known = name in mentions.names or is_part(node, names, mentions)
+                    assert known, (case.id, name)
+    assert found > 9_000
+
+
+def is_part(node: cst.CSTNode, names: Names, mentions: Mentions) -> bool:
+    """Tell whether a name is the beginning of a longer one, which is found instead."""
+    parent = names.tree.parent(node)
+    if not isinstance(parent, cst.Attribute | cst.ImportAlias | cst.ImportFrom):
+        return False
+    whole = names.qualified(parent) if isinstance(parent, cst.Attribute) else None
+    return whole is None or whole in mentions.names or is_part(parent, names, mentions)
