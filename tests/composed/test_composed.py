@@ -113,7 +113,7 @@ def test_what_fixes_break_is_seen(
 
     def broken(source: Source, *, unsafe: bool) -> object:
         result = real(source, unsafe=unsafe)
-        return replace(result, text=edit(result.text))
+        return replace(result, source=replace(result.source, text=edit(result.text)))
 
     monkeypatch.setattr(properties, "fix", broken)
     assert any(complaint in problem for problem in problems(composed, unsafe=True))
