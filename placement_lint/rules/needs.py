@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from placement_lint.syntax.mentions import Mentions
 
@@ -39,12 +39,23 @@ class FileText:
         """Whether names are known by their last parts only."""
         return self._is_open or self.mentions.is_open
 
+    @property
+    def knows_names(self) -> bool:
+        """Whether the names are worked out already."""
+        return "mentions" in self.__dict__
+
     @functools.cached_property
     def mentions(self) -> Mentions:
         """The names that the text may hold."""
         from placement_lint.syntax.mentions import Mentions
 
-        return Mentions(self.data.decode("utf-8", "surrogatepass"))
+        return Mentions(self.code)
+
+    @functools.cached_property
+    def code(self) -> str:
+        """The text, with one kind of line ends."""
+        text = self.data.decode("utf-8", "surrogatepass")
+        return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 class Needs(abc.ABC):
@@ -111,21 +122,21 @@ class Uses(Needs):
     def __init__(self, *names: str) -> None:
         """Take the names, as `jax.device_put`; `jax.lib.*` stands for all that is below."""
         self._names = frozenset(name for name in names if not name.endswith(".*"))
-        self._below = tuple(name[:-1] for name in names if name.endswith(".*"))
-        parts = [name.removesuffix(".*").rpartition(".")[2] for name in names]
-        self._words = frozenset(parts)
-        self._bytes = tuple(sorted({part.encode() for part in parts}))
+        self._below = frozenset(name[:-2] for name in names if name.endswith(".*"))
+        self._words = frozenset(name.removesuffix(".*").rpartition(".")[2] for name in names)
+        self._bytes = tuple(sorted(word.encode() for word in self._words))
 
     def met_by(self, text: FileText) -> bool:
         """Look for the last parts first: without one of them the name cannot be there."""
-        if not any(word in text.data for word in self._bytes):
+        if not text.knows_names and not any(word in text.data for word in self._bytes):
             return False
         mentions = text.mentions
         if text.is_open:
             return not self._words.isdisjoint(mentions.words)
-        if not self._names.isdisjoint(mentions.names):
-            return True
-        return bool(self._below) and any(name.startswith(self._below) for name in mentions.names)
+        return not (
+            self._names.isdisjoint(mentions.names)
+            and (not self._below or self._below.isdisjoint(mentions.above))
+        )
 
 
 class Enters(Needs):
@@ -209,61 +220,62 @@ class AtImport(Needs):
         """Look at what is left when the bodies of functions are taken out, roughly."""
         if not text.jax or b"__main__" in text.data:
             return False
-        code = _TEXT.sub(_without_text, text.data.replace(b"\r", b"\n"))
-        left = b"\n".join(_outside_functions(code.split(b"\n"))).decode("utf-8", "surrogatepass")
-        called = text.mentions.called_in(left)
+        called = text.mentions.called_in(_outside_functions(_TEXT.sub(_without_text, text.code)))
         if text.is_open:
             return not self._words.isdisjoint(name.rpartition(".")[2] for name in called)
         return not self._names.isdisjoint(called)
 
 
 _TEXT = re.compile(
-    rb'#[^\n]*|"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"'
-    rb"|'''(?:[^'\\]|\\.|'(?!''))*'''|'(?:[^'\\\n]|\\.)*'",
+    r'#[^\n]*|"(?:""(?:[^"\\]+|\\.|"(?!""))*"""|(?:[^"\\\n]+|\\.)*")'
+    r"|'(?:''(?:[^'\\]+|\\.|'(?!''))*'''|(?:[^'\\\n]+|\\.)*')",
     re.DOTALL,
 )
+_HEADER = re.compile(r"(?m)^(?P<indent>[ \t\f]*)(?:async[ \t]+)?def[ \t]")
+_LONGEST_HEADER = 300
 
 
-def _without_text(match: re.Match[bytes]) -> bytes:
-    """Take out a comment, or a string of several lines in which there can be no code."""
+def _without_text(match: re.Match[str]) -> str:
+    """Take out a comment, or a string in which there can be no code."""
     text = match.group()
-    if text.startswith(b"#"):
-        return b""
-    is_long = text.startswith((b'"""', b"'''"))
+    if text[0] == "#":
+        return ""
     before = match.string[max(match.start() - 2, 0) : match.start()].lower()
-    return text if not is_long or b"f" in before or b"t" in before else b'""'
+    return text if "f" in before or "t" in before else '""'
 
 
-_DEF = re.compile(rb"(?:async[ \t]+)?def[ \t]")
+def _outside_functions(code: str) -> str:
+    """Give code without the bodies of functions; in doubt a line stays."""
+    kept = []
+    done = 0
+    while header := _HEADER.search(code, done):
+        end = _end_of_line(code, header.start())
+        kept.append(code[done:end])
+        done = end
+        if code[header.start() : end].rstrip().endswith(":"):
+            following = _end_of_body(len(header["indent"])).search(code, end)
+            done = following.start() if following else len(code)
+    return "".join([*kept, code[done:]])
 
 
-def _outside_functions(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Give lines without those of the bodies of functions; in doubt a line stays."""
-    body: int | None = None
-    header: int | None = None
-    depth = 0
-    for line in lines:
-        code = line.lstrip(b" \t\f")
-        if not code:
-            continue
-        indent = len(line) - len(code)
-        if body is not None:
-            if indent > body:
-                continue
-            body = None
-        if header is not None and indent <= header and code[:1] not in b")]}":
-            # The brackets were not what they seemed.
-            header = None
-        if header is None and _DEF.match(code):
-            header, depth = indent, 0
-        yield line
-        if header is not None:
-            depth += sum(map(code.count, (b"(", b"[", b"{")))
-            depth -= sum(map(code.count, (b")", b"]", b"}")))
-            if depth <= 0:
-                if code.partition(b"#")[0].rstrip().endswith(b":"):
-                    body = header
-                header = None
+def _end_of_line(code: str, start: int) -> int:
+    """Give the end of a line and of those that go on with it, within brackets."""
+    opened = 0
+    place = start
+    for _ in range(_LONGEST_HEADER):
+        end = code.find("\n", place) + 1 or len(code)
+        opened += sum(code.count(bracket, place, end) for bracket in "([{")
+        opened -= sum(code.count(bracket, place, end) for bracket in ")]}")
+        place = end
+        if opened <= 0 and code[end - 2 : end] != "\\\n":
+            break
+    return place
+
+
+@functools.cache
+def _end_of_body(indent: int) -> re.Pattern[str]:
+    """Match where the first line begins that is not deeper than this."""
+    return re.compile(rf"(?m)^[ \t\f]{{0,{indent}}}[^ \t\f\n]")
 
 
 class Never(Needs):

@@ -24,6 +24,7 @@ _MOST_MEANINGS = 64
 
 _BRACKET = re.compile(r"\)")
 _QUOTES = frozenset("\"'")
+_BETWEEN = " \t\f\n\\)"
 
 _FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
 _NAMES = re.compile(r"[ \t\f]*(?:\\\n[ \t\f]*)*(?:\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\;#]|\\\n)*)")
@@ -34,17 +35,25 @@ _ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
 _GAP = r"(?:[\s\\)]|#[^\n]*\n)*\.(?:[\s\\]|#[^\n]*\n)*"
 _CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
 _CHAINS = re.compile(_CHAIN)
-_CALLED = re.compile(rf"(?<!\bdef )(?<!\bclass )({_CHAIN})[\s\\)]*\(")
-_MADE = re.compile(rf"([^\W\d]\w*)[ \t\f]*(?::[^=\n]*)?=(?!=)[\s\\(]*({_CHAIN})[\s\\)]*\(")
-_ENTERED = re.compile(r"\bwith\b(?=(.{0,1000}))", re.DOTALL)
+_CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
+_MADE = re.compile(r"=(?!=)[\s\\(]*([^\W\d][\w.]*)[\s\\)]*\(")
+_ENTERED = re.compile(r"\bwith\b(?=(.{0,400}))", re.DOTALL)
 _GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
-# Comments and strings as wholes, so that nothing in them is taken for code, and dotted names.
+# Comments and strings as wholes, so that nothing in them is taken for code, and dotted names that
+# stand together, with the prefix of a string. What each may begin with is what is searched for.
 _TOKENS = re.compile(
-    r'#[^\n]*|(?:[fFtT][rR]?|[rR][fFtT])?"""(?:[^"\\]+|\\.|"(?!""))*"""|"(?:[^"\\\n]+|\\.)*"'
-    r"|(?:[fFtT][rR]?|[rR][fFtT])?'''(?:[^'\\]+|\\.|'(?!''))*'''|'(?:[^'\\\n]+|\\.)*'"
-    rf"|{_CHAIN}",
+    r'''[^\W\d][\w.]*(?:"""(?:[^"\\]+|\\.|"(?!""))*"""|\'\'\'(?:[^'\\]+|\\.|'(?!''))*\'\'\')?'''
+    r'''|"(?:""(?:[^"\\]+|\\.|"(?!""))*"""|(?:[^"\\\n]+|\\.)*")'''
+    r"""|'(?:''(?:[^'\\]+|\\.|'(?!''))*'''|(?:[^'\\\n]+|\\.)*')"""
+    r"|#[^\n]*",
     re.DOTALL,
 )
+_TOKENS_OF_ASCII = re.compile(
+    _TOKENS.pattern.replace(r"[^\W\d]", "[A-Za-z_]"), re.DOTALL | re.ASCII
+)
+# A dot that is not right behind the name, or not right before one.
+_LOOSE_DOT = re.compile(r"\.(?:(?<![\w\]\"'}]\.)|(?=[\s\\]))")
+_FORMATTED = re.compile(r"[fFtT][rR]?[\"']|[rR][fFtT][\"']")
 _ASSIGNED = re.compile(rf"=(?!=)[\s\\(]*({_CHAIN})[ \t\f)]*(?![\w.(\[])")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _BY_TEXT = ("import_module", "importorskip")
@@ -129,44 +138,66 @@ class Mentions:
         imported = {target for targets in meanings.values() for target in targets}
         return frozenset(imported | self._meant_by(self._chains))
 
+    @functools.cached_property
+    def above(self) -> frozenset[str]:
+        """Everything that lies above one of the names: `jax` and `jax.lib` above `jax.lib.x`."""
+        found: set[str] = set()
+        for name in self.names:
+            part = name.rpartition(".")[0]
+            while part and part not in found:
+                found.add(part)
+                part = part.rpartition(".")[0]
+        return frozenset(found)
+
     def called_in(self, part: str) -> set[str]:
         """Give every qualified name that a part of the text may call."""
-        return self._meant_by(_CALLED.findall(part))
+        together = (chain for chain, bracket in set(_CALLED.findall(part)) if bracket)
+        return self._meant_by(together) | self._meant_by_all(_split(part))
 
     def enters(self, names: frozenset[str]) -> bool:
         """Tell whether a `with` may enter what a call of one of these makes, or a name for it."""
-        made = {name for name, chain in _MADE.findall(self._text) if self._means([chain], names)}
+        made = {
+            name
+            for match in _MADE.finditer(self._text)
+            if not names.isdisjoint(self._meant_by([match[1]]))
+            for name in self._targets(match.start()) or ()
+        }
         for following in set(_ENTERED.findall(self._text)):
             if not made.isdisjoint(_IDENTIFIER.findall(following)):
                 return True
-            if self._means(_CALLED.findall(following), names):
+            if not names.isdisjoint(self.called_in(following)):
                 return True
         return False
 
-    def _means(self, chains: Iterable[str], names: frozenset[str]) -> bool:
-        return not names.isdisjoint(self._meant_by(chains))
+    def _meant_by_all(self, chains: Iterable[str]) -> set[str]:
+        return self._meant_by(chain for each in set(chains) for chain in _joined(each))
 
     def _meant_by(self, chains: Iterable[str]) -> set[str]:
         meanings, _ = self._bound
         found: set[str] = set()
-        for each in set(chains):
-            for chain in _joined(each):
-                head, dot, rest = chain.partition(".")
-                found.update(f"{target}{dot}{rest}" for target in meanings.get(head, (head,)))
+        for chain in chains:
+            head, dot, rest = chain.partition(".")
+            targets = meanings.get(head)
+            if targets is None:
+                found.add(chain)
+            else:
+                found.update([f"{target}{dot}{rest}" for target in targets])
         return found
 
     @functools.cached_property
     def _chains(self) -> frozenset[str]:
+        text = self._text
         found: set[str] = set()
-        for token in set(_TOKENS.findall(self._text)):
-            if token[0] == "#" or token.startswith(('"""', "'''")):
-                continue
+        for token in set((_TOKENS_OF_ASCII if text.isascii() else _TOKENS).findall(text)):
             if token[-1] in _QUOTES:
                 # There is code in f-strings; and quotes nested in one may seem to end it.
-                for chain in _CHAINS.findall(token):
-                    found.update(_joined(chain))
-            else:
-                found.update(_joined(token))
+                if _holds_code(token):
+                    for chain in _CHAINS.findall(token):
+                        found.update(_joined(chain))
+            elif token[0] != "#":
+                found.add(token.strip("."))
+        for chain in _split(text):
+            found.update(_joined(chain))
         return frozenset(found)
 
     @functools.cached_property
@@ -219,6 +250,45 @@ class Mentions:
             return names
         # What is assigned to may have begun on another line.
         return None if before.startswith("]") and before.endswith("]") else []
+
+
+def _holds_code(string: str) -> bool:
+    """Tell whether names in a string may be code: not in one of several lines, but formatted."""
+    is_long = string.endswith(('"""', "'''")) and len(string) > len('""""')
+    return not is_long or _FORMATTED.match(string) is not None
+
+
+def _split(text: str) -> Iterator[str]:
+    """Give the dotted names whose parts do not stand together: over several lines, in brackets."""
+    for match in _LOOSE_DOT.finditer(text):
+        for end in _ends_before(text, match.start()):
+            start = end
+            while start and (text[start - 1].isalnum() or text[start - 1] in "_."):
+                start -= 1
+            chain = _CHAINS.match(text, start)
+            if chain is not None:
+                yield chain.group()
+
+
+def _ends_before(text: str, place: int) -> Iterator[int]:
+    """Give where the name may end that is continued here: before spaces, brackets and comments."""
+    end = len(text[max(place - _LONGEST, 0) : place].rstrip(_BETWEEN)) + max(place - _LONGEST, 0)
+    if text.find(")", end, place) >= 0 and not _is_bracketed(text, end):
+        return
+    yield end
+    if "\n" not in text[end:place]:
+        return
+    comment = text.find("#", text.rfind("\n", 0, end) + 1, end)
+    if comment >= 0:
+        yield from _ends_before(text, comment)
+
+
+def _is_bracketed(text: str, end: int) -> bool:
+    """Tell whether the name that ends here stands alone in brackets, which are no call's."""
+    start = end
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_. \t\n\\"):
+        start -= 1
+    return text[start - 1 : start] == "(" and not text[start - 2 : start - 1].isidentifier()
 
 
 def _joined(chain: str) -> list[str]:

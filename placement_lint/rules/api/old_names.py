@@ -28,6 +28,8 @@ _CAUGHT = frozenset({
     "builtins.TypeError",
 })  # fmt: skip
 _VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
+_CONFIG = "jax.config"
+_NAMED = frozenset({Use.NAME, Use.CALL, Use.MODULE})
 _MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
 _ARRAY = "jax.Array."
 
@@ -75,22 +77,23 @@ def is_deprecated(api: OldApi, target: Target) -> bool:
 
 def needs_of(rows: Iterable[OldApi]) -> Needs:
     """Give what a file must contain to use one of these."""
-    return AllOf(Jax(), AnyOf(*[need for api in rows if api.is_placement for need in _needs(api)]))
+    placing = [api for api in rows if api.is_placement]
+    named = [api.name for api in placing if api.use in _NAMED and api.name != _CONFIG]
+    others = [_needs(api) for api in placing if api.name not in named]
+    return AllOf(Jax(), AnyOf(Uses(*named, *(f"{name}.*" for name in named)), *others))
 
 
-def _needs(api: OldApi) -> list[Needs]:
-    """Give what a file must hold to use a row: few files should have it."""
-    if api.name == "jax.config":
-        return [Pattern(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")]
+def _needs(api: OldApi) -> Needs:
+    """Give what a file must hold to use what is no plain name: few files should have it."""
+    last = api.name.rpartition(".")[2].encode()
+    if api.name == _CONFIG:
+        return Pattern(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")
     if api.use is Use.ENTER:
-        return [Enters(*_MESHES)]
+        return Enters(*_MESHES)
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
-        last = api.name.rpartition(".")[2]
         called = b"[ \\t]*\\(" if api.use is Use.ARRAY_CALL else b"\\b"
-        return [Pattern(rb"\.[ \t]*" + last.encode() + called)]
-    if api.use is Use.ARGUMENT:
-        return [Identifier(api.name.rpartition(".")[2].encode())]
-    return [Uses(api.name, f"{api.name}.*")]
+        return Pattern(rb"\.[ \t]*" + last + called, word=last)
+    return Identifier(last)
 
 
 # -- finding ------------------------------------------------------------------------------------
@@ -123,7 +126,7 @@ def hit_of_chain(
             fits = (
                 api.use is Use.NAME
                 or (api.use is Use.CALL and called and prefix == name)
-                or (api.use is Use.MODULE and api.name != "jax.config")
+                or (api.use is Use.MODULE and api.name != _CONFIG)
             )
             if fits and applies(api, ctx.target):
                 found = api
@@ -253,7 +256,7 @@ def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
                 continue
             is_old = any(
                 api.use is not Use.CALL
-                and api.name != "jax.config"
+                and api.name != _CONFIG
                 and (is_removed(api, ctx.target) or is_deprecated(api, ctx.target))
                 for prefix in _prefixes(target)
                 for api in _BY_NAME.get(prefix, ())

@@ -98,8 +98,8 @@ class ConfigStateAssignment(Rule):
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = AllOf(
         Jax(),
-        Pattern(rb"\b(?:" + b"|".join(CONFIG_CONTEXT_WORDS) + rb")\b(?!\s*[(.])"),
         AnyOf(Uses(*CONFIG_CONTEXTS), b"setattr", b"delattr"),
+        Pattern(rb"\b(?:" + b"|".join(CONFIG_CONTEXT_WORDS) + rb")\b(?!\s*[(.])"),
     )
 
     def _look(self, node: cst.CSTNode, ctx: Context) -> None:

@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
 from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed, names_device
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Pattern, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.surroundings import is_asserted_to_fail
 from placement_lint.syntax.calls import string_value
 
@@ -95,10 +95,7 @@ class ImpossiblePlatformComparison(Rule):
         Jax(),
         AnyOf(
             Uses(_DEFAULT_BACKEND, *_BACKENDS, *_LISTS),
-            AllOf(
-                Pattern(rb"\.[\s\\]*device\b", word=b"device"),
-                AnyOf(Identifier(b"platform"), Identifier(b"str"), Identifier(b"repr")),
-            ),
+            Pattern(rb"\.[\s\\]*device\b", word=b"device"),
         ),
         Pattern(
             rb"(?:==|!=|\bin\b|\bcase\b)[\s\\]*[(\[{]*[\s\\]*"
