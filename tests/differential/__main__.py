@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.differential.programs import LEVELS
-from tests.differential.record import RECORDS, default_jobs, run, summary, write
+from tests.differential.record import RECORDS, Shown, default_jobs, run, summary, write
 
 
 def main() -> int:
@@ -26,9 +26,10 @@ def main() -> int:
         if sys.stderr.isatty() or done == of or done % 20 == 0:
             print(f"{done} of {of} batches", file=sys.stderr)
 
-    record = run(options.programs, options.seed, options.jobs, options.levels, progress)
-    for each in record.disagreements:
-        print(f"program {each.program} of level {each.level}: {each.what}")
+    def say(each: Shown) -> None:
+        print(f"program {each.program} of level {each.level}: {each.what}", flush=True)
+
+    record = run(options.programs, options.seed, options.jobs, options.levels, progress, say)
     for line in summary(record):
         print(line)
     if options.record is not None:

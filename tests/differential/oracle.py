@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import importlib
 import importlib.abc
 import importlib.machinery
 import io
-import itertools
 import json
 import os
 import random
@@ -137,6 +137,8 @@ class Observer:
         self.run = Run()
         self.latest: dict[tuple[str, int], list[Any]] = {}
         """What a node gave when it last ran: the value, and the arrays in it."""
+        self.positions: dict[types.CodeType, list[tuple[int | None, ...]]] = {}
+        """Of the instructions of what was executed."""
         self.steps = 0
         self.seen: dict[int, Any] = {}
         """Arrays of the program, kept so that their identities are not used again."""
@@ -180,8 +182,10 @@ class Observer:
         if frame is None:
             return None
         program = self.programs[frame.f_code.co_filename.removeprefix(_SCHEME)]
-        found = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
-        line, end_line, column, end_column = found
+        positions = self.positions.get(frame.f_code)
+        if positions is None:
+            positions = self.positions[frame.f_code] = list(frame.f_code.co_positions())
+        line, end_line, column, end_column = positions[frame.f_lasti // 2]
         place = (line or 0, column or 0, end_line or 0, end_column or 0)
         return program, place, program.number_at(place)
 
@@ -389,6 +393,8 @@ def serve() -> None:
             sys.path.insert(0, root)
         os.chdir(folder)
         oracle = Oracle()
+        # What importing JAX made stays for good: there is no use in looking through it.
+        gc.freeze()
         for line in requests:
             request = json.loads(line)
             try:

@@ -127,8 +127,12 @@ class Record:
 def run(
     programs: int, seed: int, jobs: int, levels: Sequence[int] = LEVELS,
     progress: Callable[[int, int], None] | None = None,
+    say: Callable[[Shown], None] | None = None,
 ) -> Record:  # fmt: skip
-    """Run so many programs, an equal share of each level, in parallel."""
+    """Run so many programs, an equal share of each level, in parallel.
+
+    Each disagreement is said as soon as it and all before it are known.
+    """
     started = time.monotonic()
     share = -(-programs // len(levels))
     # Numbers far apart, so that runs with different seeds have no programs in common.
@@ -149,6 +153,9 @@ def run(
         for done, (counts, found) in enumerate(pool.map(_batch, *zip(*batches, strict=True)), 1):
             total[counts.level].add(counts)
             shown += found
+            if say is not None:
+                for each in found:
+                    say(each)
             if progress is not None:
                 progress(done, len(batches))
     return Record(
