@@ -79,3 +79,10 @@ METHOD_ROWS = [
     *_ORBAX_METHODS,
 ]
 """Methods of these packages' objects."""
+
+_WITH_MOMENTS = """
+adabelief adagrad adam adamax adamaxw adamw amsgrad lamb lion nadam nadamw novograd radam rmsprop
+scale_by_adam trace yogi
+"""
+OPTIMIZERS_WITH_MOMENTS = frozenset(f"optax.{name}" for name in _WITH_MOMENTS.split())
+"""Functions whose `init` makes zeros of the shapes of all parameters (read in optax 0.2.8)."""

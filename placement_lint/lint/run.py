@@ -24,7 +24,7 @@ from placement_lint.lint.file import (
 from placement_lint.lint.pinning import PINS
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.target import forget
-from placement_lint.lint.together import CARRIES
+from placement_lint.lint.together import carries, commits
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.needs import NAMED_SUPPRESSION, FileText
 from placement_lint.rules.selection import select_rules
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding
     from placement_lint.lint.fixing import FixResult
     from placement_lint.lint.reveal import Revealed
+    from placement_lint.lint.together import Together
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -220,7 +221,7 @@ def check_files(
     together = sifted.together(project)
     examined: list[_Examined] = []
     program: dict[str, _Examined] = {}
-    if together:
+    if together is not None:
         program = _examine_together(together, sifted.requests, project, fix)
         sifted.tasks = [task for task in sifted.tasks if task.path not in program]
         examined += program.values()
@@ -231,9 +232,9 @@ def check_files(
     examined += _examine_all(tasks, _Examiner(project, fix), jobs)
     if fix is FixMode.APPLY:
         written = _written(examined)
-        if any(one.path in program and one.unwritten for one in written):
+        if together is not None and any(one.path in program and one.unwritten for one in written):
             # What was found in the others is about files that are not there.
-            actual = _examine_together(together, sifted.requests, project, FixMode.NONE)
+            actual = _examine_together(together.afresh(), sifted.requests, project, FixMode.NONE)
             written = [one.seen_again(actual) for one in written]
         examined = written
     fixed = {one.path: one.change.after for one in examined if one.change is not None}
@@ -268,6 +269,7 @@ class _Sifted:
         self._mentioning: list[str] = []
         self._undecided: list[_Task] = []
         self._carrying: list[str] = []
+        self._committing: list[str] = []
         self._choosing: list[str] = []
 
     def fail(self, path: str, error: UnreadableError) -> None:
@@ -293,8 +295,11 @@ class _Sifted:
         words = _words(path, data)
         self.requests[path] = request
         task = _Task(path, request, len(words))
-        if CARRIES in words and not is_notebook(path) and _asks_for_placements(request.options):
-            self._carrying.append(path)
+        if not is_notebook(path) and _asks_for_placements(request.options):
+            if carries(words):
+                self._carrying.append(path)
+            elif commits(words):
+                self._committing.append(path)
         if any(word in words for word in PINS) and not is_notebook(path):
             self._choosing.append(path)
         if mentions_roots(words):
@@ -333,16 +338,18 @@ class _Sifted:
             self.requests[path] = replace(request, options=options)
         self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
 
-    def together(self, project: Project) -> list[str]:
-        """Give the files that have to be interpreted together; none, where each can be alone."""
+    def together(self, project: Project) -> Together | None:
+        """Interpret the files together that have to be; None, where each can be alone."""
         if len(self.files) < 2 or not self._carrying:
-            return []
+            return None
         from placement_lint.lint.together import group
 
         with_accelerator = [
-            path for path in self._carrying if self.requests[path].options.accelerator
+            path
+            for path in (*self._carrying, *self._committing)
+            if self.requests[path].options.accelerator
         ]
-        return group(with_accelerator, project)
+        return group(with_accelerator, _options_in(self.requests, project), project)
 
 
 def _asks_for_placements(options: FileOptions) -> bool:
@@ -405,41 +412,41 @@ def _examine(
     return _Examined(path, FileResult((finding,)))
 
 
+def _options_in(
+    requests: Mapping[str, Request], project: Project
+) -> Callable[[Source], FileOptions]:
+    """Give what tells by which options a file of a program is checked."""
+    return lambda source: _with_sight(requests[source.path].options, source, project)
+
+
 def _examine_together(
-    paths: Iterable[str], requests: Mapping[str, Request], project: Project, fix: FixMode
+    together: Together, requests: Mapping[str, Request], project: Project, fix: FixMode
 ) -> dict[str, _Examined]:
     """Check files as one program; give what came of each, and of others that it led into."""
+    if fix is FixMode.NONE:
+        return {path: _Examined(path, result) for path, result in together.lint().items()}
+    from placement_lint.lint.fixing import fix_sources
     from placement_lint.lint.together import lint_together
 
     data: dict[str, bytes] = {}
     sources: dict[str, Source] = {}
-    for path in paths:
+    for path in together.lint():
+        # Also a file that something carried a placement into: it may be edited as well.
         try:
             data[path] = read_bytes(path)
             sources[path] = _open(path, data[path])
         except (UnreadableError, NotPythonError):
             # Read a moment ago; the file is checked alone, which says what is wrong with it.
             continue
+    as_read = _options_in(requests, project)
+    options = {path: as_read(source) for path, source in sources.items()}
 
-    seen = {
-        path: _with_sight(requests[path].options, source, project)
-        for path, source in sources.items()
-    }
-
-    def options_for(path: str) -> FileOptions:
-        return seen.get(path, requests[path].options)
+    def options_for(source: Source) -> FileOptions:
+        return options[source.path] if source.path in options else as_read(source)
 
     def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
         return lint_together(current, options_for, project)
 
-    if fix is FixMode.NONE:
-        return {path: _Examined(path, result) for path, result in lint(sources).items()}
-    from placement_lint.lint.fixing import fix_sources
-
-    for path in lint(sources).keys() - sources.keys():
-        # A file that something carried a placement into: it may be edited as well.
-        data[path] = read_bytes(path)
-        sources[path] = _open(path, data[path])
     unsafe = {path: requests[path].unsafe_fixes for path in sources}
     examined: dict[str, _Examined] = {}
     try:

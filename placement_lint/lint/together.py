@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.lint.file import Analysis, FileOptions, FileResult, internal_error, parse
 from placement_lint.lint.garbage import collection_paused
+from placement_lint.lint.reading import text_of
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
@@ -14,14 +16,42 @@ if TYPE_CHECKING:
 
     from placement_lint.lint.project import Project
     from placement_lint.placement.module import Module
+    from placement_lint.placement.program import Program
 
-CARRIES = b"default_device"
-"""A file without these bytes makes no array that sits on another device without being committed."""
+_NAMED_DEVICE = re.compile(
+    rb"""devices\(\s*(?:(?:backend|platform)\s*=\s*)?["']\w+["']\s*\)|"""
+    rb"""devices\(\s*\)\s*\[\s*-?[1-9]"""
+)
+"""A device by name, which may be another one than the default: `devices("cpu")`."""
+_DEFAULT_DEVICE = re.compile(rb"devices\(\s*\)\s*\[\s*0")
+_PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
+"""What a file has that does something with a device which it has from elsewhere."""
+
+
+def carries(data: bytes) -> bool:
+    """Tell whether a file with these bytes may place arrays elsewhere than on the default device.
+
+    Without a word of this it makes no array on another device that is not committed there, and
+    commits none but to devices that it has from elsewhere.
+    """
+    return (
+        b"default_device" in data
+        or b"from_dlpack" in data
+        or (b"devices" in data and _NAMED_DEVICE.search(data) is not None)
+    )
+
+
+def commits(data: bytes) -> bool:
+    """Tell whether a file with these bytes may commit arrays to the default device.
+
+    That matters where another file of the run places some elsewhere.
+    """
+    return b"device_put" in data and _DEFAULT_DEVICE.search(data) is not None
 
 
 def lint_together(
     sources: Mapping[str, Source],
-    options_for: Callable[[str], FileOptions],
+    options_for: Callable[[Source], FileOptions],
     project: Project,
 ) -> dict[str, FileResult]:
     """Check files as one program. More files of the run are read where it leads into them.
@@ -29,43 +59,73 @@ def lint_together(
     Gives a result for each file that was given, and for each other one that a rule found something
     in, whether or not a comment silences it.
     """
-    return run_deep(_Together(sources, options_for, project).run)
+    together = Together(sources, options_for, project)
+    run_deep(together.interpret_or_fail, sources)
+    return together.lint()
 
 
-class _Together:
+class Together:
     """One program: the files given, and those that are read on the way."""
 
     def __init__(
         self,
         sources: Mapping[str, Source],
-        options_for: Callable[[str], FileOptions],
+        options_for: Callable[[Source], FileOptions],
         project: Project,
     ) -> None:
-        self.sources = sources
+        """Take the files whose text is known already. Nothing is parsed yet."""
+        self.sources = dict(sources)
         self.options_for = options_for
         self.project = project
+        self.members: list[str] = []
+        """The files that were given to be interpreted together."""
         self.results: dict[str, FileResult] = {}
         self.analyses: dict[str, Analysis] = {}
+        self.program: Program | None = None
 
     @collection_paused()
-    def run(self) -> dict[str, FileResult]:
-        from placement_lint.placement.flow import Flow, interpret
+    def interpret(self, members: Iterable[str]) -> dict[str, Module]:
+        """Execute files as one program, and give those that can be parsed."""
+        from placement_lint.placement.flow import interpret
 
-        given = [module for path in sorted(self.sources) if (module := self.load(path))]
+        self.members, self.program = sorted(members), None
+        modules = {path: module for path in self.members if (module := self.load(path))}
+        self.program = interpret([*modules.values()], self)
+        return modules
+
+    def interpret_or_fail(self, members: Iterable[str]) -> None:
+        """Execute files as one program; where that fails, each is still checked alone."""
         try:
-            program = interpret(given, self)
-        except Exception as error:  # our fault; each file is still checked alone
+            self.interpret(members)
+        except Exception as error:  # our fault
             for path, analysis in self.analyses.items():
                 analysis.failures.append(internal_error(self.sources[path], None, error))
-            program = None
-        for path, analysis in sorted(self.analyses.items()):
-            analysis.siblings = self.analyses
-            analysis.facts.siblings = {name: each.facts for name, each in self.analyses.items()}
+
+    def afresh(self) -> Together:
+        """Read the same files as they are now, and execute them."""
+        together = Together({}, self.options_for, self.project)
+        run_deep(together.interpret_or_fail, self.members)
+        return together
+
+    def lint(self) -> dict[str, FileResult]:
+        """Check the files, by what was found out about all of them."""
+        return run_deep(self._lint)
+
+    @collection_paused()
+    def _lint(self) -> dict[str, FileResult]:
+        from placement_lint.placement.flow import Flow
+
+        program = self.program
+        read = self.analyses if program is None else program.modules
+        analyses = {path: self.analyses[path] for path in sorted(read)}
+        for path, analysis in analyses.items():
+            analysis.siblings = analyses
+            analysis.facts.siblings = {name: each.facts for name, each in analyses.items()}
             if program is not None:
                 analysis.facts.flow = Flow(program, program.modules[path])
-        for path, analysis in sorted(self.analyses.items()):
+        for path, analysis in analyses.items():
             result = analysis.run()
-            if path in self.sources or result.says_something:
+            if path in self.members or result.says_something:
                 self.results[path] = result
         return self.results
 
@@ -79,57 +139,74 @@ class _Together:
         """Read a file; what cannot be read or parsed is no part of the program."""
         from placement_lint.placement.module import Module
 
-        source = self.sources.get(name)
-        if source is None:
-            try:
-                source = Source.decode(name, read_bytes(name))
-            except UnreadableError:
-                # It is a finding of the run already, if it is one of its files.
-                return None
-        parsed = parse(source)
-        if isinstance(parsed, FileResult):
-            if name in self.sources:
-                self.results[name] = parsed
+        if name not in self.analyses and not self._read(name):
             return None
-        resolver, view = self.project.resolver(name), self.project.view
-        analysis = Analysis(source, parsed, self.options_for(name), resolver, view)
-        self.analyses[name] = analysis
-        facts = analysis.facts
+        facts = self.analyses[name].facts
         return Module(name, facts.tree, facts.names, accelerator=facts.accelerator)
 
+    def _read(self, name: str) -> bool:
+        if name not in self.sources:
+            try:
+                self.sources[name] = Source.decode(name, read_bytes(name))
+            except UnreadableError:
+                # It is a finding of the run already, if it is one of its files.
+                return False
+        source = self.sources[name]
+        parsed = parse(source)
+        if isinstance(parsed, FileResult):
+            if name in self.members:
+                self.results[name] = parsed
+            return False
+        resolver, view = self.project.resolver(name), self.project.view
+        self.analyses[name] = Analysis(source, parsed, self.options_for(source), resolver, view)
+        return True
 
-def group(carrying: Iterable[str], project: Project) -> list[str]:
-    """Give the files that have to be interpreted together, given those that make placements.
 
-    Those are the files that make them, and the files that import something through which a
-    placement gets out of one of these; none, where no placement leaves its file.
+def group(
+    carrying: Iterable[str], options_for: Callable[[Source], FileOptions], project: Project
+) -> Together | None:
+    """Interpret the files together that have to be, given those that place arrays.
+
+    Those are the files that do so, and the files that import something through which a placement
+    gets out of one of these; None, where no file has anything to do with another.
     """
-    return run_deep(_group, sorted(carrying), project)
+    return run_deep(_group, sorted(carrying), options_for, project)
 
 
-@collection_paused()
-def _group(carrying: list[str], project: Project) -> list[str]:
-    from placement_lint.placement.flow import interpret
-
+def _group(
+    carrying: list[str], options_for: Callable[[Source], FileOptions], project: Project
+) -> Together | None:
     importers: dict[str, list[tuple[str, str]]] = {}
     linked: set[str] = set()
     for importer, imported, name in project.imports():
         importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
         linked.add(importer)
-    members = list(carrying)
+    members = set(carrying)
+    if members.isdisjoint(linked) and members.isdisjoint(importers):
+        # Files that import nothing of the run, and that no other imports, are as well alone.
+        return None
+    together = Together({}, options_for, project)
     while True:
-        together = _Together({}, lambda _: FileOptions(()), project)
-        modules = [module for path in sorted(members) if (module := together.load(path))]
-        program = interpret(modules, together)
-        found = {
-            importer
-            for module in modules
-            if (names := program.carried_by(module))
-            for importer, name in importers.get(module.name, ())
-            if name in {"", "*", *names}
-        }
-        if found <= set(members):
-            # Files that import nothing of the run, and that no other imports, are as well alone.
-            related = any(path in linked or path in importers for path in members)
-            return sorted(set(members)) if related else []
-        members = sorted({*members, *found})
+        try:
+            modules = together.interpret(members)
+        except Exception as error:  # our fault; each file is still checked alone
+            for path, analysis in together.analyses.items():
+                analysis.failures.append(internal_error(together.sources[path], None, error))
+            return together
+        found: set[str] = set()
+        for path, module in modules.items():
+            if path not in importers or together.program is None:
+                continue
+            names, devices = together.program.carried_by(module)
+            for importer, name in importers[path]:
+                carried = _leads_to(name, names)
+                if carried or (_leads_to(name, devices) and _PLACING.search(text_of(importer))):
+                    found.add(importer)
+        if found <= members:
+            return together
+        members |= found
+
+
+def _leads_to(imported: str, names: frozenset[str]) -> bool:
+    """Tell whether an import brings one of these names; "" is the whole module."""
+    return bool(names) and imported in {"", "*", *names}

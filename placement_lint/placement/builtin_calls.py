@@ -17,6 +17,7 @@ from placement_lint.placement.values import (
     Class,
     Computation,
     DeviceList,
+    External,
     Function,
     Host,
     Instance,
@@ -63,6 +64,8 @@ class BuiltinCalls:
             first = operands[0][1]
             if any(isinstance(atom, Array) for atom in first):
                 return self.on.computed(node, operands[:1], state)
+        if qualified in {"numpy.array", "numpy.asarray"}:
+            return self.on.read(node, operands)
         return value(Host(from_file=qualified in transfer.NUMPY_LOADERS))
 
     def builtin(self, node: cst.Call, state: State, qualified: str) -> Value:
@@ -287,7 +290,7 @@ class BuiltinCalls:
         for atom in first[0]:
             if isinstance(atom, Computation):
                 made.add(atom)
-            elif isinstance(atom, Function | Class | Method):
+            elif isinstance(atom, Function | Class | External | Method):
                 keywords = tuple(sorted(passed.keywords.items()))
                 made.add(Partial(atom, tuple(passed.positional), keywords))
             else:

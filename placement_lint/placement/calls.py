@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.ecosystem import OPTIMIZERS_WITH_MOMENTS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.applied import AppliedFunctions
 from placement_lint.placement.builtin_calls import BuiltinCalls
@@ -87,9 +88,13 @@ class Calls:
             "jax.tree_util.tree_flatten": applied.tree_flatten,
             "jax.tree_util.tree_leaves": applied.tree_leaves,
             "jax.tree_util.tree_map": applied.tree_map,
+            "optax.chain": effects.optimizer,
+            "optax.sgd": effects.optimizer,
+            "pickle.dumps": effects.pickled,
             "pickle.loads": effects.remade,
             "safetensors.safe_open": devices.safe_open,
             "typing.NamedTuple": objects.named_tuple_type,
+            **dict.fromkeys(OPTIMIZERS_WITH_MOMENTS, effects.optimizer),
         }
         self._by_effect: dict[Effect, Callable[[cst.Call, Arguments, State, str], Value]] = {
             Effect.COMMIT: effects.commit,

@@ -8,9 +8,15 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.containers import anonymous, anonymous_outside
+from placement_lint.placement.environment import SYSTEM
 from placement_lint.placement.methods import is_own
 from placement_lint.placement.results import gives_array
-from placement_lint.placement.traced import unused_parameters
+from placement_lint.placement.traced import (
+    KEEPING_ARGUMENTS,
+    MAPPING,
+    fills_shapes,
+    unused_parameters,
+)
 from placement_lint.placement.values import (
     HOST,
     PLAIN,
@@ -19,8 +25,13 @@ from placement_lint.placement.values import (
     Array,
     Computation,
     Device,
+    Function,
     Host,
     Mapping,
+    Optimizer,
+    Origin,
+    Pickled,
+    Place,
     Sequence,
     Value,
     arrays,
@@ -153,8 +164,8 @@ class Effects:
 
     def host(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Read arrays into NumPy."""
-        self.on.arguments(node, state)
-        return HOST
+        operands = self.on.arguments(node, state)
+        return self.on.read(node, operands) if name == "jax.device_get" else HOST
 
     def plain(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Look at shapes and types."""
@@ -170,12 +181,18 @@ class Effects:
                 self.on.evaluate(argument.value, state)
         if name in _IMPORTS_FROM_DLPACK and target is None and held and not arguments.is_open:
             on_host = all(isinstance(atom, Host) for atom in held)
-            return value(Array(Device("cpu", 0) if on_host else None, committed=True))
+            place = self.on.module.place(node)
+            origin = Origin(place, place, None)
+            return value(
+                Array(Device("cpu", 0) if on_host else None, committed=True, origin=origin)
+            )
         if name not in _NAMING_THE_DEVICE:
             return value(Array(None, committed=True))
         if target is None or is_none(target):
             if arguments.is_open:
                 return UNKNOWN
+            if state.default.devices != SYSTEM:
+                held = self.on.calls.objects.read(arguments.get(0, "x"), held, state)
             made = self.on.operations.created(self.on.index(node), state)
             kept = frozenset(
                 atom for atom in held if isinstance(atom, Array | Mapping | Sequence | Anything)
@@ -183,6 +200,9 @@ class Effects:
             if len(kept) == len(held):
                 return held
             return join(kept, made) if kept else made
+        self.on.record.put.update(
+            array.origin.created for array in arrays(held) if array.origin is not None
+        )
         return committed_to(held, self.on.calls.devices.devices_of(target, state))
 
     def copied(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
@@ -205,24 +225,42 @@ class Effects:
         The arrays are made anew, on the default device, uncommitted, wherever those of x are.
         """
         held = [self.on.argument(argument.value, state) for argument in node.args]
-        like = held[1] if len(held) > 1 else self._pickled(arguments.get(0, "data"))
+        like = held[1] if len(held) > 1 else self._pickled(*held)
         made = self.on.operations.created(self.on.index(node), state)
         if len(made) != 1:
             return UNKNOWN
         (atom,) = made
         return map_arrays(anonymous(like), lambda _: atom)
 
-    def _pickled(self, data: cst.BaseExpression | None) -> Value:
-        """Give what was pickled: in the same expression, or under a name that is bound once."""
-        if isinstance(data, cst.Name):
-            bindings = self.names.bindings(data)
-            data = bindings[0].value if len(bindings) == 1 else None
-        if not isinstance(data, cst.Call) or self.names.qualified(data.func) != "pickle.dumps":
-            return UNKNOWN
-        pickled = Arguments(data).get(0, "obj")
-        if pickled is None:
-            return UNKNOWN
-        return self.on.record.values.get(self.on.index(pickled), UNKNOWN)
+    def pickled(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`pickle.dumps(x)`."""
+        held = [self.on.argument(argument.value, state) for argument in node.args]
+        pickled = arguments.get(0, "obj")
+        for each in held:
+            self.on.escapes(frozenset(a for a in each if not isinstance(a, Array)), state)
+            self.on.may_change(each, state)
+        return UNKNOWN if pickled is None else value(Pickled(self.on.module.place(pickled)))
+
+    def _pickled(self, data: Value = UNKNOWN) -> Value:
+        """Give what was pickled."""
+        found = [
+            self.on.program.modules[atom.of.module].record.values.get(atom.of.node, UNKNOWN)
+            for atom in data
+            if isinstance(atom, Pickled)
+        ]
+        return join(*found) if found and len(found) == len(data) else UNKNOWN
+
+    def optimizer(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`optax.adam(…)`, `optax.chain(…)`: what keeps moments, or has something that does."""
+        operands = self.on.arguments(node, state)
+        name = self.names.qualified(node.func) or ""
+        if name == "optax.chain":
+            made = [a for _, held in operands for a in held if isinstance(a, Optimizer)]
+            return value(made[0]) if made else UNKNOWN
+        if name == "optax.sgd":
+            momentum = arguments.get(1, "momentum")
+            return UNKNOWN if momentum is None or is_none(momentum) else value(Optimizer(name))
+        return value(Optimizer(name))
 
     def key(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Make or derive a PRNG key."""
@@ -253,18 +291,27 @@ class Effects:
     def transform(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.jit(f)` and its like: a function that computes."""
         closure: set[Atom] = set()
-        for _, held in self.on.arguments(node, state):
+        operands = dict(self.on.arguments(node, state))
+        for held in operands.values():
             closure |= _committed(self.on.closure(held, state))
             closure.update(*(atom.closure for atom in held if isinstance(atom, Computation)))
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
         given = arguments.get(0, "fun", "f")
+        held = UNKNOWN if given is None else operands.get(self.on.index(given), UNKNOWN)
+        place = self._function(held, name)
+        names = self.names
         function = self.on.module.traced.function_of(given)
+        if place is not None and function is None:
+            node_of = self.on.program.node(place)
+            if isinstance(node_of, cst.FunctionDef | cst.Lambda):
+                function, names = node_of, self.on.program.module_of(place).names
+        alike = given is not None and names.qualified(given) in transfer.LIKE_CREATORS
         if function is not None:
             # `vmap` runs the operations one by one: what is only handed back meets none.
-            unused = unused_parameters(function, self.names, handed_back=name == "jax.vmap")
+            unused = unused_parameters(function, names, handed_back=name == "jax.vmap")
         else:
-            alike = given is not None and self.names.qualified(given) in transfer.LIKE_CREATORS
             unused = frozenset({0}) if alike else frozenset()
+        told_nothing = name in MAPPING and len(node.args) == 1
         return value(
             Computation(
                 places_arguments=places or arguments.has_double_star,
@@ -274,10 +321,41 @@ class Effects:
                 gives_array=name in _GIVING_THE_RESULT
                 and len(node.args) == 1
                 and function is not None
-                and gives_array(function, self.names, name),
+                and gives_array(function, names, name),
                 closure=frozenset() if name == "jax.jit" else frozenset(closure),
+                function=place if name in KEEPING_ARGUMENTS else None,
+                fills=told_nothing
+                and (alike if function is None else fills_shapes(function, names)),
+                moments=self._moments(held, state) if told_nothing else None,
             )
         )
+
+    def _function(self, held: Value, transformation: str) -> Place | None:
+        """Give the function that a transformation is given.
+
+        None for what another one gives: a jitted gradient may not depend on an argument.
+        """
+        if len(held) != 1:
+            return None
+        (atom,) = held
+        if not isinstance(atom, Function):
+            return None
+        # What a function of another file closes over is not known; jit makes constants of it.
+        here = atom.place.module == self.on.module.name
+        return atom.place if here or transformation == "jax.jit" else None
+
+    def _moments(self, held: Value, state: State) -> str | None:
+        """Give the optimizer of which a function, `init` or one that calls it, makes moments."""
+        if len(held) != 1:
+            return None
+        (atom,) = held
+        if isinstance(atom, Function) and atom.place.module == self.on.module.name:
+            function = self.on.program.node(atom.place)
+            if not isinstance(function, cst.Lambda) or not isinstance(function.body, cst.Call):
+                return None
+            called = self.on.evaluate(function.body.func, state.copy())
+            return self._moments(called, state) if len(called) == 1 else None
+        return atom.name if isinstance(atom, Optimizer) and atom.is_init else None
 
     def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""

@@ -208,6 +208,16 @@ class Expressions:
             return self.consumed_generator(node, state)
         return self.evaluate(node, state)
 
+    def read(self, node: cst.Call, operands: list[Operand]) -> Value:
+        """Give what a call gives that reads its first argument into NumPy."""
+        if not operands:
+            return HOST
+        place, held = operands[0]
+        is_whole = place == self.index(node.args[0].value)
+        if not is_whole or not any(True for _ in arrays(held)):
+            return HOST
+        return value(Host(read=Place(self.module.name, place)))
+
     def escapes(self, held: Value, state: State) -> None:
         """Note that arrays, also those in objects, are given to something that nobody follows."""
         given = [self.program.consumed(held, state)]
@@ -846,7 +856,9 @@ class Expressions:
                 return self.calls.devices.default_in_force(state)
             if qualified.startswith(_LIBRARIES):
                 return PLAIN
-            return self.program.imported(self.module, qualified, state)
+            owner = self.names.qualified(node.value)
+            if owner is None or self.program.attribute_of_module(self.module, owner) is None:
+                return self.program.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)
         name = node.attr.value
         found: set[Any] = set()

@@ -81,6 +81,9 @@ class MethodCalls:
         found: set[Any] = set()
         if objects:
             member = self.on.program.attribute(objects, name, state)
+            self.on.record.saw_value(
+                self.on.index(function), member if objects == held else member | UNKNOWN
+            )
             found |= self.on.calls.objects.called(node, member, state)
             held -= objects
             if not held:

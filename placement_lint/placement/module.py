@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -40,6 +41,26 @@ class Module:
         if self.names.module_scope.has_star_import:
             found = map(star_import, self.tree.nodes)
             self.star_imports = [module for module in found if module is not None]
+
+    @cached_property
+    def reads_through(self) -> frozenset[str]:
+        """The qualified names in functions that import through DLPack.
+
+        Where their modules are of the run, these are read: what is imported may be a NumPy array
+        that another file makes, in which there need be no word of JAX.
+        """
+        found: set[str] = set()
+        for node in self.tree.nodes:
+            if isinstance(node, cst.Name) and node.value == "from_dlpack":
+                body: cst.CSTNode = self.tree.module
+                for ancestor in self.tree.ancestors(node):
+                    if isinstance(ancestor, cst.FunctionDef):
+                        body = ancestor
+                        break
+                for part in self.tree.descendants(body):
+                    if isinstance(part, cst.Name | cst.Attribute):
+                        found.add(self.names.qualified(part) or "")
+        return frozenset(found)
 
     def place(self, node: cst.CSTNode) -> Place:
         """Give the place of one of its nodes."""

@@ -49,6 +49,7 @@ from placement_lint.syntax.calls import Arguments, string_value
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions, Operand
     from placement_lint.placement.program import Program
+    from placement_lint.syntax.tree import Tree
 
 
 Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
@@ -202,6 +203,7 @@ class ObjectCalls:
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
+                    self._now_known(node.func, found)
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
         if state.default.devices != SYSTEM or passed.carry_placement(program, state):
@@ -210,6 +212,22 @@ class ObjectCalls:
             self.on.escapes(held, state)
             self.on.may_change(held, state)
         return UNKNOWN
+
+    def _now_known(self, node: cst.BaseExpression, held: Value) -> None:
+        """Note what a name stands for whose module was read only now."""
+        place = self.on.index(node)
+        before = self.on.record.values.get(place, NOTHING)
+        known = frozenset(atom for atom in before if not isinstance(atom, External))
+        self.on.record.values[place] = limited(known | held)
+
+    def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value:
+        """Give what a name stands for, with its module read."""
+        found: set[Any] = set()
+        for atom in held:
+            found |= self.on.program.loaded(atom, state) if isinstance(atom, External) else {atom}
+        if found != held and node is not None:
+            self._now_known(node, frozenset(found))
+        return frozenset(found)
 
     def _loosen_stored(self, node: cst.CSTNode, function: Place, state: State) -> None:
         """Forget what containers hold that a function stores something into."""
@@ -512,10 +530,20 @@ class ObjectCalls:
             if keeps_signature(self.on.module, decorator):
                 continue
             made = self.on.evaluate(decorator.decorator, state)
+            if _places(node, self.on.tree):
+                made = self.read(decorator.decorator, made, state)
             if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
                 return UNKNOWN
             held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
         return held
+
+
+def _places(function: cst.FunctionDef, tree: Tree) -> bool:
+    """Tell whether a function has a word in it of where arrays are put."""
+    return any(
+        isinstance(node, cst.Name) and node.value in {"default_device", "device_put"}
+        for node in tree.descendants(function)
+    )
 
 
 def _is_array_or_number(operand: Operand) -> bool:

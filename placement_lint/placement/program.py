@@ -52,13 +52,16 @@ from placement_lint.placement.values import (
     ANYTHING,
     NOTHING,
     PLAIN,
+    SYSTEM_DEFAULT,
     UNKNOWN,
+    Array,
     Atom,
     Class,
     Context,
     Coroutine,
     DefaultDeviceContext,
     Device,
+    DeviceList,
     External,
     Function,
     Generator,
@@ -67,13 +70,13 @@ from placement_lint.placement.values import (
     Mapping,
     Method,
     NamedTupleType,
+    Optimizer,
     Partial,
     Place,
     Sequence,
     Site,
     TheDevice,
     Value,
-    arrays,
     join,
     limited,
     value,
@@ -88,6 +91,8 @@ _MAX_CONTEXTS = 12
 """Ways to call one function that are told apart; further ones share one in which all is unknown."""
 _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
+_MAX_STEPS = 16
+"""Modules that hand a name on to one another."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 
@@ -361,7 +366,9 @@ class Program:
         if found is None or not found[1]:
             return UNKNOWN
         if found[0] not in self.modules:
-            return value(External(*found))
+            external = External(*found)
+            is_read = qualified in module.reads_through
+            return self.loaded(external, state) if is_read else value(external)
         return self._member(self.modules[found[0]], found[1], state)
 
     def star_imported(self, module: Module, name: str, state: State) -> Value:
@@ -379,18 +386,28 @@ class Program:
                 found.append(self._member(other, name, state))
         return found[-1] if found else UNKNOWN
 
-    def loaded(self, external: External, state: State) -> Value:
-        """Read a module that something is called in with a placement, and give the thing."""
+    def loaded(self, external: External, state: State, steps: int = _MAX_STEPS) -> Value:
+        """Read a module that something is called in with a placement, and give the thing.
+
+        Where that hands it on from yet another one, that one is read too.
+        """
         if external.module not in self.modules:
             module = None if self._sources is None else self._sources.load(external.module)
             if module is None:
                 return UNKNOWN
             self.modules[module.name] = module
-        return self._member(self.modules[external.module], external.name, state)
+        held = self._member(self.modules[external.module], external.name, state)
+        found: list[Value] = []
+        for atom in held:
+            if isinstance(atom, External) and atom != external and steps:
+                found.append(self.loaded(atom, state, steps - 1))
+            else:
+                found.append(value(atom))
+        return join(*found) if found else UNKNOWN
 
     def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
-        """Tell whether a value holds an array that was made under a default device."""
-        if any(a.origin is not None and a.origin.device is not None for a in arrays(held)):
+        """Tell whether a value holds an array that was placed on purpose."""
+        if _is_placed(held):
             return True
         if any(isinstance(a, Generator | Lazy) and self._generates(a, state) for a in held):
             return True
@@ -410,48 +427,63 @@ class Program:
         result = self._results.get(generator.function, NOTHING)
         return any(self.carries_placement(held, state, 0) for held in (*given, result))
 
-    def carried_by(self, module: Module) -> frozenset[str]:
-        """Give the names of a module through which a placement, or a default device, gets out."""
+    def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
+        """Give the names of a module through which a placement, or a default device, gets out.
+
+        And those by which no more than a device does.
+        """
+        bindings = module.names.module_scope.bindings
         if module.name in self._left_behind:
             # Whoever imports anything of it has another default device from then on.
-            return frozenset(module.names.module_scope.bindings)
-        found = set()
+            return frozenset(bindings), frozenset()
+        names: set[str] = set()
+        devices: set[str] = set()
         state = State(self._base, (), Variables())
-        for name in module.names.module_scope.bindings:
+        for name in bindings:
             held = self.variable_of(module, module.names.module_scope, name, state)
             if any(self._lets_out(atom) for atom in held):
-                found.add(name)
-        return frozenset(found)
+                names.add(name)
+            elif any(self._gives_device(atom) for atom in held):
+                devices.add(name)
+        return frozenset(names), frozenset(devices)
 
-    def _lets_out(self, atom: Atom, depth: int = 4, *, made: bool = False) -> bool:
-        """Tell whether a thing is, makes or holds an array that was made under a default device.
-
-        `made`: a function gives it, so that no import leads to it.
-        """
-        state = State(self._base, (), Variables())
-        inner: Value = NOTHING
-        if isinstance(atom, Function):
-            if any(atom.place in s for s in (self._hands_out, self._sets_default, self._moving)):
-                return True
-            inner = self._results.get(atom.place, NOTHING)
-        elif isinstance(atom, Method | Partial):
-            function = atom.function
-            inner = value(Function(function) if isinstance(function, Place) else function)
-        elif isinstance(atom, Coroutine):
-            inner = atom.result
-        elif isinstance(atom, Sequence):
-            inner = join(*(atom.items or ()), atom.element)
-        elif isinstance(atom, Mapping):
-            inner = join(*(held for _, held in atom.items), atom.element)
-        elif isinstance(atom, Class):
-            return self._holds_placement(atom.place)
-        elif isinstance(atom, Instance):
-            return self._holds_placement(atom.cls)
-        elif isinstance(atom, DefaultDeviceContext) or (isinstance(atom, TheDevice) and made):
+    def _lets_out(self, atom: Atom, depth: int = 4) -> bool:
+        """Tell whether a thing is, makes or holds an array that was placed on purpose."""
+        if isinstance(atom, Class | Instance):
+            return self._holds_placement(atom.place if isinstance(atom, Class) else atom.cls)
+        if isinstance(atom, DefaultDeviceContext):
             return True
+        if isinstance(atom, Function) and any(
+            atom.place in places for places in (self._hands_out, self._sets_default, self._moving)
+        ):
+            return True
+        state = State(self._base, (), Variables())
         return self.carries_placement(value(atom), state) or (
-            depth > 0 and any(self._lets_out(each, depth - 1, made=True) for each in inner)
+            depth > 0 and any(self._lets_out(each, depth - 1) for each in self._made_by(atom))
         )
+
+    def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
+        """Tell whether a thing is, makes or holds a device."""
+        return isinstance(atom, TheDevice | DeviceList) or (
+            depth > 0 and any(self._gives_device(each, depth - 1) for each in self._made_by(atom))
+        )
+
+    def _made_by(self, atom: Atom) -> Value:
+        """Give what a function gave when it was called, and what a container holds."""
+        if isinstance(atom, Function):
+            return self._results.get(atom.place, NOTHING)
+        if isinstance(atom, Method):
+            return value(Function(atom.function))
+        if isinstance(atom, Partial):
+            given = (*atom.positional, *(held for _, held in atom.keywords))
+            return join(value(atom.function), *given)
+        if isinstance(atom, Coroutine):
+            return atom.result
+        if isinstance(atom, Sequence):
+            return join(*(atom.items or ()), atom.element)
+        if isinstance(atom, Mapping):
+            return join(*(held for _, held in atom.items), atom.element)
+        return NOTHING
 
     def moves(self) -> None:
         """Note that the function being executed copies something, or may do so."""
@@ -592,6 +624,8 @@ class Program:
         """Give what the name of a function is bound to, without decorators of the program."""
         computation = module.traced.computation(node)
         if computation is not None:
+            if module.traced.keeps_arguments(node):
+                computation = replace(computation, function=module.place(node))
             return value(computation)
         if all(keeps_signature(module, decorator) for decorator in node.decorators):
             return value(Function(module.place(node)))
@@ -1120,6 +1154,8 @@ class Program:
                 found.append(self._tuple_attribute(atom, atom.cls, name, state))
             elif isinstance(atom, Class):
                 found.append(self._class_attribute(atom, name, state))
+            elif isinstance(atom, Optimizer) and name == "init":
+                found.append(value(replace(atom, is_init=True)))
             else:
                 found.append(UNKNOWN)
         return join(*found) if found else UNKNOWN
@@ -1243,6 +1279,30 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     while isinstance(target, cst.Subscript):
         target = target.value
     return target if isinstance(target, cst.Name) else None
+
+
+def _is_placed(held: Value, depth: int = 4) -> bool:
+    """Tell whether an array in a value was made under a default device, or put on another one.
+
+    Where one may be committed to some other device than others may be, or to one that is not
+    known, no rule has anything to say, wherever it goes.
+    """
+    committed = held and all(isinstance(a, Array) and a.committed and a.device for a in held)
+    for atom in held:
+        if isinstance(atom, Array):
+            made_elsewhere = atom.origin is not None and atom.origin.device is not None
+            if committed and atom.device != SYSTEM_DEFAULT:
+                return True
+            if made_elsewhere and not atom.committed:
+                return True
+        elif depth and isinstance(atom, Sequence):
+            if any(_is_placed(item, depth - 1) for item in atom.items or (atom.element,)):
+                return True
+        elif depth and isinstance(atom, Mapping):
+            parts = (*(item for _, item in atom.items), atom.element)
+            if any(_is_placed(item, depth - 1) for item in parts):
+                return True
+    return False
 
 
 def _class_of(held: Value) -> Value:

@@ -67,6 +67,8 @@ class Record:
     them: to a device that is not known."""
     escaped: set[Place] = field(default_factory=set)
     """What made arrays that are given to calls which nobody follows."""
+    put: set[Place] = field(default_factory=set)
+    """What made arrays that are put on a device after that."""
     mixtures: dict[int, Mixture] = field(default_factory=dict)
     agreeing: set[int] = field(default_factory=set)
     """Operations that were executed with operands which JAX may accept."""

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 _PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
+KEEPING_ARGUMENTS = frozenset({
+    "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
+})  # fmt: skip
+"""Transformations after which a function has the arguments that it had."""
+MAPPING = frozenset({"jax.jit", "jax.vmap"})
+"""Those after which it also gives what it gave, or a stack of it."""
 
 
 class Traced:
@@ -62,7 +68,24 @@ class Traced:
             gives_array=len(known) == 1
             and all(computation.gives_array for computation in known)
             and gives_array(function, self.names, "jax.jit"),
+            fills=len(known) == 1
+            and self.names.qualified(function.decorators[0].decorator) in MAPPING
+            and fills_shapes(function, self.names),
         )
+
+    def keeps_arguments(self, function: cst.FunctionDef) -> bool:
+        """Tell whether a decorated function takes the arguments of its definition."""
+        decorators = function.decorators
+        return len(decorators) == 1 and self._keeps(decorators[0].decorator)
+
+    def _keeps(self, transform: cst.BaseExpression) -> bool:
+        if isinstance(transform, cst.Call):
+            arguments = Arguments(transform)
+            name = self.names.qualified(transform.func)
+            if name == "functools.partial" and arguments.positional:
+                return self._keeps(arguments.positional[0])
+            return not arguments.positional and self._keeps(transform.func)
+        return self.names.qualified(transform) in KEEPING_ARGUMENTS
 
     def function_of(self, node: cst.BaseExpression | None) -> cst.FunctionDef | cst.Lambda | None:
         """Give the function that an expression certainly is: a lambda, or a name bound once."""
@@ -154,6 +177,33 @@ def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
     if isinstance(node, cst.Dict):
         return [part for item in node.elements for part in _computed(item.value)]
     return [] if node is None or isinstance(node, cst.Name) else [node]
+
+
+def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
+    """Tell whether a function makes an array of a shape that it takes from a parameter."""
+    params = function.params
+    parameters = {param.name.value for param in (*params.posonly_params, *params.params)}
+    pending: list[cst.CSTNode] = [function.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.Call):
+            row = transfer.TABLE.get(names.qualified(node.func) or "")
+            makes = row is not None and row.effect in {Effect.CREATE, Effect.TREE_MAP}
+            if makes and _mentions(node, parameters):
+                return True
+        pending += children(node)
+    return False
+
+
+def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
+    """Tell whether one of these names is somewhere in a node."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Name) and part.value in names:
+            return True
+        pending += children(part)
+    return False
 
 
 def _alike(call: cst.Call, names: Names) -> cst.Name | None:

@@ -97,6 +97,26 @@ class Host:
 
     from_file: bool = False
     """All of what a file holds: as large as data sets are."""
+    read: Place | None = None
+    """It has the values of the JAX arrays that this expression is: `np.asarray(x)`."""
+
+
+@dataclass(frozen=True)
+class Pickled:
+    """What `pickle.dumps` gives."""
+
+    of: Place
+    """The expression that was pickled."""
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """An optimizer of optax that keeps moments of the shapes of all parameters."""
+
+    name: str
+    """The function that made it, or the part of it that keeps them."""
+    is_init: bool = False
+    """It is the function `init` of one."""
 
 
 @dataclass(frozen=True)
@@ -299,6 +319,12 @@ class Computation:
     """Given arrays, it gives one array, where it runs."""
     closure: Value = frozenset()
     """The committed arrays that it closes over, where these say where it runs: not for `jit`."""
+    function: Place | None = None
+    """The function that it computes, whose arguments are its own; None: that is not known."""
+    fills: bool = False
+    """It makes arrays of the shapes of arguments, and was told nothing of where."""
+    moments: str | None = None
+    """The optimizer of which it makes the moments, told nothing of where."""
 
 
 @dataclass(frozen=True)
@@ -309,6 +335,8 @@ class Anything:
 Atom: TypeAlias = (
     Array
     | Host
+    | Optimizer
+    | Pickled
     | Plain
     | TheDevice
     | DeviceList

@@ -629,9 +629,8 @@ def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
     )
     asked: list[list[str]] = []
 
-    def group(carrying: list[str], _project: object) -> list[str]:
+    def group(carrying: list[str], _options_for: object, _project: object) -> None:
         asked.append(carrying)
-        return []
 
     monkeypatch.setattr("placement_lint.lint.together.group", group)
     paths = [*map(str, files(tmp_path))]

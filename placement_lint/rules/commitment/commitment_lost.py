@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.jaxmodel import transfer
-from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.values import Array, Device, Mapping, Place, Sequence, arrays, differ
+from placement_lint.placement.values import (
+    UNKNOWN,
+    Array,
+    Computation,
+    Device,
+    Host,
+    Mapping,
+    Pickled,
+    Place,
+    Sequence,
+    arrays,
+    differ,
+)
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import LISTED_DEVICES, AllOf, AnyOf, Identifier
 from placement_lint.syntax.calls import Arguments, is_none
@@ -20,15 +30,8 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
-_TO_NUMPY = ("jax.device_get", "numpy.array", "numpy.asarray")
 _FROM_NUMPY = ("jax.device_put", "jax.numpy.array", "jax.numpy.asarray")
 _TREE_MAPS = ("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
-_MAPPING = ("jax.jit", "jax.vmap")
-_WITH_MOMENTS = frozenset("""
-adabelief adagrad adam adamax adamaxw adamw amsgrad lamb lion nadam nadamw novograd radam rmsprop
-scale_by_adam trace yogi
-""".split())  # fmt: skip
-"""Functions of optax whose `init` makes zeros of the shapes of all parameters."""
 
 
 class CommitmentLost(Rule):
@@ -117,8 +120,7 @@ class CommitmentLost(Rule):
         if optimizer is not None:
             _check_optimizer(node, optimizer, ctx)
             return
-        source = _remade(node, ctx)
-        operands = _shapes_taken(node, ctx) if source is None else [source]
+        operands = _remade(node, ctx) or _shapes_taken(node, ctx)
         devices = {device for operand in operands for device in _committed_to(operand, node, ctx)}
         if len(devices) != 1:
             return
@@ -128,24 +130,37 @@ class CommitmentLost(Rule):
         uses = _pulled_to(device, node, ctx)
         if uses:
             first = min(uses)
-            where = ctx.flow.program.modules[first.module].tree.nodes[first.node]
             ctx.report(
                 node,
-                f"{_what(operands[0])} is committed to {device}, but the result of this is not: it "
-                "is made on the default device, and copied back in each computation with what "
-                "is committed there",
-                related=[(where, first.module, "copied here")],
-                fix=_follow(node, operands, ctx),
+                f"{_what(operands[0], ctx)} is committed to {device}, but the result of this is "
+                "not: it is made on the default device, and copied back in each computation with "
+                "what is committed there",
+                related=[(_node(first, ctx), first.module, "copied here")],
+                fix=_follow(node, operands[0], ctx),
             )
 
 
-def _what(operand: cst.BaseExpression) -> str:
-    return f"`{dotted(operand)}`" if dotted(operand) else "the operand"
+def _place(node: cst.CSTNode, ctx: Context) -> Place:
+    return Place(ctx.flow.module.name, ctx.tree.index(node))
 
 
-def _committed_to(operand: cst.BaseExpression, call: cst.Call, ctx: Context) -> set[Device | None]:
+def _node(place: Place, ctx: Context) -> cst.CSTNode:
+    return ctx.flow.program.modules[place.module].tree.nodes[place.node]
+
+
+def _held(place: Place, ctx: Context) -> Value:
+    """Give what an expression of the program may be."""
+    return ctx.flow.program.modules[place.module].record.values.get(place.node, UNKNOWN)
+
+
+def _what(operand: Place, ctx: Context) -> str:
+    name = dotted(_node(operand, ctx))
+    return f"`{name}`" if name else "the operand"
+
+
+def _committed_to(operand: Place, call: cst.Call, ctx: Context) -> set[Device | None]:
     """Give the device that an operand surely is committed to; None for the default and unknown."""
-    held = ctx.flow.value(operand)
+    held = _held(operand, ctx)
     found: set[Device | None] = set()
     for array in arrays(held):
         elsewhere = [
@@ -175,7 +190,7 @@ def _is_certain(held: Value) -> bool:
 def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
     """Give the operations that move what a call makes, or simple functions of it, to a device."""
     modules = ctx.flow.program.modules
-    pending = [Place(ctx.flow.module.name, ctx.tree.index(call))]
+    pending = [_place(call, ctx)]
     seen = set(pending)
     found: set[Place] = set()
     while pending:
@@ -194,137 +209,86 @@ def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
 # -- ways to lose it ------------------------------------------------------------------------------
 
 
-def _bound(node: cst.BaseExpression | None, ctx: Context) -> cst.BaseExpression | None:
-    """Give what a name is bound to, where it is bound once; any other expression as it is."""
-    if not isinstance(node, cst.Name):
-        return node
-    bindings = ctx.names.bindings(node)
-    value = bindings[0].value if len(bindings) == 1 else None
-    return node if value is None else value
+def _remade(call: cst.Call, ctx: Context) -> list[Place]:
+    """Give the arrays that a call makes anew from their values: by NumPy, by pickle, from a file.
 
-
-def _remade(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
-    """Give the array that a call makes anew from its values: by NumPy, by pickle, from a file."""
+    More than one, where the call is given now the one and now the other.
+    """
     arguments = Arguments(call)
     if ctx.is_call(call, *_FROM_NUMPY):
         device = arguments.get(1 if ctx.is_call(call, "jax.device_put") else None, "device")
-        given = _bound(arguments.get(0, "x", "a", "object"), ctx)
-        if (device is None or is_none(device)) and ctx.is_call(given, *_TO_NUMPY):
-            return _first(given)
-    elif ctx.is_call(call, "pickle.loads"):
-        given = _bound(arguments.get(0, "data"), ctx)
-        if ctx.is_call(given, "pickle.dumps"):
-            return _first(given)
-    elif ctx.is_call(call, "equinox.tree_deserialise_leaves"):
-        return arguments.get(1, "like")
-    return None
+        given = arguments.get(0, "x", "a", "object")
+        if given is None or not (device is None or is_none(device)):
+            return []
+        held = ctx.flow.value(given)
+        read = {atom.read for atom in held if isinstance(atom, Host) and atom.read is not None}
+        is_read = all(isinstance(atom, Host) and atom.read is not None for atom in held)
+        return sorted(read) if is_read else []
+    if ctx.is_call(call, "pickle.loads"):
+        given = arguments.get(0, "data")
+        held = UNKNOWN if given is None else ctx.flow.value(given)
+        pickled = {atom.of for atom in held if isinstance(atom, Pickled)}
+        return sorted(pickled) if all(isinstance(atom, Pickled) for atom in held) else []
+    if ctx.is_call(call, "equinox.tree_deserialise_leaves"):
+        like = arguments.get(1, "like")
+        return [] if like is None else [_place(like, ctx)]
+    return []
 
 
-def _first(call: cst.BaseExpression | None) -> cst.BaseExpression | None:
-    return Arguments(call).get(0, "a", "object", "x", "obj") if isinstance(call, cst.Call) else None
+def _computations(call: cst.Call, ctx: Context) -> list[Computation]:
+    """Give the computations one of which a call surely runs."""
+    held = ctx.flow.value(call.func)
+    found = [atom for atom in held if isinstance(atom, Computation)]
+    return found if len(found) == len(held) else []
 
 
-def _transformed(call: cst.Call, ctx: Context) -> cst.BaseExpression | cst.FunctionDef | None:
-    """Give the function that a call runs, where it was jitted or mapped and told nothing else."""
-    called: cst.BaseExpression | None = call.func
-    if isinstance(called, cst.Name):
-        bindings = ctx.names.bindings(called)
-        bound = bindings[0].node if len(bindings) == 1 else None
-        if isinstance(bound, cst.FunctionDef):
-            decorators = [ctx.name(decorator.decorator) for decorator in bound.decorators]
-            return bound if len(decorators) == 1 and decorators[0] in _MAPPING else None
-        called = _bound(called, ctx)
-    if not isinstance(called, cst.Call) or not ctx.is_call(called, *_MAPPING):
-        return None
-    arguments = Arguments(called)
-    return arguments.positional[0] if len(called.args) == len(arguments.positional) == 1 else None
-
-
-def _shapes_taken(call: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
+def _shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
     """Give the arguments of a jitted or mapped function that makes arrays of their shapes only."""
-    function = _transformed(call, ctx)
+    computations = _computations(call, ctx)
     arguments = Arguments(call).positional
-    if function is None or not arguments or len(arguments) != len(call.args):
+    if not computations or not arguments or len(arguments) != len(call.args):
         return []
     made = ctx.flow.value(call)
-    place = Place(ctx.flow.module.name, ctx.tree.index(call))
+    place = _place(call, ctx)
     if not any(_is_made_at(place, array) for array in arrays(made)):
         return []
-    if ctx.name(function) in transfer.LIKE_CREATORS:
-        return arguments[:1]
-    if isinstance(function, cst.Name):
-        definition = ctx.flow.module.traced.function_of(function)
-        if definition is None:
-            return []
-        function = definition
-    if not isinstance(function, cst.FunctionDef | cst.Lambda) or not _fills(function, ctx):
+    if not all(computation.fills for computation in computations):
         return []
-    return arguments
+    is_first_only = all(computation.function is None for computation in computations)
+    return [_place(each, ctx) for each in (arguments[:1] if is_first_only else arguments)]
 
 
 def _is_made_at(place: Place, array: Array) -> bool:
     return not array.committed and array.origin is not None and array.origin.created == place
 
 
-def _fills(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> bool:
-    """Tell whether a function makes an array of a shape that it takes from a parameter."""
-    parameters = {p.name.value for p in (*function.params.posonly_params, *function.params.params)}
-    for node in (function.body, *ctx.tree.descendants(function.body)):
-        if not isinstance(node, cst.Call):
-            continue
-        row = transfer.TABLE.get(ctx.called(node) or "")
-        if row is not None and row.effect in {Effect.CREATE, Effect.TREE_MAP}:
-            inside = ctx.tree.descendants(node)
-            if any(isinstance(part, cst.Name) and part.value in parameters for part in inside):
-                return True
-    return False
-
-
 def _optimizer_of(call: cst.Call, ctx: Context) -> str | None:
     """Give the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
-    function = _transformed(call, ctx)
-    if isinstance(function, cst.Lambda) and isinstance(function.body, cst.Call):
-        function = function.body.func
-    if not isinstance(function, cst.Attribute) or function.attr.value != "init":
-        return None
-    made = _bound(function.value, ctx)
-    return None if made is None else _with_moments(made, ctx)
-
-
-def _with_moments(node: cst.BaseExpression, ctx: Context) -> str | None:
-    """Give the name of the first optimizer with moments in an expression."""
-    made = _bound(node, ctx)
-    name = ctx.called(made)
-    if not isinstance(made, cst.Call) or name is None or not name.startswith("optax."):
-        return None
-    if name.removeprefix("optax.") in _WITH_MOMENTS:
-        return name
-    if name == "optax.sgd":
-        momentum = Arguments(made).get(1, "momentum")
-        return None if momentum is None or is_none(momentum) else name
-    if name == "optax.chain":
-        inner = (_with_moments(argument, ctx) for argument in Arguments(made).positional)
-        return next(filter(None, inner), None)
-    return None
+    optimizers = {computation.moments for computation in _computations(call, ctx)}
+    return optimizers.pop() if len(optimizers) == 1 else None
 
 
 def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:
     arguments = Arguments(call).positional
     if len(arguments) != 1 or len(call.args) != 1:
         return
-    devices = _committed_to(arguments[0], call, ctx)
+    operand = _place(arguments[0], ctx)
+    devices = _committed_to(operand, call, ctx)
     if len(devices) != 1 or None in devices or _is_put(call, ctx):
         return
     (device,) = devices
     ctx.report(
         call,
-        f"{_what(arguments[0])} is committed to {device}, but the moments that {optimizer} makes "
+        f"{_what(operand, ctx)} is committed to {device}, but the moments that {optimizer} makes "
         "of its shapes under jit are not: they are made on the default device",
     )
 
 
 def _is_put(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether the function around a call puts anything where a name of the result is."""
+    """Tell whether what a call gives is put somewhere, or what has a name of it around the call."""
+    place = _place(call, ctx)
+    if any(place in module.record.put for module in ctx.flow.program.modules.values()):
+        return True
     around = ctx.function(call)
     names: set[str] = set()
     for ancestor in ctx.ancestors(call):
@@ -346,13 +310,17 @@ def _is_put(call: cst.Call, ctx: Context) -> bool:
 # -- the fix, shown only --------------------------------------------------------------------------
 
 
-def _follow(call: cst.Call, operands: list[cst.BaseExpression], ctx: Context) -> FixPlan | None:
+def _follow(call: cst.Call, operand: Place, ctx: Context) -> FixPlan | None:
     """Make the result where the operand is."""
-    name = dotted(operands[0])
-    if not name or not ctx.flow.is_array(operands[0]):
+    node = _node(operand, ctx)
+    name = dotted(node)
+    is_here = operand.module == ctx.flow.module.name and ctx.names.scope(node) is ctx.names.scope(
+        call
+    )
+    if not name or not is_here or not all(isinstance(a, Array) for a in _held(operand, ctx)):
         return None
-    if ctx.is_call(call.func, "jax.jit"):
-        function = call.func.args[0].value  # type: ignore[attr-defined]
+    if isinstance(call.func, cst.Call) and ctx.is_call(call.func, "jax.jit"):
+        function = call.func.args[0].value
 
         def told(editor: Editor) -> list[Edit]:
             _, end = editor.spans.outer(function)

@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.values import Computation
 from placement_lint.rules.base import Rule
 from placement_lint.rules.needs import LISTED_DEVICES, AllOf, AnyOf, Identifier
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
@@ -16,8 +17,11 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.module import Module
     from placement_lint.placement.record import Mixture
-    from placement_lint.placement.values import Device
+    from placement_lint.placement.values import Device, Place
     from placement_lint.rules.context import Context
 
 _JNP = """
@@ -43,9 +47,6 @@ _COMBINING = frozenset({
 """Functions that compute with all of their operands. Each was seen to refuse two devices (0.4.30,
 0.10.2); `repeat`, `tile`, `split` and `roll` were seen to take theirs."""
 _UPDATES = frozenset({"add", "divide", "max", "min", "multiply", "power", "set"})
-_KEEPING_TRANSFORMS = frozenset({
-    "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
-})  # fmt: skip
 _EXCEPTIONS = frozenset({"builtins.ValueError", "builtins.Exception", "builtins.BaseException"})
 
 
@@ -135,6 +136,7 @@ def _check(mixture: Mixture, ctx: Context) -> None:
     if (
         len(operands) < 2
         or _may_fail(operation, ctx)
+        or _is_excused_by_callers(operation, ctx, set())
         or _may_be_constants(operation, operands, ctx)
         or any(_is_reassigned(operand, ctx) for operand in operands)
     ):
@@ -176,6 +178,37 @@ def _may_fail(operation: cst.CSTNode, ctx: Context) -> bool:
     return failure_is_expected(operation, ctx) or is_caught(operation, ctx, _EXCEPTIONS)
 
 
+def _is_excused_by_callers(node: cst.CSTNode, ctx: Context, seen: set[int]) -> bool:
+    """Tell whether a function is called only where its failure is caught, or while it is traced.
+
+    Arrays that a traced function has from outside do not clash: it makes constants of them.
+    """
+    function = ctx.function(node)
+    if not isinstance(function, cst.FunctionDef) or id(function) in seen:
+        return False
+    seen.add(id(function))
+    calls = list(_calls_by_name(function.name.value, ctx))
+    return bool(calls) and all(
+        there.flow.is_traced(call)
+        or _may_fail(call, there)
+        or _is_excused_by_callers(call, there, seen)
+        for call, there in calls
+    )
+
+
+def _calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
+    """Give every call in the program of something with a name, and the file that it is in."""
+    for path in ctx.flow.program.modules:
+        there = ctx.beside(path)
+        for node in () if there is None else there.tree.nodes:
+            if isinstance(node, cst.Call) and there is not None:
+                called = node.func
+                if isinstance(called, cst.Attribute):
+                    called = called.attr
+                if isinstance(called, cst.Name) and called.value == name:
+                    yield node, there
+
+
 def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: Context) -> bool:
     """Tell whether a function has its operands from outside.
 
@@ -197,7 +230,9 @@ def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
 
     Users of a class may call the methods that do so in any order.
     """
-    if isinstance(operand, cst.Name):
+    seen: set[int] = set()
+    while isinstance(operand, cst.Name) and id(operand) not in seen:
+        seen.add(id(operand))
         bindings = ctx.names.bindings(operand)
         value = bindings[0].value if len(bindings) == 1 else None
         operand = operand if value is None else value
@@ -224,45 +259,23 @@ def _message(devices: dict[Device, cst.CSTNode]) -> str:
 # -- jitted functions: which arguments does the result surely depend on? --------------------------
 
 
-def _function(called: cst.BaseExpression, ctx: Context) -> cst.FunctionDef | cst.Lambda | None:
+def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
     """Give the function that is run by calling what a transformation made of it."""
-    if isinstance(called, cst.Name):
-        bindings = ctx.names.bindings(called)
-        if len(bindings) != 1:
-            return None
-        bound = bindings[0].node
-        if isinstance(bound, cst.FunctionDef):
-            decorators = [decorator.decorator for decorator in bound.decorators]
-            return bound if len(decorators) == 1 and _keeps(decorators[0], ctx) else None
-        if bindings[0].value is None:
-            return None
-        called = bindings[0].value
-    if not isinstance(called, cst.Call) or not _keeps(called.func, ctx):
+    held = ctx.flow.value(called)
+    if len(held) != 1:
         return None
-    function = ctx.flow.module.traced.function_of(Arguments(called).get(0, "fun", "f"))
-    if isinstance(function, cst.FunctionDef) and function.decorators:
-        return None
-    return function
+    (atom,) = held
+    return atom.function if isinstance(atom, Computation) else None
 
 
-def _keeps(transform: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether the arguments of a transformed function are those of the function."""
-    if isinstance(transform, cst.Call):
-        arguments = Arguments(transform)
-        if ctx.name(transform.func) == "functools.partial" and arguments.positional:
-            return _keeps(arguments.positional[0], ctx)
-        return not arguments.positional and _keeps(transform.func, ctx)
-    return ctx.name(transform) in _KEEPING_TRANSFORMS
-
-
-def _arguments_that_count(
-    call: cst.Call, function: cst.FunctionDef | cst.Lambda, ctx: Context
-) -> set[int]:
+def _arguments_that_count(call: cst.Call, function: Place, ctx: Context) -> set[int]:
     arguments = Arguments(call)
-    if arguments.is_open:
+    module = ctx.flow.program.modules[function.module]
+    node = module.tree.nodes[function.node]
+    if arguments.is_open or not isinstance(node, cst.FunctionDef | cst.Lambda):
         return set()
-    needed = _needed_names(function, ctx)
-    parameters = [*function.params.posonly_params, *function.params.params]
+    needed = _needed_names(node, module)
+    parameters = [*node.params.posonly_params, *node.params.params]
     found = {
         ctx.tree.index(given)
         for given, parameter in zip(arguments.positional, parameters, strict=False)
@@ -273,9 +286,9 @@ def _arguments_that_count(
     }
 
 
-def _needed_names(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> set[str]:
+def _needed_names(function: cst.FunctionDef | cst.Lambda, module: Module) -> set[str]:
     """Give the names of parameters whose data the result surely depends on."""
-    pending = [_result(function, ctx)]
+    pending = [_result(function, module)]
     found: set[str] = set()
     seen: set[int] = set()
     while pending:
@@ -284,30 +297,30 @@ def _needed_names(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> set[s
             continue
         seen.add(id(node))
         if isinstance(node, cst.Name):
-            bindings = ctx.names.bindings(node)
+            bindings = module.names.bindings(node)
             if len(bindings) == 1 and isinstance(bindings[0].node, cst.Param):
                 found.add(node.value)
             elif len(bindings) == 1:
                 pending.append(bindings[0].value)
         else:
-            pending += _data_operands(node, ctx)
+            pending += _data_operands(node, module)
     return found
 
 
-def _result(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> cst.BaseExpression | None:
+def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseExpression | None:
     """Give what a function returns, where it has one `return`, as its last statement."""
     if isinstance(function, cst.Lambda):
         return function.body
     if not isinstance(function.body, cst.IndentedBlock):
         return None
-    returns = [n for n in ctx.tree.descendants(function.body) if isinstance(n, cst.Return)]
+    returns = [n for n in module.tree.descendants(function.body) if isinstance(n, cst.Return)]
     last = function.body.body[-1]
     if len(returns) != 1 or not isinstance(last, cst.SimpleStatementLine):
         return None
     return returns[0].value if last.body[-1] is returns[0] else None
 
 
-def _data_operands(node: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
+def _data_operands(node: cst.BaseExpression, module: Module) -> list[cst.BaseExpression]:
     """Give the operands of an expression whose data its value surely depends on."""
     if isinstance(node, cst.BinaryOperation):
         return [node.left, node.right]
@@ -319,7 +332,7 @@ def _data_operands(node: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpre
         return [node.value] if node.attr.value in transfer.COMPUTING_ATTRIBUTES else []
     if not isinstance(node, cst.Call):
         return []
-    name = ctx.called(node)
+    name = module.names.qualified(node.func)
     if name in _COMBINING:
         return Arguments(node).positional
     row = transfer.TABLE.get(name or "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.values import Device, Host, Mapping, Sequence, differ
+from placement_lint.placement.values import Device, Host, Mapping, Place, Sequence, differ
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AnyOf
 from placement_lint.rules.surroundings import failure_is_expected
@@ -170,7 +170,10 @@ def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _is_put(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether the result is put somewhere: at once, or by the name that it is bound to."""
+    """Tell whether the result is put somewhere: at once, by a name that it has, or later on."""
+    place = Place(ctx.flow.module.name, ctx.tree.index(call))
+    if any(place in module.record.put for module in ctx.flow.program.modules.values()):
+        return True
     names: set[str] = set()
     for ancestor in ctx.ancestors(call):
         if isinstance(ancestor, cst.Call) and _puts(ancestor, ctx):
