@@ -637,4 +637,4 @@ def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
     assert lint_paths(paths, lambda _: Settings(select=("JDP101",))).findings == ()
     assert asked == []
     lint_paths(paths, lambda _: Settings(select=("JDP201",)))
-    assert asked == [[str(tmp_path / "data.py")]]
+    assert asked == [[str(tmp_path / "data.py"), str(tmp_path / "train.py")]]
