@@ -95,6 +95,9 @@ _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
+_MAX_RECURSIONS = 64
+"""How often a function is executed again for what it calls itself with. A list that grows in such
+a call makes each call new, and two calls in one body twice as many: there would be no end."""
 
 
 class Sources(Protocol):
@@ -186,6 +189,8 @@ class Program:
         self._sets_default: set[Place] = set()
         """Functions that change the default device outside of every block."""
         self._recursed: dict[Place, list[tuple[dict[str, Value], State]]] = {}
+        self._again: dict[Place, int] = {}
+        self._executions = 0
         """Calls of functions from inside of themselves, that are still to be executed."""
         self._widened: dict[Place, dict[str, Value]] = {}
         """For functions that are called in too many ways: what holds for all of those."""
@@ -750,7 +755,13 @@ class Program:
             result = self._reuse(execution, state)
         while self._recursed.get(place):
             again, there = self._recursed[place].pop()
+            if self._again.get(place, 0) >= _MAX_RECURSIONS:
+                self._recursed[place].clear()
+                break
+            before = self._executions
             self._reuse(self._memoized(place, again, there), there)
+            if self._executions > before:
+                self._again[place] = self._again.get(place, 0) + 1
         if place in self._moving:
             self.moves()
         if execution.suspended is not None:
@@ -800,6 +811,7 @@ class Program:
         for execution in contexts.get(key, ()):
             if all(state.variables.get(name) == held for name, held in execution.reads.items()):
                 return execution
+        self._executions += 1
         execution = self._execute(place, bindings, there)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
