@@ -12,6 +12,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_platform
 from placement_lint.rules.needs import AllOf, Jax, Uses
+from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -26,7 +27,8 @@ class BackendProbeUnguarded(Rule):
     ## What it does
     Finds `jax.devices("gpu")`, `jax.local_devices(backend="gpu")` and the same for other platforms
     than the CPU, where the code asks whether there are any: as a condition, under `not`, `and` and
-    `or`, in `len`, `bool` and `any`, compared with `[]`.
+    `or`, in `len`, `bool` and `any`, compared with `[]`. So too where the list has a name, which
+    nothing else has, and the name is asked: `if gpus:`, `len(gpus) > 0`.
 
     ## Why is this bad?
     JAX never answers with an empty list. Where the backend is missing, `jax.devices("gpu")` raises
@@ -69,8 +71,9 @@ class BackendProbeUnguarded(Rule):
     A call in a `try` that catches RuntimeError (or Exception), or in
     `contextlib.suppress(RuntimeError)`; one that is reached only where `jax.default_backend()`, or
     a device's `.platform`, was compared before; one that is expected to raise, as in
-    `pytest.raises`; plain use of the devices, such as `jax.devices("gpu")[0]`, by code that needs
-    them; `jax.devices("cpu")`, which is always there; a platform that is no literal.
+    `pytest.raises`; plain use of the devices by code that needs them, such as
+    `jax.devices("gpu")[0]`, or how many a variable holds; `jax.devices("cpu")`, which is always
+    there; a platform that is no literal.
 
     ## Verified by
     The proof asks `if jax.devices("gpu"):` on a JAX without GPU and sees the RuntimeError. After
@@ -91,7 +94,7 @@ class BackendProbeUnguarded(Rule):
         platform = listed_platform(node, ctx)
         if platform is None or platform == "cpu":
             return
-        question = _question(node, ctx)
+        question = _question(node, ctx) or _question_of_variable(node, ctx)
         if question is None or is_guarded(node, platform, ctx):
             return
         ctx.report(
@@ -127,6 +130,48 @@ def _question(node: cst.CSTNode, ctx: Context) -> _Question | None:
     if is_asked or (child is node and parent is not None and _is_counted(parent, child, ctx)):
         return _Question(is_truth_only=False)
     return None
+
+
+def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
+    """Tell whether a variable that holds a list, and never anything else, is asked for emptiness.
+
+    How many there are is no such question: that is asked by code that needs them.
+    """
+    statement = ctx.parent(call)
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0].target
+    if not isinstance(target, cst.Name):
+        return None
+    for node in ctx.tree.nodes:
+        if not isinstance(node, cst.Name) or node.value != target.value or node is target:
+            continue
+        bindings = ctx.names.bindings(node)
+        if len(bindings) == 1 and bindings[0].value is call and _is_asked_for_emptiness(node, ctx):
+            return _Question(is_truth_only=False)
+    return None
+
+
+def _is_asked_for_emptiness(name: cst.Name, ctx: Context) -> bool:
+    argument = ctx.parent(name)
+    if not isinstance(argument, cst.Arg) or not ctx.is_call(ctx.parent(argument), "builtins.len"):
+        return _question(name, ctx) is not None
+    length = ctx.parent(argument)
+    compared = None if length is None else ctx.parent(length)
+    if isinstance(compared, cst.ComparisonTarget):
+        compared = ctx.parent(compared)
+    if isinstance(compared, cst.Comparison) and len(compared.comparisons) == 1:
+        operator, right = compared.comparisons[0].operator, compared.comparisons[0].comparator
+        on_the_right = right is length
+        bound = integer_value(compared.left if on_the_right else right)
+        with_one = isinstance(
+            operator,
+            cst.GreaterThan | cst.LessThanEqual
+            if on_the_right
+            else cst.LessThan | cst.GreaterThanEqual,
+        )
+        return bound == 0 or (bound == 1 and with_one)
+    return length is not None and compared is not None and _is_condition(compared, length, ctx)
 
 
 def _is_condition(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool:
