@@ -7,7 +7,7 @@ import codecs
 import io
 import re
 import tokenize
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -45,6 +45,8 @@ class Source:
     """What to show in place of `text`, character by character: a notebook's, before masking."""
     document: bytes | None = field(default=None, compare=False, repr=False)
     """The bytes of the notebook that the cells were first read from."""
+    rewritable: bool = True
+    """Whether the encoding gives the bytes that were read back: some have two for one character."""
 
     @classmethod
     def decode(cls, path: str, data: bytes) -> Source:
@@ -66,7 +68,16 @@ class Source:
         except (LookupError, ValueError) as error:
             reason = f"cannot be decoded as {encoding}: {error}"
             raise UnreadableError(reason) from error
-        return cls(path, text, encoding, bom)
+        source = cls(path, text, encoding, bom)
+        if encoding == "utf-8" or source._gives_back(data):
+            return source
+        return replace(source, rewritable=False)
+
+    def _gives_back(self, data: bytes) -> bool:
+        try:
+            return self.encode(self.text) == data
+        except UnicodeEncodeError:
+            return False
 
     def encode(self, text: str) -> bytes:
         """Give the bytes of a new text for this file: same encoding, same byte order mark.

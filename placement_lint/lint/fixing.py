@@ -370,9 +370,9 @@ def _broken(result: FileResult) -> Finding | None:
 
 
 def is_writable(source: Source) -> bool:
-    """Tell whether a file can be given another text: a notebook's bytes may be out of the way."""
+    """Tell whether a file can be given another text, and all its other bytes stay as they are."""
     if not source.cells:
-        return True
+        return source.rewritable
     if source.document is None:
         return False
     from placement_lint.files.notebook_json import NotRewritableError, demand_rewritable

@@ -66,6 +66,7 @@ class FixedFile:
 
     path: str
     before: str
+    """Its text, with the byte order mark if it has one."""
     after: str
     counts: Mapping[str, int]
     """How many findings were fixed, by code."""
@@ -470,7 +471,8 @@ def _examine_together(
 
 def _change(source: Source, data: bytes, fixed: FixResult) -> _Change:
     after = fixed.source.to_bytes()
-    texts = (source.text, fixed.text)
+    mark = "\ufeff" if source.bom else ""
+    texts = (mark + source.text, mark + fixed.text)
     if source.cells:
         encoding = json.detect_encoding(data)
         texts = (data.decode(encoding), after.decode(encoding))
@@ -495,6 +497,8 @@ def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped 
     if not result.exact:
         reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
         return Skipped(source.path, reason)
+    if not source.rewritable:
+        return Skipped(source.path, f"not fixed: {source.encoding} does not give its bytes back")
     return None
 
 

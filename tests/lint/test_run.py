@@ -523,6 +523,26 @@ def test_what_is_only_linted_is_said(tmp_path: Path) -> None:
     assert check(files(tmp_path), Renames).skipped == ()
 
 
+def test_bytes_that_the_encoding_does_not_give_back_are_not_fixed(tmp_path: Path) -> None:
+    # Both spell the same sign; encoding it gives the first.
+    text = b"# -*- coding: cp932 -*-\n# \x81\xca %b\nold\n"
+    add(tmp_path, "a.py", text % b"\xee\xf9")
+    add(tmp_path, "b.py", text % b"\x81\xca")
+    outcome = check(files(tmp_path), Renames, fix=FixMode.APPLY)
+    assert places(outcome) == [("a.py", 3, "JDP804")]
+    assert [skip.reason for skip in outcome.skipped] == [
+        "not fixed: cp932 does not give its bytes back"
+    ]
+    assert (tmp_path / "a.py").read_bytes() == text % b"\xee\xf9"
+    assert (tmp_path / "b.py").read_bytes() == (text % b"\x81\xca").replace(b"old", b"new")
+
+
+def test_the_diff_of_a_file_has_its_byte_order_mark(tmp_path: Path) -> None:
+    add(tmp_path, "b.py", b"\xef\xbb\xbfold\n")
+    (fixed,) = check(files(tmp_path), Renames, fix=FixMode.DIFF).fixed
+    assert (fixed.before, fixed.after) == ("\ufeffold\n", "\ufeffnew\n")
+
+
 def test_fixes_that_are_taken_back_are_said(tmp_path: Path) -> None:
     path = add(tmp_path, "a.py", b"broken\n")
     outcome = check([path], Renames, fix=FixMode.APPLY)
