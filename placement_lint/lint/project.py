@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from placement_lint.rules.run_view import RunView
+    from placement_lint.syntax.mentions import Exports
     from placement_lint.syntax.names import ExportResolver
 
 ROOTS = frozenset({"jax", "safetensors"})
@@ -124,22 +125,23 @@ class Project:
 
         return resolve
 
-    @functools.cached_property
-    def words(self) -> str:
-        """Everything that names imported from files of the run can stand for, in any file.
+    def candidates(self, path: str) -> Exports:
+        """Give what tells of qualified names in a file for which names of the roots they may stand.
 
-        A file that the filter would not let through with all of this cannot be reached by any
-        re-export: a first answer that costs next to nothing.
+        Never fewer than what `resolver` finds.
         """
-        found = {
-            way.target
+        return functools.partial(self._candidates, path)
+
+    @functools.cached_property
+    def hands_names_on(self) -> bool:
+        """Whether any file of the run has a name of the roots that another one could import."""
+        return any(
+            not way.is_import or way.target.partition(".")[0] in ROOTS
             for place in self._places.values()
             if place in self._mentioning
             for ways in self._ways_of(place).values()
             for way in ways
-            if not way.is_import or way.target.partition(".")[0] in ROOTS
-        }
-        return "\n".join(sorted(found))
+        )
 
     def reexported(self, path: str, text: str) -> str:
         """Give the names of the roots that what a file imports from the run may stand for.

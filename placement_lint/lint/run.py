@@ -319,7 +319,7 @@ class _Sifted:
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
         project = Project(self.files, self._mentioning)
-        for task in self._undecided if project.words else ():
+        for task in self._undecided if project.hands_names_on else ():
             try:
                 if _imports_enough(task, project):
                     self.tasks.append(task)
@@ -360,17 +360,13 @@ def _asks_for_placements(options: FileOptions) -> bool:
 def _imports_enough(task: _Task, project: Project) -> bool:
     """Tell whether a file passes the filter by what it imports from other files of the run."""
     source = _opened(task.path)
-    if source is None or not _passes(source.text, project.words, task.request):
+    names = "" if source is None else project.reexported(task.path, source.text)
+    if source is None or not names:
         return False
-    names = project.reexported(task.path, source.text)
-    return bool(names) and _passes(source.text, names, task.request)
-
-
-def _passes(text: str, imported: str, request: Request) -> bool:
-    """Ask the file filter about a text and what names in it stand for."""
-    words = f"{text}\n{imported}".encode("utf-8", "surrogatepass")
-    said = FileText(words, jax=_JAX in words, is_open=True)
-    return passes_filter(said, request.options.rules)
+    data = source.text.encode("utf-8", "surrogatepass")
+    exports = project.candidates(task.path)
+    text = FileText(data, jax=_JAX in data or "jax" in names, imported=names, exports=exports)
+    return passes_filter(text, task.request.options.rules)
 
 
 @dataclass(frozen=True)

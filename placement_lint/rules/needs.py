@@ -17,27 +17,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placement_lint.syntax.mentions import Mentions
+    from placement_lint.syntax.mentions import Exports, Mentions
 
 
 class FileText:
     """What a file says, as far as the filter looks into it."""
 
-    def __init__(self, data: bytes, *, jax: bool, is_open: bool = False) -> None:
+    def __init__(
+        self, data: bytes, *, jax: bool, imported: str = "", exports: Exports | None = None
+    ) -> None:
         """Take the bytes, and whether a name of JAX can be known in the file.
 
         One can be where the file mentions jax, or imports from a file of the run that re-exports a
-        name of it. `is_open` says the latter: what is imported may then be any name of JAX, the
-        bytes end with those that it can be, and names are known by their last parts only.
+        name of it: `imported` has such names, of which words are searched as in the bytes, and
+        `exports` tells which qualified name may stand for which of them.
         """
         self.data = data
         self.jax = jax
-        self._is_open = is_open
+        if imported:
+            self.data += b"\n" + imported.encode("utf-8", "surrogatepass")
+        self._size = len(data)
+        self._exports = exports
 
-    @functools.cached_property
+    @property
     def is_open(self) -> bool:
         """Whether names are known by their last parts only."""
-        return self._is_open or self.mentions.is_open
+        return self.mentions.is_open
 
     @property
     def knows_names(self) -> bool:
@@ -49,12 +54,12 @@ class FileText:
         """The names that the text may hold."""
         from placement_lint.syntax.mentions import Mentions
 
-        return Mentions(self.code)
+        return Mentions(self.code, self._exports)
 
     @functools.cached_property
     def code(self) -> str:
         """The text, with one kind of line ends."""
-        text = self.data.decode("utf-8", "surrogatepass")
+        text = self.data[: self._size].decode("utf-8", "surrogatepass")
         return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

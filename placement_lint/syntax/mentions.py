@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,14 +110,19 @@ def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
             yield match["name"], match["alias"]
 
 
+Exports: TypeAlias = Callable[[str], "Iterable[str]"]
+"""Given a qualified name in a module of the project, what it may have been imported from."""
+
+
 class Mentions:
     """The qualified names that a text may hold."""
 
-    def __init__(self, text: str) -> None:
-        """Take the text, with any line ends."""
+    def __init__(self, text: str, exports: Exports | None = None) -> None:
+        """Take the text, with any line ends; `exports` tells of names in other files."""
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self._text = text
+        self._exports = exports or _nothing
 
     @functools.cached_property
     def words(self) -> frozenset[str]:
@@ -182,6 +188,8 @@ class Mentions:
                 found.add(chain)
             else:
                 found.update([f"{target}{dot}{rest}" for target in targets])
+        if self._exports is not _nothing:
+            found.update([each for name in found for each in self._exports(name)])
         return found
 
     @functools.cached_property
@@ -204,7 +212,7 @@ class Mentions:
     def _bound(self) -> tuple[dict[str, set[str]], bool]:
         """What each name that is bound may stand for, and whether that is not all of it."""
         meanings = {
-            name: {way.target for way in ways}
+            name: {each for way in ways for each in (way.target, *self._exports(way.target))}
             for name, ways in read_imports(self._text).items()
             if name != "*"
         }
@@ -250,6 +258,10 @@ class Mentions:
             return names
         # What is assigned to may have begun on another line.
         return None if before.startswith("]") and before.endswith("]") else []
+
+
+def _nothing(_: str) -> Iterable[str]:
+    return ()
 
 
 def _holds_code(string: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from itertools import permutations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,9 @@ from placement_lint.lint.file import lint_source, passes_filter
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.rules.needs import FileText
 from tests.lint.helpers import DevicesFlagged, PutFlagged, check, options, places
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.mentions import Exports
 
 
 def write(folder: Path, files: dict[str, str]) -> list[str]:
@@ -214,7 +218,7 @@ def test_the_roots_are_not_looked_into(tmp_path: Path) -> None:
 def test_project_without_jax_asks_nothing(tmp_path: Path) -> None:
     paths = write(tmp_path, {"a.py": "import os as x\n", "t.py": "from a import x\n"})
     nothing = project(paths)
-    assert nothing.words == ""
+    assert not nothing.hands_names_on
     assert nothing.reexported(paths[1], "from a import x\n") == ""
     assert nothing.resolver(paths[1])("a.x") is None
 
@@ -242,8 +246,8 @@ USES = {
 }
 
 
-def lets_through(text: str, *, knows_jax: bool) -> bool:
-    said = FileText(text.encode(), jax=knows_jax, is_open=knows_jax)
+def lets_through(text: str, imported: str = "", exports: Exports | None = None) -> bool:
+    said = FileText(text.encode(), jax=bool(imported), imported=imported, exports=exports)
     return passes_filter(said, (PutFlagged,))
 
 
@@ -254,10 +258,9 @@ def test_file_without_the_word_is_let_through(tmp_path: Path, text: str, importe
     paths = write(tmp_path, {**PACKAGE, importer: text})
     path = str(tmp_path / importer)
     whole = project(paths)
-    assert not lets_through(text, knows_jax=False)
+    assert not lets_through(text)
     names = whole.reexported(path, text)
-    assert lets_through(names, knows_jax=True)
-    assert lets_through(whole.words, knows_jax=True)
+    assert lets_through(text, names, whole.candidates(path))
     result = lint_source(Source(path, text), options(PutFlagged), whole.resolver(path))
     assert [finding.code for finding in result.findings] == ["JDP801"]
     outcome = check(paths, PutFlagged)
@@ -309,11 +312,7 @@ def test_everything_that_resolves_passes_the_filter(tmp_path: Path) -> None:
             if result.findings:
                 found += 1
                 names = whole.reexported(path, text)
-                assert lets_through(f"{text}\n{names}", knows_jax=True)
-                assert passes_filter(
-                    FileText(f"{text}\n{whole.words}".encode(), jax=True, is_open=True),
-                    (PutFlagged,),
-                )
+                assert lets_through(text, names, whole.candidates(path))
     assert found > 100
 
 
