@@ -90,6 +90,12 @@ class BuiltinCalls:
             if any(isinstance(atom, DeviceList) for atom in held):
                 return held
             return value(Sequence(None, self.on.iterated(node.args[0].value, held, state)))
+        if name == "iter" and len(node.args) == 2 and not any(a.star for a in node.args):
+            held = self.on.argument(node.args[0].value, state)
+            self.on.argument(node.args[1].value, state)
+            with self.on.loop():
+                made = self.on.calls.applied.apply(node, node.args[0].value, held, [], state)
+            return value(Sequence(None, made))
         elements: list[Value] = []
         for argument in node.args:
             held = self.on.argument(argument.value, state)
@@ -158,7 +164,9 @@ class BuiltinCalls:
         return value(Sequence(None, value(Sequence((PLAIN, element), join(PLAIN, element)))))
 
     def zip_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`zip(x, y)`."""
+        """`zip(x, y)`, `zip(*xs)`."""
+        if len(node.args) == 1 and node.args[0].star == "*":
+            return self._transposed(node.args[0].value, state)
         parts = []
         for argument in node.args:
             held = self.on.argument(argument.value, state)
@@ -169,6 +177,28 @@ class BuiltinCalls:
         if arguments.is_open or not parts:
             return UNKNOWN
         return value(Sequence(None, value(Sequence(tuple(parts), join(*parts)))))
+
+    def _transposed(self, given: cst.BaseExpression, state: State) -> Value:
+        """`zip(*rows)`: the first parts of all rows, the second ones, and so on."""
+        held = self.on.program.consumed(self.on.argument(given, state), state)
+        # Of no rows there are no parts.
+        held = frozenset(a for a in held if not isinstance(a, Sequence) or a.items != ())
+        only = next(iter(held)) if len(held) == 1 else None
+        if isinstance(only, Sequence) and only.items is not None:
+            rows = [_items(row) for row in only.items]
+            lengths = {None if row is None else len(row) for row in rows}
+            if len(lengths) > 1 or None in lengths:
+                parts = tuple(self.on.iterated(given, row, state) for row in only.items)
+                return value(Sequence(None, value(Sequence(parts, join(*parts)))))
+            columns = [tuple(column) for column in zip(*filter(None, rows), strict=True)]
+            made = tuple(value(Sequence(column, join(*column))) for column in columns)
+        else:
+            row = _items(element_of(held))
+            if row is None:
+                self.on.escapes(held, state)
+                return UNKNOWN
+            made = tuple(value(Sequence(None, item)) for item in row)
+        return value(Sequence(made, join(*made) if made else NOTHING))
 
     def next_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`next(iterator)`."""
@@ -296,3 +326,9 @@ class BuiltinCalls:
             else:
                 made.add(ANYTHING)
         return frozenset(made)
+
+
+def _items(held: Value) -> tuple[Value, ...] | None:
+    """Give the items of what certainly is one list or tuple of known length."""
+    only = next(iter(held)) if len(held) == 1 else None
+    return only.items if isinstance(only, Sequence) else None

@@ -14,6 +14,13 @@ from placement_lint.placement.builtin_calls import BuiltinCalls
 from placement_lint.placement.containers import is_container, sited
 from placement_lint.placement.device_calls import DeviceCalls
 from placement_lint.placement.effects import Effects
+from placement_lint.placement.library_calls import (
+    EXECUTORS,
+    GETTERS,
+    ITERATORS,
+    QUEUES,
+    LibraryCalls,
+)
 from placement_lint.placement.methods import MethodCalls
 from placement_lint.placement.objects import ObjectCalls, awaited
 from placement_lint.placement.values import UNKNOWN, Array, Mapping, Sequence, Target, Value, value
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
 
 LAZY_CALLS = frozenset({
     "builtins.enumerate", "builtins.filter", "builtins.iter", "builtins.map", "builtins.reversed",
-    "builtins.zip",
+    "builtins.zip", *ITERATORS,
 })  # fmt: skip
 """What gives an iterator, and touches nothing before that is consumed."""
 
@@ -45,6 +52,7 @@ class Calls:
         self.objects = objects = ObjectCalls(expressions)
         self.methods = MethodCalls(expressions)
         self.applied = applied = AppliedFunctions(expressions)
+        self.library = library = LibraryCalls(expressions)
         effects = Effects(expressions)
         self._at_once: cst.Call | None = None
         """The call that gives the iterator which is consumed now."""
@@ -94,7 +102,19 @@ class Calls:
             "pickle.loads": effects.remade,
             "safetensors.safe_open": devices.safe_open,
             "typing.NamedTuple": objects.named_tuple_type,
+            "asyncio.gather": library.gathered,
+            "asyncio.to_thread": library.in_thread,
+            "concurrent.futures.as_completed": library.completed,
+            "itertools.chain.from_iterable": library.chained,
+            "itertools.count": library.counted,
+            "itertools.repeat": library.repeated,
+            "itertools.starmap": library.starred,
+            "itertools.tee": library.teed,
+            **dict.fromkeys(EXECUTORS, library.executor),
+            **dict.fromkeys(GETTERS, library.getter),
+            **dict.fromkeys(ITERATORS, library.iterator),
             **dict.fromkeys(OPTIMIZERS_WITH_MOMENTS, effects.optimizer),
+            **dict.fromkeys(QUEUES, library.queue),
         }
         self._by_effect: dict[Effect, Callable[[cst.Call, Arguments, State, str], Value]] = {
             Effect.COMMIT: effects.commit,

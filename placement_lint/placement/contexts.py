@@ -13,6 +13,7 @@ from placement_lint.placement.values import (
     Context,
     DefaultDeviceContext,
     Device,
+    Executor,
     ExitStack,
     Host,
     Instance,
@@ -25,7 +26,7 @@ from placement_lint.placement.values import (
 if TYPE_CHECKING:
     from placement_lint.placement.module import Module
 
-_NEUTRAL = (Context, ExitStack, Plain, Host, Array, TensorFile)
+_NEUTRAL = (Context, Executor, ExitStack, Plain, Host, Array, TensorFile)
 """What changes no default device where it is entered."""
 _FOLLOWED = (*_NEUTRAL, Instance)
 """What changes none but by what it executes: an object's `__enter__`."""

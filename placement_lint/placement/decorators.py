@@ -148,3 +148,66 @@ def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
     return any(
         decorator_name(module, decorator) in _DATACLASSES for decorator in node.decorators
     ) or any(module.names.qualified(base.value) in _DATACLASS_BASES for base in node.bases)
+
+
+def is_enumeration(module: Module, node: cst.ClassDef) -> bool:
+    """Tell whether the names in a class are members of an enumeration, which equal nothing else."""
+    names = [module.names.qualified(base.value) for base in node.bases]
+    return names == ["enum.Enum"]
+
+
+def dispatches(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether the type of the first argument decides which function is called."""
+    names = [decorator_name(module, decorator) for decorator in node.decorators]
+    return names == ["functools.singledispatch"]
+
+
+_NO_ARRAYS = frozenset({
+    "builtins.bool", "builtins.dict", "builtins.float", "builtins.int", "builtins.list",
+    "builtins.str", "builtins.tuple", "numpy.generic", "numpy.ndarray", "pathlib.Path",
+})  # fmt: skip
+"""Types that no JAX array has."""
+
+
+def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.FunctionDef]] | None:
+    """Give the functions that are registered for types with a dispatching one, in this module.
+
+    None where it is not known for which types.
+    """
+    found: list[tuple[str, cst.FunctionDef]] = []
+    decorators: set[int] = set()
+    for node in module.tree.nodes:
+        for decorator in node.decorators if isinstance(node, cst.FunctionDef) else ():
+            made = decorator.decorator
+            called = made.func if isinstance(made, cst.Call) else made
+            if not isinstance(node, cst.FunctionDef) or not _registers(called, base):
+                continue
+            decorators.add(id(called))
+            kind = _kind_of(node, made)
+            name = None if kind is None else module.names.qualified(kind)
+            if name is None or not (name in _NO_ARRAYS or name.startswith("jax.")):
+                return None
+            found.append((name, node))
+    for node in module.tree.nodes:
+        if _registers(node, base) and id(node) not in decorators:
+            return None
+    return found
+
+
+def _registers(node: cst.CSTNode, base: cst.FunctionDef) -> bool:
+    """Tell whether an expression is `name.register` of a function."""
+    return (
+        isinstance(node, cst.Attribute)
+        and node.attr.value == "register"
+        and isinstance(node.value, cst.Name)
+        and node.value.value == base.name.value
+    )
+
+
+def _kind_of(function: cst.FunctionDef, made: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Give the type for which a function is registered: the argument, or the annotation."""
+    if isinstance(made, cst.Call):
+        return made.args[0].value if made.args else None
+    params = [*function.params.posonly_params, *function.params.params]
+    annotation = params[0].annotation if params else None
+    return None if annotation is None else annotation.annotation

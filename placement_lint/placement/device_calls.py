@@ -129,7 +129,8 @@ class DeviceCalls:
         """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
         self.on.arguments(node, state)
         framework = string_value(arguments.get(1, "framework"))
-        return value(TensorFile()) if framework in {"flax", "jax"} else UNKNOWN
+        is_jax = framework in {"flax", "jax"}
+        return value(TensorFile(self.on.module.place(node))) if is_jax else UNKNOWN
 
     def default_in_force(self, state: State) -> Value:
         """`jax.config.jax_default_device`: also what a block around sets (0.4.30 to 0.12)."""

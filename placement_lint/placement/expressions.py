@@ -26,7 +26,6 @@ from placement_lint.placement.containers import (
     without_item,
 )
 from placement_lint.placement.environment import State, Variable, meet, variable
-from placement_lint.placement.methods import literal
 from placement_lint.placement.narrowing import narrowed
 from placement_lint.placement.objects import awaited
 from placement_lint.placement.operations import Operations
@@ -455,7 +454,7 @@ class Expressions:
             self.escapes(held, state)
         if not is_container(container):
             return
-        known = _literal_key(target)
+        known = self._key_of(target, state)
         if isinstance(keys[0], cst.Slice):
             held = element_of(held) or UNKNOWN
         all_committed = held and all(isinstance(a, Array) and a.committed for a in held)
@@ -468,11 +467,27 @@ class Expressions:
 
         self.change(target.value, container, stored, state)
 
+    def key(self, node: cst.BaseExpression, held: Value) -> str | int | None:
+        """Give the key that an expression, which has a value, certainly is: a text, a number."""
+        number = integer_value(node)
+        only = next(iter(held)) if len(held) == 1 else None
+        if number is None and isinstance(only, Plain):
+            return only.text if only.member is None else f"\1{only.member}"
+        return number
+
+    def _key_of(self, node: cst.Subscript, state: State) -> str | int | None:
+        if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
+            return None
+        index = node.slice[0].slice.value
+        if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
+            return self.key(index, self.evaluate(index, state))
+        return integer_value(index)
+
     def delete_item(self, target: cst.Subscript, state: State) -> None:
         """`del container[key]`."""
         held = self.evaluate(target.value, state)
         if is_container(held):
-            key = None if self.in_loop else _literal_key(target)
+            key = None if self.in_loop else self._key_of(target, state)
             self.change(target.value, held, lambda c: without_item(c, key), state)
 
     # -- simple expressions -------------------------------------------------------------------
@@ -727,8 +742,8 @@ class Expressions:
         for item in node.elements:
             held = self.evaluate(item.value, state)
             if isinstance(item, cst.DictElement):
-                self.evaluate(item.key, state)
-                made = with_item(made, literal(item.key), held)
+                key = self.key(item.key, self.evaluate(item.key, state))
+                made = with_item(made, key, held)
             else:
                 made = merged(made, held)
         return value(made)
@@ -891,7 +906,7 @@ class Expressions:
                     if bound is not None:
                         indices.append(self.operand(bound, state))
         found: set[Any] = set()
-        key = _literal_key(node)
+        key = self._key_of(node, state)
         own = [atom for atom in held if isinstance(atom, Array)]
         if isinstance(node.slice[0].slice, cst.Slice) and any(
             isinstance(atom, DeviceList) for atom in held
@@ -946,14 +961,6 @@ def _middle(held: Value, star: int, count: int) -> Value:
         return value(Sequence(None, element_of(held) or UNKNOWN))
     taken = only.items[star : len(only.items) - (count - star - 1)]
     return value(Sequence(taken, join(*taken) if taken else NOTHING))
-
-
-def _literal_key(node: cst.Subscript) -> str | int | None:
-    if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
-        return None
-    index = node.slice[0].slice.value
-    text = string_value(index)
-    return text if text is not None else integer_value(index)
 
 
 def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:

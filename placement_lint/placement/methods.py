@@ -28,7 +28,10 @@ from placement_lint.placement.values import (
     Class,
     Context,
     DefaultDeviceContext,
+    Executor,
     ExitStack,
+    Future,
+    Generator,
     Host,
     Instance,
     Mapping,
@@ -41,7 +44,7 @@ from placement_lint.placement.values import (
     known_key,
     value,
 )
-from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.environment import State
     from placement_lint.placement.expressions import Expressions, Operand
 
-_ADDING = frozenset({"add", "append", "appendleft", "insert"})
+_ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
 _EXTENDING = frozenset({"extend", "extendleft", "update"})
 _REMOVING = frozenset({"discard", "popleft", "remove", "reverse", "rotate", "sort"})
 _ENTERING = frozenset({"enter_context", "enter_async_context"})
@@ -88,6 +91,11 @@ class MethodCalls:
             held -= objects
             if not held:
                 return frozenset(found)
+        only = next(iter(held)) if len(held) == 1 else None
+        if isinstance(only, Executor):
+            return self.on.calls.library.executed(node, name, state)
+        if isinstance(only, Generator) and name == "send":
+            return self._sent(node, held, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             # What is stored is the list or the dict itself, not what is in it.
             operands = [
@@ -106,7 +114,10 @@ class MethodCalls:
             elif isinstance(atom, Sequence):
                 found |= self._sequence_method(atom, name, node, operands, state)
             elif isinstance(atom, TensorFile) and name in {"get_tensor", "get_slice"}:
+                self.on.record.saw_read(atom.site, self.on.module.place(node))
                 found |= self.on.operations.created(self.on.index(node), state)
+            elif isinstance(atom, Future):
+                found |= self.on.calls.library.of_future(atom, name)
             elif isinstance(atom, ExitStack):
                 found |= self._exit_stack_method(node, atom, name, operands, state)
             elif name in _ENTERING and isinstance(atom, Anything):
@@ -122,6 +133,13 @@ class MethodCalls:
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             self._change(node, receiver, held, name, operands, state)
         return frozenset(found) or UNKNOWN
+
+    def _sent(self, node: cst.Call, held: Value, state: State) -> Value:
+        """`generator.send(x)`: what it yields next; where x goes is not followed."""
+        for _, given in self.on.arguments(node, state):
+            self.on.escapes(given, state)
+            self.on.may_change(given, state)
+        return element_of(self.on.program.consumed(held, state)) or UNKNOWN
 
     def _array_method(
         self,
@@ -191,7 +209,7 @@ class MethodCalls:
         arguments = Arguments(node)
         first = arguments.get(0)
         if name in _ADDING and operands:
-            new = operands[-1][1]
+            new = operands[0 if name.startswith("put") else -1][1]
             at = {"append": -1, "appendleft": 0}.get(name)
             if name == "insert" and first is not None:
                 at = integer_value(first)
@@ -206,7 +224,7 @@ class MethodCalls:
         elif name == "clear":
             change = emptied
         elif name == "setdefault" and len(arguments.positional) == 2:
-            key = literal(first)
+            key = None if first is None else self.on.key(first, operands[0][1])
             default = operands[-1][1]
 
             def change(container: Container) -> Container:
@@ -216,12 +234,13 @@ class MethodCalls:
                 return with_item(container, key, join(known, default))
 
         elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
-            taken: str | int | None = None if self.on.in_loop else literal(first)
+            named = None if first is None else self.on.key(first, operands[0][1])
+            taken: str | int | None = None if self.on.in_loop else named
             if name in {"pop", "popleft"} and first is None and not self.on.in_loop:
                 taken = -1 if name == "pop" else 0
 
             def change(container: Container) -> Container:
-                at = literal(first) if isinstance(container, Mapping) else taken
+                at = named if isinstance(container, Mapping) else taken
                 at = None if name not in {"pop", "popitem", "popleft"} else at
                 return without_item(container, at, reverse=name == "reverse")
 
@@ -295,7 +314,7 @@ class MethodCalls:
                 return element_of(value(atom), key) or UNKNOWN
         if name == "popleft" and atom.items:
             return atom.items[0]
-        if name in {"pop", "popleft"}:
+        if name in {"get", "get_nowait", "pop", "popleft"}:
             return join(*every) or UNKNOWN
         if name == "copy":
             return value(replace(atom, site=self.on.made(node)))
@@ -314,7 +333,7 @@ class MethodCalls:
         if name == "keys":
             return value(Sequence(None, PLAIN))
         if name in {"get", "pop", "setdefault"} and node.args:
-            key = literal(node.args[0].value)
+            key = self.on.key(node.args[0].value, operands[0][1])
             found = element_of(value(atom), key)
             if len(node.args) > 1 and known_key(key) not in dict(atom.items):
                 found = join(found, operands[1][1]) if found else operands[1][1]
@@ -388,12 +407,6 @@ def _host_method(atom: Host, name: str) -> Value:
     if name in {"item", "tolist", "tobytes"}:
         return PLAIN
     return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
-
-
-def literal(node: cst.BaseExpression | None) -> str | int | None:
-    """Give the value of a literal key; None for one that is not known."""
-    text = string_value(node)
-    return integer_value(node) if text is None else text
 
 
 def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:

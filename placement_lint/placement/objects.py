@@ -26,9 +26,11 @@ from placement_lint.placement.values import (
     Context,
     Coroutine,
     DefaultDeviceContext,
+    Dispatched,
     ExitStack,
     External,
     Function,
+    Getter,
     Host,
     Instance,
     Mapping,
@@ -135,19 +137,46 @@ class ObjectCalls:
                 if atom.places_arguments:
                     found.add(ANYTHING)
                     continue
-                by_place = all(argument.keyword is None for argument in node.args)
-                used = [o for i, o in enumerate(operands) if i not in atom.unused or not by_place]
+                unused = self._unused(node, atom)
+                known = unused is not None
+                used = [o for o in operands if o[0] not in (unused or ())]
                 if atom.closure:
                     used = [*used, (self.on.index(node.func), atom.closure)]
-                found |= self.on.computed(
-                    node, used, state, certain=atom.is_known and (by_place or not atom.unused)
-                )
+                found |= self.on.computed(node, used, state, certain=atom.is_known and known)
                 if not atom.gives_array or not all(map(_is_array_or_number, operands)):
                     found.add(ANYTHING)
         others = held - computations
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
+
+    def _unused(self, node: cst.Call, computation: Computation) -> set[int] | None:
+        """Give the places of arguments, with their parts, that a computation leaves where they are.
+
+        None where that is not known.
+        """
+        if not computation.unused:
+            return set()
+        names: list[str] = []
+        if computation.function is not None:
+            function = self.on.program.node(computation.function)
+            if isinstance(function, cst.FunctionDef | cst.Lambda):
+                params = function.params
+                names = [p.name.value for p in (*params.posonly_params, *params.params)]
+        unused: set[int] = set()
+        for position, argument in enumerate(node.args):
+            if argument.star:
+                return None
+            at = position
+            if argument.keyword is not None:
+                if not names:
+                    return None
+                word = argument.keyword.value
+                at = names.index(word) if word in names else -1
+            if at in computation.unused:
+                unused.add(self.on.index(argument.value))
+                unused |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
+        return unused
 
     def called_with(
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
@@ -195,6 +224,12 @@ class ObjectCalls:
                 more=passed.more,
             )
             return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, Getter):
+            return self.on.calls.library.got(node, atom, passed, state)
+        if isinstance(atom, Dispatched) and passed.positional:
+            chosen = program.chosen_for_arrays(atom)
+            if chosen is not None and all(isinstance(a, Array) for a in passed.positional[0]):
+                return self._atom_called(node, Function(chosen), passed, state)
         if isinstance(atom, Instance):
             function = program.method(atom.cls, "__call__")
             if function is not None:

@@ -27,11 +27,14 @@ from placement_lint.placement.decorators import (
     accessor_kind,
     caches,
     decorator_name,
+    dispatches,
     generates_initializer,
+    is_enumeration,
     is_property,
     keeps_signature,
     makes_context,
     method_kind,
+    registered,
 )
 from placement_lint.placement.environment import (
     ANY_DEVICE,
@@ -62,6 +65,7 @@ from placement_lint.placement.values import (
     DefaultDeviceContext,
     Device,
     DeviceList,
+    Dispatched,
     External,
     Function,
     Generator,
@@ -73,6 +77,7 @@ from placement_lint.placement.values import (
     Optimizer,
     Partial,
     Place,
+    Plain,
     Sequence,
     Site,
     TheDevice,
@@ -634,7 +639,23 @@ class Program:
             return value(computation)
         if all(keeps_signature(module, decorator) for decorator in node.decorators):
             return value(Function(module.place(node)))
+        if dispatches(module, node):
+            return value(Dispatched(module.place(node)))
         return UNKNOWN
+
+    def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None:
+        """Give what `functools.singledispatch` calls for a JAX array; None where it is not sure."""
+        module, node = self.module_of(dispatched.place), self.node(dispatched.place)
+        if not isinstance(node, cst.FunctionDef):
+            return None
+        found = registered(module, node)
+        if found is None:
+            return None
+        for kind, function in found:
+            if kind in {"jax.Array", "jax.numpy.ndarray"}:
+                return module.place(function)
+        # Another file may register more.
+        return dispatched.place if len(self.modules) == 1 else None
 
     def finish(self, changes: dict[Variable, Value]) -> None:
         """Keep what holds at the end of a body, for functions that run later."""
@@ -1230,6 +1251,8 @@ class Program:
             module, node = self.module_of(place), self.node(place)
             if isinstance(node, cst.ClassDef):
                 scope = module.names.scope(node.body)
+                if name in scope.bindings and is_enumeration(module, node):
+                    return value(Plain(member=f"{place.module}:{place.node}.{name}"))
                 if name in scope.bindings or variable(scope, name) in self._rebound:
                     return self.variable_of(module, scope, name, state)
         return UNKNOWN

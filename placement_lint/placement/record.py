@@ -67,6 +67,8 @@ class Record:
     them: to a device that is not known."""
     escaped: set[Place] = field(default_factory=set)
     """What made arrays that are given to calls which nobody follows."""
+    reads: dict[Place, set[Place]] = field(default_factory=dict)
+    """For what opened a file of arrays: the calls that read one from it."""
     put: set[Place] = field(default_factory=set)
     """What made arrays that are put on a device after that."""
     mixtures: dict[int, Mixture] = field(default_factory=dict)
@@ -81,6 +83,11 @@ class Record:
         before = self.values.setdefault(node, seen)
         if before is not seen:
             self.values[node] = join(before, seen)
+
+    def saw_read(self, opened: Place | None, read: Place) -> None:
+        """Remember a call that reads an array from a file, by the call that opened it."""
+        if opened is not None:
+            self.reads.setdefault(opened, set()).add(read)
 
     def saw_default(self, node: int, default: DefaultDevice) -> None:
         """Remember a default device that was in force at a call."""

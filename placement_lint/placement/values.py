@@ -127,6 +127,8 @@ class Plain:
     """The value of a string."""
     truth: bool | None = None
     """Of `True`, `False` and `None`: which way a test of it goes."""
+    member: str | None = None
+    """Of a member of an enumeration: what tells it from all others."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,9 @@ class Context:
 @dataclass(frozen=True)
 class TensorFile:
     """A file opened by `safetensors.safe_open` for JAX."""
+
+    site: Place | None = None
+    """The call that opened it."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +302,33 @@ class Lazy:
 
 
 @dataclass(frozen=True)
+class Executor:
+    """A `concurrent.futures.ThreadPoolExecutor`."""
+
+
+@dataclass(frozen=True)
+class Future:
+    """What `executor.submit(f)` gives: its result, once it is asked for."""
+
+    result: Value
+
+
+@dataclass(frozen=True)
+class Getter:
+    """`operator.itemgetter(…)`, `operator.attrgetter(…)`: takes parts of what it is given."""
+
+    keys: tuple[str | int | None, ...]
+    of_attributes: bool = False
+
+
+@dataclass(frozen=True)
+class Dispatched:
+    """A function under `functools.singledispatch`: the type of the first argument chooses."""
+
+    place: Place
+
+
+@dataclass(frozen=True)
 class Coroutine:
     """What calling an `async def` gives: its result, once it is awaited."""
 
@@ -343,7 +375,11 @@ Atom: TypeAlias = (
     | Target
     | DefaultDeviceContext
     | Context
+    | Dispatched
+    | Executor
     | ExitStack
+    | Future
+    | Getter
     | TensorFile
     | Sequence
     | NamedTupleType

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Severity
+from placement_lint.placement.values import Place
 from placement_lint.rules.base import Rule
 from placement_lint.rules.needs import AllOf, AnyOf
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.context import Context
 
 _FRAMEWORKS = frozenset({"flax", "jax"})
 _READING_BACKENDS = frozenset({"mmap", "pread"})
-_READERS = frozenset({"get_slice", "get_tensor"})
 
 
 class DefaultDeviceArgumentIgnored(Rule):
@@ -97,7 +99,7 @@ def _check_safe_open(node: cst.Call, ctx: Context) -> None:
     if not ctx.flow.runs_on_system_default(node):
         return
     reads = list(_reads(node, ctx))
-    if reads and not all(ctx.flow.runs_on_system_default(read) for read in reads):
+    if reads and not all(there.flow.runs_on_system_default(read) for read, there in reads):
         return
     ctx.report(
         _argument(node, device),
@@ -130,24 +132,12 @@ def _argument(call: cst.Call, value: cst.BaseExpression) -> cst.CSTNode:
     return next(argument for argument in call.args if argument.value is value)
 
 
-def _reads(node: cst.Call, ctx: Context) -> list[cst.Call]:
-    """Give the calls that read tensors from what a `safe_open` gives, where it has a name."""
-    names: set[str] = set()
-    parent = ctx.parent(node)
-    if isinstance(parent, cst.WithItem) and parent.asname is not None:
-        if isinstance(parent.asname.name, cst.Name):
-            names.add(parent.asname.name.value)
-    elif isinstance(parent, cst.Assign):
-        names |= {t.target.value for t in parent.targets if isinstance(t.target, cst.Name)}
-    scope = ctx.names.scope(node)
-    return [
-        call
-        for call in ctx.tree.nodes
-        if isinstance(call, cst.Call)
-        and isinstance(call.func, cst.Attribute)
-        and call.func.attr.value in _READERS
-        and isinstance(call.func.value, cst.Name)
-        and call.func.value.value in names
-        and ctx.names.owner(call.func.value.value, ctx.names.scope(call))
-        is ctx.names.owner(call.func.value.value, scope)
-    ]
+def _reads(node: cst.Call, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
+    """Give the calls that read tensors from what a `safe_open` gives, each with its file."""
+    opened = Place(ctx.flow.module.name, ctx.tree.index(node))
+    for module in ctx.flow.program.modules.values():
+        for place in sorted(module.record.reads.get(opened, ())):
+            there = ctx.beside(place.module)
+            call = module.tree.nodes[place.node]
+            if there is not None and isinstance(call, cst.Call):
+                yield call, there
