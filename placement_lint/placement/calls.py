@@ -23,7 +23,23 @@ from placement_lint.placement.library_calls import (
 )
 from placement_lint.placement.methods import MethodCalls
 from placement_lint.placement.objects import ObjectCalls, awaited
-from placement_lint.placement.values import UNKNOWN, Array, Mapping, Sequence, Target, Value, value
+from placement_lint.placement.values import (
+    UNKNOWN,
+    Array,
+    Context,
+    DefaultDeviceContext,
+    Executor,
+    ExitStack,
+    Future,
+    Generator,
+    Host,
+    Mapping,
+    Sequence,
+    Target,
+    TensorFile,
+    Value,
+    value,
+)
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -38,6 +54,13 @@ LAZY_CALLS = frozenset({
     "builtins.zip", *ITERATORS,
 })  # fmt: skip
 """What gives an iterator, and touches nothing before that is consumed."""
+
+
+_WITH_METHODS = (
+    Array, Context, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
+    Sequence, TensorFile,
+)  # fmt: skip
+"""What has methods that are known here, and is no module or class."""
 
 
 class Calls:
@@ -160,7 +183,7 @@ class Calls:
         if owner is None or self.on.program.attribute_of_module(self.on.module, owner) is None:
             return False
         held = self.on.evaluate(function.value, state)
-        return any(isinstance(atom, Array | Sequence | Mapping) for atom in held)
+        return any(isinstance(atom, _WITH_METHODS) for atom in held)
 
     def _library_call(self, node: cst.Call, qualified: str, state: State) -> Value | None:
         """Call a function of JAX, NumPy or Python; None for one of another package."""

@@ -13,6 +13,7 @@ from placement_lint.placement.pinned import pins_cpu
 from placement_lint.placement.record import Record
 from placement_lint.placement.traced import Traced
 from placement_lint.placement.values import Place
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
@@ -51,7 +52,9 @@ class Module:
         """
         found: set[str] = set()
         for node in self.tree.nodes:
-            if isinstance(node, cst.Name) and node.value == "from_dlpack":
+            if isinstance(node, cst.Name | cst.Attribute) and (
+                dotted(node).rpartition(".")[2] == "from_dlpack"
+            ):
                 body: cst.CSTNode = self.tree.module
                 for ancestor in self.tree.ancestors(node):
                     if isinstance(ancestor, cst.FunctionDef):

@@ -47,6 +47,7 @@ from placement_lint.placement.values import (
     value,
 )
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions, Operand
@@ -238,7 +239,8 @@ class ObjectCalls:
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
-                    self._now_known(node.func, found)
+                    self._now_known(node.func, atom, found)
+                if isinstance(node, cst.Call) and any(isinstance(a, Computation) for a in found):
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
         if state.default.devices != SYSTEM or passed.carry_placement(program, state):
@@ -248,20 +250,24 @@ class ObjectCalls:
             self.on.may_change(held, state)
         return UNKNOWN
 
-    def _now_known(self, node: cst.BaseExpression, held: Value) -> None:
+    def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
         """Note what a name stands for whose module was read only now."""
         place = self.on.index(node)
         before = self.on.record.values.get(place, NOTHING)
-        known = frozenset(atom for atom in before if not isinstance(atom, External))
-        self.on.record.values[place] = limited(known | held)
+        if external in before:
+            self.on.record.values[place] = limited(before - {external} | held)
 
     def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value:
         """Give what a name stands for, with its module read."""
         found: set[Any] = set()
         for atom in held:
-            found |= self.on.program.loaded(atom, state) if isinstance(atom, External) else {atom}
-        if found != held and node is not None:
-            self._now_known(node, frozenset(found))
+            if isinstance(atom, External):
+                known = self.on.program.loaded(atom, state)
+                if node is not None:
+                    self._now_known(node, atom, known)
+                found |= known
+            else:
+                found.add(atom)
         return frozenset(found)
 
     def _loosen_stored(self, node: cst.CSTNode, function: Place, state: State) -> None:
@@ -576,7 +582,8 @@ class ObjectCalls:
 def _places(function: cst.FunctionDef, tree: Tree) -> bool:
     """Tell whether a function has a word in it of where arrays are put."""
     return any(
-        isinstance(node, cst.Name) and node.value in {"default_device", "device_put"}
+        isinstance(node, cst.Name | cst.Attribute)
+        and dotted(node).rpartition(".")[2] in {"default_device", "device_put"}
         for node in tree.descendants(function)
     )
 

@@ -189,6 +189,8 @@ class Program:
         self._base = DefaultDevice(SYSTEM)
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
+        self._entered_in: dict[str, tuple[DefaultDevice, ...]] = {}
+        """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
         """What is imported since the program was started."""
         self._sets_default: set[Place] = set()
@@ -270,6 +272,8 @@ class Program:
             if name not in self._imported and name in self._left_behind:
                 # It was run for another program of the project, but not for this one.
                 state.base = self._left_behind[name]
+            if name not in self._imported:
+                state.blocks = (*state.blocks, *self._entered_in.get(name, ()))
         else:
             self.import_module(name, state)
         self._imported.add(name)
@@ -293,6 +297,9 @@ class Program:
         if end is not None:
             self._ends[name] = end
             self.finish(end.variables.changes(None))
+            entered = self._entered_in[name] = _still_entered(end)
+            if importing is not None:
+                importing.blocks = (*importing.blocks, *entered)
             if end.base != base:
                 self._left_behind[name] = end.base
                 if importing is not None:
@@ -306,8 +313,9 @@ class Program:
         """Give the state in which code runs that is called from outside of the program."""
         end = self._ends.get(module.name)
         base = self._base if end is None else end.base
+        entered = () if end is None else _still_entered(end)
         variables = Variables(outside=self._bound_before)
-        return State(self._base_of_functions or base, (), variables)
+        return State(self._base_of_functions or base, entered, variables)
 
     def _run_functions(self, module: Module, *, only_roots: bool) -> None:
         called = _called_names(module) if only_roots else frozenset()
@@ -443,7 +451,7 @@ class Program:
         And those by which no more than a device does.
         """
         bindings = module.names.module_scope.bindings
-        if module.name in self._left_behind:
+        if module.name in self._left_behind or self._entered_in.get(module.name):
             # Whoever imports anything of it has another default device from then on.
             return frozenset(bindings), frozenset()
         names: set[str] = set()
@@ -1402,6 +1410,11 @@ def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
 def _runs_later(module: Module, node: cst.FunctionDef) -> bool:
     """Tell whether a function makes an asynchronous generator, whose consumer is not followed."""
     return module.is_generator(node) and node.asynchronous is not None
+
+
+def _still_entered(end: State) -> tuple[DefaultDevice, ...]:
+    """Give what was entered by hand, or through a stack, and is in force at the end of a body."""
+    return tuple(block.for_callee() for block in end.blocks if block.owners)
 
 
 def _changed_blocks(

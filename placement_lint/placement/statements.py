@@ -24,6 +24,7 @@ from placement_lint.placement.values import (
     Context,
     DefaultDeviceContext,
     ExitStack,
+    External,
     Instance,
     Place,
     Value,
@@ -450,6 +451,8 @@ class Statements:
 
     def _enter(self, item: cst.WithItem, state: State) -> Value:
         held = self.expressions.evaluate(item.item, state)
+        if held == UNKNOWN and isinstance(item.item, cst.Call):
+            held = self._entered_elsewhere(item.item, state)
         if held == UNKNOWN and is_neutral_context(self.module, item.item):
             held = value(Context())
         objects = self.expressions.calls.objects
@@ -461,6 +464,15 @@ class Statements:
         if item.asname is not None:
             self.expressions.assign(item.asname.name, given, state)
         return held
+
+    def _entered_elsewhere(self, call: cst.Call, state: State) -> Value:
+        """Give the context that a function or a class of another file makes, which is read now."""
+        objects = self.expressions.calls.objects
+        held = self.expressions.evaluate(call.func, state)
+        if not held or not all(isinstance(atom, External) for atom in held):
+            return UNKNOWN
+        objects.read(call.func, held, state)
+        return self.expressions.evaluate(call, state)
 
     def _leave(self, contexts: list[Value], left: _Left, way: State) -> bool:
         """Leave the contexts of a `with`; tell whether one of them may hide an error."""

@@ -286,7 +286,9 @@ def _arguments_that_count(call: cst.Call, function: Place, ctx: Context) -> set[
     }
 
 
-def _needed_names(function: cst.FunctionDef | cst.Lambda, module: Module) -> set[str]:
+def _needed_names(
+    function: cst.FunctionDef | cst.Lambda, module: Module, depth: int = 4
+) -> set[str]:
     """Give the names of parameters whose data the result surely depends on."""
     pending = [_result(function, module)]
     found: set[str] = set()
@@ -302,9 +304,34 @@ def _needed_names(function: cst.FunctionDef | cst.Lambda, module: Module) -> set
                 found.add(node.value)
             elif len(bindings) == 1:
                 pending.append(bindings[0].value)
+        elif depth and (given := _given_on(node, module, depth - 1)) is not None:
+            pending += given
         else:
             pending += _data_operands(node, module)
     return found
+
+
+def _given_on(
+    node: cst.BaseExpression, module: Module, depth: int
+) -> list[cst.BaseExpression] | None:
+    """Give the arguments of a function of the module on which its result surely depends."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name):
+        return None
+    bindings = module.names.bindings(node.func)
+    function = bindings[0].node if len(bindings) == 1 else None
+    arguments = Arguments(node)
+    if not isinstance(function, cst.FunctionDef) or function.decorators or arguments.is_open:
+        return None
+    needed = _needed_names(function, module, depth)
+    parameters = [*function.params.posonly_params, *function.params.params]
+    return [
+        *(
+            given
+            for given, parameter in zip(arguments.positional, parameters, strict=False)
+            if parameter.name.value in needed
+        ),
+        *(given for name, given in arguments.keywords.items() if name in needed),
+    ]
 
 
 def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseExpression | None:
