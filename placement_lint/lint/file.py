@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from placement_lint.findings import Confidence, Finding, Fix, Related, Span
+from placement_lint.findings import Confidence, Finding, Related, Span
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.unused import ABOUT_COMMENTS, Sight
 from placement_lint.rules.needs import FileText
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
-    from placement_lint.findings import Edit
+    from placement_lint.findings import Fix
     from placement_lint.lint.reveal import Revealed
     from placement_lint.lint.suppressions import Suppressions
-    from placement_lint.rules.base import Draft, FixPlan, Rule
+    from placement_lint.rules.base import Draft, Rule
     from placement_lint.rules.module import ModuleFacts
     from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.edits import Editor
@@ -226,7 +226,7 @@ class Analysis:
         found = []
         for finding in complaints(suppressions, self.editor, self.rules, self.options.sight):
             span, cell = self.place(finding.span)
-            fix = self._placed(finding.fix) if finding.fix and self._may_be_fixed else None
+            fix = None if finding.fix is None else self._told(finding.fix)
             placed = replace(finding, span=span, cell=cell, fix=fix)
             if not suppressions.covers(placed):
                 found.append(placed)
@@ -279,41 +279,17 @@ class Analysis:
         if draft.fix is None or not self._may_be_fixed:
             return finding
         try:
-            return replace(finding, fix=self._fix(draft.fix, editor))
+            from placement_lint.lint.offers import offer
+
+            return replace(finding, fix=offer(draft.fix, editor))
         except Exception as error:  # the finding stands without its fix
             self.failures.append(internal_error(self.source, draft.rule, error))
             return finding
 
-    def _fix(self, plan: FixPlan | None, editor: Editor) -> Fix | None:
-        """Work out a fix, or the next best one where the text does not allow it."""
-        while plan is not None:
-            edits = plan.build(editor)
-            placed = None
-            if edits:
-                fix = Fix(plan.applicability, plan.message, tuple(edits), plan.group)
-                placed = self._placed(fix)
-            if placed is not None:
-                return placed
-            plan = plan.otherwise
-        return None
+    def _told(self, fix: Fix) -> Fix | None:
+        from placement_lint.lint.offers import placed
 
-    def _placed(self, fix: Fix) -> Fix | None:
-        """Tell the edits of a fix by cell, in notebooks; None where it is none there."""
-        by_path: dict[str, list[Edit]] = {}
-        for edit in fix.edits:
-            by_path.setdefault(edit.path, []).append(edit)
-        edits: list[Edit] = []
-        for path, own in by_path.items():
-            source = self.siblings[path].source
-            told: list[Edit] | None = own
-            if source.cells:
-                from placement_lint.lint.cells import in_cells
-
-                told = in_cells(source, own)
-            if told is None:
-                return None
-            edits += told
-        return replace(fix, edits=tuple(edits))
+        return placed(fix, self.editor) if self._may_be_fixed else None
 
     def place(self, span: Span) -> tuple[Span, int | None]:
         """Turn a place in the text into one in its cell, in a notebook."""

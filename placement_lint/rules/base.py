@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from placement_lint.findings import Applicability, Confidence, Edit, Severity
     from placement_lint.rules.needs import Needs
     from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.spelling import Needed
 
 EditBuilder: TypeAlias = "Callable[[Editor], Sequence[Edit] | None]"
 
@@ -63,6 +64,8 @@ class FixPlan:
     message: str
     build: EditBuilder
     """Gives the edits, all to be applied or none; None where the text allows no fix after all."""
+    imports: tuple[Needed, ...] = ()
+    """What has to be imported for it: of each `Spelling` that it writes, the imports."""
     otherwise: FixPlan | None = None
     """The next best fix, where the text does not allow this one."""
     group: str = ""

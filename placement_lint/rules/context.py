@@ -8,7 +8,9 @@ import libcst as cst
 
 from placement_lint.findings import Confidence
 from placement_lint.rules.base import Draft
+from placement_lint.syntax.imports import importable
 from placement_lint.syntax.names import Known
+from placement_lint.syntax.spelling import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,6 +81,15 @@ class Context:
             if current.parent is None:
                 return None if best is None else best[2]
             current = current.parent
+
+    def reach(self, qualified: str, at: cst.CSTNode) -> Spelling | None:
+        """Write a qualified name at a node, by a new import where the file has none that leads to
+        it. Gives None where there is no right place for one, or its name is taken.
+        """
+        spelled = self.spell(qualified, at)
+        if spelled is not None:
+            return Spelling(spelled)
+        return importable(qualified, at, self.module.path, self.names)
 
     def _is_bound_before(self, alias: str, place: int, scope: object) -> bool:
         """Tell whether a binding that runs at run time stands above a place in the same scope."""

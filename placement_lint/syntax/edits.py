@@ -77,6 +77,32 @@ class Editor:
     def _comment_starts(self) -> list[int]:
         return sorted(start for start, _ in self.spans.comments)
 
+    @cached_property
+    def formatted_strings(self) -> list[tuple[int, int, str]]:
+        """Where f-strings and t-strings stand, and in which quotes each is written."""
+        return [
+            (*self.spans.inner(node), node.quote)
+            for node in self.tree.nodes
+            if isinstance(node, cst.FormattedString | cst.TemplatedString)
+        ]
+
+    def string(self, value: str, at: cst.CSTNode) -> str:
+        """Write a string literal as the file does; in an f-string, in the quotes that it leaves."""
+        taken = {
+            node.quote[0]
+            for node in self.tree.ancestors(at)
+            if isinstance(node, cst.FormattedString | cst.TemplatedString)
+        }
+        usual = self._usual_quote
+        other = "'" if usual == '"' else '"'
+        quote = other if usual in taken and other not in taken else usual
+        return f"{quote}{value}{quote}"
+
+    @cached_property
+    def _usual_quote(self) -> str:
+        quotes = [node.quote for node in self.tree.nodes if isinstance(node, cst.SimpleString)]
+        return "'" if quotes.count("'") > quotes.count('"') else '"'
+
     # -- writing ----------------------------------------------------------------------------
 
     def replace_offsets(self, start: int, end: int, text: str) -> Edit:

@@ -10,6 +10,7 @@ import builtins
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
@@ -120,6 +121,20 @@ class Names:
         self._by_node: dict[int, str | None] = {}
         self._resolving: set[tuple[int, str]] = set()
         _ScopeBuilder(self).build()
+
+    @cached_property
+    def import_statements(self) -> list[cst.Import | cst.ImportFrom]:
+        """Every import statement, in source order."""
+        return [node for node in self.tree.nodes if isinstance(node, cst.Import | cst.ImportFrom)]
+
+    @cached_property
+    def loose_names(self) -> frozenset[str]:
+        """The names that are used somewhere and bound by nothing that is seen there."""
+        return frozenset(
+            node.value
+            for node in self.tree.nodes
+            if isinstance(node, cst.Name) and self.owner(node.value, self.scope(node)) is None
+        )
 
     # -- what a node means ------------------------------------------------------------------
 

@@ -327,7 +327,7 @@ def _follow(call: cst.Call, operand: Place, ctx: Context) -> FixPlan | None:
             return [editor.insert(end, f", out_shardings={name}.sharding")]
 
         return FixPlan(Applicability.DISPLAY, "Say where the result goes", told)
-    put = ctx.spell("jax.device_put", at=call)
+    put = ctx.reach("jax.device_put", at=call)
     if put is None:
         return None
 
@@ -335,4 +335,5 @@ def _follow(call: cst.Call, operand: Place, ctx: Context) -> FixPlan | None:
         start, end = editor.spans.outer(call)
         return [editor.insert(start, f"{put}("), editor.insert(end, f", {name}.sharding)")]
 
-    return FixPlan(Applicability.DISPLAY, "Put the result where the array is", wrapped)
+    what = "Put the result where the array is"
+    return FixPlan(Applicability.DISPLAY, what, wrapped, imports=put.imports)

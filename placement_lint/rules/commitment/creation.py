@@ -10,12 +10,14 @@ from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.rules.base import FixPlan
 from placement_lint.syntax.calls import is_none, string_value
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from placement_lint.placement.record import Use
     from placement_lint.placement.values import Array, Origin, Place
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.spelling import Spelling
 
 _MADE_HERE = "made here under a default device, uncommitted"
 
@@ -52,7 +54,9 @@ def _origins(use: Use) -> list[Origin]:
 
 def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
     """Put `jax.device_put(…, d)` around the expressions that made the array."""
-    targets: dict[Place, tuple[cst.CSTNode, str, str | None]] = {}
+    targets: dict[Place, tuple[cst.CSTNode, Spelling, str | None]] = {}
+    imports: list[Spelling | None] = []
+    platforms: dict[Place, str] = {}
     device_nodes: dict[Place, cst.CSTNode] = {}
     level = Applicability.SAFE
     origins: list[Origin] = []
@@ -67,11 +71,11 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
         if there is None or origin.device.module != origin.commit_at.module:
             return None
         made, device = there.tree.nodes[origin.commit_at.node], there.tree.nodes[origin.device.node]
-        put = there.spell("jax.device_put", at=made)
-        devices = there.spell("jax.devices", at=made)
+        put = there.reach("jax.device_put", at=made)
         if put is None or not _is_expression(made):
             return None
         platform = string_value(device)
+        devices = None if platform is None else there.reach("jax.devices", at=made)
         if is_none(device) or (platform is not None and devices is None):
             # None stands for a device, and commits to none.
             return None
@@ -79,24 +83,28 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
             return None
         if not is_repeatable(device, there):
             level = Applicability.UNSAFE
-        name = None if platform is None else f'{devices}("{platform}")[0]'
-        targets[origin.commit_at] = (made, put, name)
+        imports += [put, devices]
+        targets[origin.commit_at] = (made, put, None if platform is None else f"{devices}")
+        platforms[origin.commit_at] = platform or ""
         device_nodes[origin.commit_at] = device
 
     def build(editor: Editor) -> list[Edit] | None:
         edits: list[Edit] = []
         for origin in origins:
-            made, put, name = targets[origin.commit_at]
+            made, put, devices = targets[origin.commit_at]
             there = editor.of(origin.commit_at.module)
             if not there.spans.exact:
                 return None
-            text = name or there.text(device_nodes[origin.commit_at])
+            if devices is None:
+                text = there.text(device_nodes[origin.commit_at])
+            else:
+                text = f"{devices}({there.string(platforms[origin.commit_at], made)})[0]"
             before, after = there.wrap(made, f"{put}(", f", {text})")
             if before not in edits:
                 edits += (before, after)
         return edits
 
-    return FixPlan(level, "Commit the array where it is made", build)
+    return FixPlan(level, "Commit the array where it is made", build, imports=needed(imports))
 
 
 def _is_visible(device: cst.CSTNode, made: cst.CSTNode, ctx: Context) -> bool:

@@ -10,6 +10,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.creation import is_repeatable
 from placement_lint.rules.needs import Uses
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -134,15 +135,17 @@ def _name_device(
     if place.module != ctx.flow.module.name:
         return None
     device = ctx.tree.nodes[place.node]
-    devices = ctx.spell("jax.devices", at=call)
     platform = string_value(device)
+    devices = None if platform is None else ctx.reach("jax.devices", at=call)
     if is_none(device) or (platform is not None and devices is None):
         # None stands for a device, and commits to none.
         return None
     level = Applicability.SAFE if is_repeatable(device, ctx) else Applicability.UNSAFE
 
     def build(editor: Editor) -> list[Edit]:
-        text = editor.text(device) if platform is None else f'{devices}("{platform}")[0]'
+        text = editor.text(device)
+        if platform is not None:
+            text = f"{devices}({editor.string(platform, call)})[0]"
         if target is not None:
             return [editor.replace(target, text)]
         by_keyword = any(
@@ -151,4 +154,5 @@ def _name_device(
         _, end = editor.spans.outer(operand)
         return [editor.insert(end, f", device={text}" if by_keyword else f", {text}")]
 
-    return FixPlan(level, "Name the device that the array is on", build)
+    what = "Name the device that the array is on"
+    return FixPlan(level, what, build, imports=needed([devices]))

@@ -14,6 +14,7 @@ from placement_lint.rules.needs import AnyOf
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.spelling import Spelling
 
 if TYPE_CHECKING:
     from placement_lint.placement.values import Value
@@ -216,11 +217,13 @@ def _last_name(node: cst.Name | cst.Attribute) -> str:
 
 
 def _convert(imported: cst.BaseExpression, call: cst.Call, ctx: Context) -> FixPlan | None:
-    convert = ctx.spell("jax.numpy.asarray", at=call) or ctx.spell("jax.device_put", at=call)
+    spelled = ctx.spell("jax.numpy.asarray", at=call) or ctx.spell("jax.device_put", at=call)
+    convert = ctx.reach("jax.numpy.asarray", at=call) if spelled is None else Spelling(spelled)
     if convert is None:
         return None
 
     def build(editor: Editor) -> list[Edit]:
-        return [editor.replace(imported, convert)]
+        return [editor.replace(imported, str(convert))]
 
-    return FixPlan(Applicability.UNSAFE, "Convert it, uncommitted, on the default device", build)
+    what = "Convert it, uncommitted, on the default device"
+    return FixPlan(Applicability.UNSAFE, what, build, imports=convert.imports)

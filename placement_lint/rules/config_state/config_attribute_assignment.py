@@ -159,7 +159,7 @@ def _message(name: str) -> str:
 
 def _plan(node: cst.CSTNode, target: cst.CSTNode, name: str, ctx: Context) -> FixPlan | None:
     option = name if name in CONFIG_OPTIONS else _PREFIX + name
-    spelled = ctx.spell("jax.config.update", at=target)
+    spelled = ctx.reach("jax.config.update", at=target)
     if option not in CONFIG_OPTIONS or spelled is None:
         return None
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
@@ -173,12 +173,16 @@ def _plan(node: cst.CSTNode, target: cst.CSTNode, name: str, ctx: Context) -> Fi
             if editor.has_comment((start, value_start)):
                 return None
             return [
-                editor.replace_offsets(start, value_start, f'{spelled}("{option}", '),
+                editor.replace_offsets(
+                    start, value_start, f"{spelled}({editor.string(option, target)}, "
+                ),
                 editor.insert(value_end, ")"),
             ]
 
         is_bare = isinstance(value, cst.Yield) and not value.lpar
-        return None if is_bare else FixPlan(Applicability.SAFE, "Set the option", assign)
+        if is_bare:
+            return None
+        return FixPlan(Applicability.SAFE, "Set the option", assign, imports=spelled.imports)
     if (
         isinstance(node, cst.Call)
         and ctx.called(node) == "builtins.setattr"
@@ -192,7 +196,8 @@ def _plan(node: cst.CSTNode, target: cst.CSTNode, name: str, ctx: Context) -> Fi
                 return None
             given_start, given_end = editor.spans.outer(given)
             text = editor.source.text[given_start:given_end]
-            return [editor.replace(node, f'{spelled}("{option}", {text})')]
+            new = f"{spelled}({editor.string(option, node)}, {text})"
+            return [editor.replace(node, new)]
 
-        return FixPlan(Applicability.SAFE, "Set the option", call)
+        return FixPlan(Applicability.SAFE, "Set the option", call, imports=spelled.imports)
     return None

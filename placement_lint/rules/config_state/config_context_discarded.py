@@ -55,7 +55,7 @@ class ConfigContextDiscarded(Rule):
     Safe: the call becomes `jax.config.update` of the option behind the context with the same value,
     which is what a statement that sets something reads like. For a dropped `__enter__()` the fix is
     unsafe, because on some versions of JAX the line did have an effect. No fix is offered with
-    starred arguments, and where the file has no name that leads to `jax.config`.
+    starred arguments, and where `jax.config` cannot be imported.
 
     ## What it does not flag
     A context that is kept: assigned, returned, yielded, passed on (`stack.enter_context(…)`), used
@@ -120,14 +120,14 @@ def _dropped_after_entering(context: ConfigContext) -> str:
 def _plan(
     statement: cst.Expr, call: cst.Call, context: ConfigContext, ctx: Context
 ) -> FixPlan | None:
-    spelled = ctx.spell("jax.config.update", call)
+    spelled = ctx.reach("jax.config.update", call)
     if spelled is None or not _has_plain_value(call, context):
         return None
 
     def build(editor: Editor) -> list[Edit] | None:
-        option = f'"{context.option}"'
+        option = editor.string(context.option, call)
         func_start, func_end = editor.spans.outer(call.func)
-        edits = [editor.replace_offsets(func_start, func_end, spelled)]
+        edits = [editor.replace_offsets(func_start, func_end, str(spelled))]
         _, call_end = editor.spans.inner(call)
         if call.args:
             start, _ = editor.spans.outer(call.args[0])
@@ -146,7 +146,8 @@ def _plan(
         return edits
 
     level = Applicability.SAFE if statement.value is call else Applicability.UNSAFE
-    return FixPlan(level, f"Set the option {context.option} instead", build)
+    what = f"Set the option {context.option} instead"
+    return FixPlan(level, what, build, imports=spelled.imports)
 
 
 def _has_plain_value(call: cst.Call, context: ConfigContext) -> bool:

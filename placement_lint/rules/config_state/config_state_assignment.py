@@ -21,6 +21,7 @@ from placement_lint.rules.config_state.assignments import (
     imported_contexts,
 )
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
+from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,8 +74,8 @@ class ConfigStateAssignment(Rule):
     Safe: an assignment with its reset further down in the same block becomes a `with` block around
     what stands between; any other becomes `jax.config.update` with the same value, and so do its
     resets. No fix is offered for unpacking, `setattr`, `del` and loop targets, for a reset alone,
-    for a name that is also read as a variable, and where the file has no name that leads to
-    `jax.config`.
+    for a name that is also read as a variable, and where `jax.config` cannot be imported beside
+    what the file imports of JAX.
 
     ## What it does not flag
     Stand-ins: a mock, a function, a class or a lambda assigned in place of the context, as tests
@@ -229,7 +230,7 @@ def _update_plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
     changed = [assignment, *assignment.strays]
     if assignment.reset is not None:
         changed.append(assignment.reset)
-    updates = [(each, ctx.spell("jax.config.update", each.target)) for each in changed]
+    updates = [(each, ctx.reach("jax.config.update", each.target)) for each in changed]
     reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
     is_possible = all(spelling and _can_be_update(each, ctx) for each, spelling in updates)
     if reads is None or not is_possible:
@@ -238,11 +239,16 @@ def _update_plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
     def build(editor: Editor) -> Sequence[Edit]:
         edits: list[Edit] = []
         for each, spelling in updates:
-            before = f'{spelling}("{each.context.option}", '
+            before = f"{spelling}({editor.string(each.context.option, each.target)}, "
             edits += _call_edits(each, before, ")", editor)
         return [*edits, *(editor.replace(node, text) for node, text in reads)]
 
-    return FixPlan(Applicability.SAFE, f"Set the option {assignment.context.option} instead", build)
+    return FixPlan(
+        Applicability.SAFE,
+        f"Set the option {assignment.context.option} instead",
+        build,
+        imports=needed([spelling for _, spelling in updates]),
+    )
 
 
 def _call_edits(assignment: Assignment, before: str, after: str, editor: Editor) -> list[Edit]:

@@ -26,6 +26,7 @@ from placement_lint.syntax.calls import Arguments, integer_value, string_value
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.spelling import Spelling
 
 _CREATORS = """
 arange array asarray empty empty_like eye full full_like linspace ones ones_like zeros zeros_like
@@ -271,18 +272,26 @@ def _backend_plan(argument: cst.BaseExpression) -> FixPlan:
 def _device_plan(argument: cst.BaseExpression, ctx: Context) -> FixPlan | None:
     """Make the device of what stands for it."""
     text, number = string_value(argument), integer_value(argument)
-    devices = ctx.spell("jax.devices", at=argument)
+    devices = ctx.reach("jax.devices", at=argument)
     if text is not None:
         wanted = _wanted(text)
         if wanted is None or devices is None:
             return None
-        return _replacement(argument, f"{devices}({wanted[0]})[{wanted[1]}]")
+        platform, index = wanted
+        return FixPlan(
+            Applicability.SAFE,
+            _IMPERATIVE,
+            lambda editor: [
+                editor.replace(argument, f"{devices}({editor.string(platform, argument)})[{index}]")
+            ],
+            imports=devices.imports,
+        )
     if number is not None:
         if devices is None:
             return None
-        return _replacement(argument, f"{devices}()[{number}]", Applicability.UNSAFE)
+        return _replacement(argument, devices, number, Applicability.UNSAFE)
     if ctx.is_call(argument, "jax.default_backend"):
-        return None if devices is None else _replacement(argument, f"{devices}()[0]")
+        return None if devices is None else _replacement(argument, devices, 0)
     if isinstance(argument, cst.List | cst.Tuple | cst.Set):
         element = argument.elements[0]
         if len(argument.elements) > 1 or isinstance(element, cst.StarredElement):
@@ -304,7 +313,7 @@ def _wanted(text: str) -> tuple[str, int] | None:
     platform = numbered["platform"] if numbered else text.lower()
     if platform not in _PLATFORMS:
         return None
-    return f'"{platform}"', int(numbered["index"]) if numbered else 0
+    return platform, int(numbered["index"]) if numbered else 0
 
 
 def _indexed(node: cst.BaseExpression, editor: Editor) -> list[Edit]:
@@ -313,9 +322,17 @@ def _indexed(node: cst.BaseExpression, editor: Editor) -> list[Edit]:
 
 
 def _replacement(
-    node: cst.BaseExpression, text: str, level: Applicability = Applicability.SAFE
+    node: cst.BaseExpression,
+    devices: Spelling,
+    number: int,
+    level: Applicability = Applicability.SAFE,
 ) -> FixPlan:
-    return FixPlan(level, _IMPERATIVE, lambda editor: [editor.replace(node, text)])
+    return FixPlan(
+        level,
+        _IMPERATIVE,
+        lambda editor: [editor.replace(node, f"{devices}()[{number}]")],
+        imports=devices.imports,
+    )
 
 
 def _unwrapping(node: cst.BaseExpression, kept: cst.BaseExpression) -> FixPlan:

@@ -206,15 +206,18 @@ def _is_empty_list(node: cst.BaseExpression) -> bool:
 
 def _plan(call: cst.Call, platform: str, ctx: Context) -> FixPlan | None:
     backend = backend_of(platform)
-    spelled = ctx.spell("jax.default_backend", call)
+    spelled = ctx.reach("jax.default_backend", call)
     if spelled is None or backend not in _COMPARABLE:
         return None
 
     def build(editor: Editor) -> list[Edit] | None:
         if editor.has_comment(editor.spans.inner(call)):
             return None
-        return [editor.replace(call, f'{spelled}() == "{backend}"')]
+        return [editor.replace(call, f"{spelled}() == {editor.string(backend, call)}")]
 
     return FixPlan(
-        Applicability.UNSAFE, "Compare the default backend, which is always answered", build
+        Applicability.UNSAFE,
+        "Compare the default backend, which is always answered",
+        build,
+        imports=spelled.imports,
     )

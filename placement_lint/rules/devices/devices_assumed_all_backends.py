@@ -153,7 +153,7 @@ class DevicesAssumedAllBackends(Rule):
         if call is None or not any(_is_named_cpu(each.target) for each in node.targets):
             return
         if in_host_block(node, ctx):
-            plan = _ask_plan(call, '"cpu"', Applicability.UNSAFE, ctx)
+            plan = _ask_plan(call, None, Applicability.UNSAFE, ctx)
             _report(call, call, ctx, plan, host_block=True)
 
 
@@ -292,7 +292,7 @@ _IMPERATIVE = "Ask for the devices of the CPU"
 
 def _ask_plan(
     call: cst.BaseExpression,
-    literal: cst.BaseExpression | str,
+    literal: cst.BaseExpression | None,
     level: Applicability,
     ctx: Context,
 ) -> FixPlan | None:
@@ -302,7 +302,7 @@ def _ask_plan(
     name = ctx.called(call)
 
     def build(editor: Editor) -> list[Edit]:
-        text = literal if isinstance(literal, str) else editor.text(literal)
+        text = editor.string("cpu", call) if literal is None else editor.text(literal)
         _, end = editor.spans.inner(call)
         return [editor.insert(end - 1, _argument(name, text))]
 

@@ -141,7 +141,7 @@ def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
 
 
 def _plan(listing: cst.Call, ctx: Context) -> FixPlan | None:
-    spelled = ctx.spell("jax.local_devices", listing)
+    spelled = ctx.reach("jax.local_devices", listing)
     if not isinstance(ctx.parent(listing), cst.Subscript):
         # The list has a name, and may be used for something else.
         return None
@@ -150,11 +150,12 @@ def _plan(listing: cst.Call, ctx: Context) -> FixPlan | None:
 
     def build(editor: Editor) -> list[Edit]:
         start, end = editor.spans.outer(listing.func)
-        edits = [editor.replace_offsets(start, end, spelled)]
+        edits = [editor.replace_offsets(start, end, str(spelled))]
         if listing.args and listing.args[0].keyword is None:
             # The first parameter of the other one is the process.
             at, _ = editor.spans.outer(listing.args[0].value)
             edits.append(editor.insert(at, "backend="))
         return edits
 
-    return FixPlan(Applicability.SAFE, "Take a device of this process", build)
+    what = "Take a device of this process"
+    return FixPlan(Applicability.SAFE, what, build, imports=spelled.imports)

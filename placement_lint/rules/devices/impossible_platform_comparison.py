@@ -339,7 +339,7 @@ def _compare_backend(
     always: bool,
 ) -> FixPlan | None:
     """`"gpu" in str(jax.devices())` → `jax.default_backend() == "gpu"`."""
-    spelled = ctx.spell(_DEFAULT_BACKEND, at=node)
+    spelled = ctx.reach(_DEFAULT_BACKEND, at=node)
     if not isinstance(listed, cst.Call) or listed.args or spelled is None or node.lpar:
         return None
     text = string_value(literal) or ""
@@ -349,6 +349,8 @@ def _compare_backend(
     def build(editor: Editor) -> list[Edit] | None:
         if editor.has_comment(editor.spans.inner(node)):
             return None
-        return [editor.replace(node, f'{spelled}() {operator} "{platform}"')]
+        new = f"{spelled}() {operator} {editor.string(platform, node)}"
+        return [editor.replace(node, new)]
 
-    return FixPlan(Applicability.UNSAFE, "Compare the default backend", build)
+    what = "Compare the default backend"
+    return FixPlan(Applicability.UNSAFE, what, build, imports=spelled.imports)

@@ -14,6 +14,7 @@ from placement_lint.rules.needs import AllOf, AnyOf, Uses
 from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -184,14 +185,14 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
     ):
         return None
     names = [
-        ctx.spell(name, at=node) for name in ("jax.default_device", "jax.device_put", "jax.devices")
+        ctx.reach(name, at=node) for name in ("jax.default_device", "jax.device_put", "jax.devices")
     ]
     if None in names:
         return None
     default_device, device_put, devices = names
-    host = f'{devices}("cpu")[0]'
 
     def build(editor: Editor) -> list[Edit]:
+        host = f"{devices}({editor.string('cpu', node)})[0]"
         start, end = editor.spans.inner(statement)
         first, last = editor.source.position(start)[0], editor.source.position(end)[0]
         indent = editor.indentation(first)
@@ -205,4 +206,5 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
             *editor.indent_lines(first + 1, last, step),
         ]
 
-    return FixPlan(Applicability.UNSAFE, "Load it on the host and commit it there", build)
+    what = "Load it on the host and commit it there"
+    return FixPlan(Applicability.UNSAFE, what, build, imports=needed(names))

@@ -196,7 +196,7 @@ def _plan(
             break
         if isinstance(ancestor, cst.For | cst.While):
             loop = ancestor
-    put = ctx.spell("jax.device_put", at=loop)
+    put = ctx.reach("jax.device_put", at=loop)
     same_scope = ctx.names.scope(loop) is ctx.names.owner(name.value, ctx.names.scope(name))
     if put is None or not same_scope:
         return None
@@ -210,4 +210,5 @@ def _plan(
         line = f"{name.value} = {put}({name.value}){editor.source.newline}{indent}"
         return [editor.insert(start, line)]
 
-    return FixPlan(Applicability.UNSAFE, "Put it on the device once, before the loop", build)
+    what = "Put it on the device once, before the loop"
+    return FixPlan(Applicability.UNSAFE, what, build, imports=put.imports)

@@ -13,6 +13,7 @@ from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -67,8 +68,7 @@ class JitDeviceArgument(Rule):
     function on the device and commits its results there as before, but raises ValueError for an
     argument that is committed elsewhere, where the old one copied it. For `backend=` outside of a
     function the fix is only shown: it would start the backend when the module is imported. No fix
-    is offered beside other shardings, and where the file has no name that leads to
-    `jax.sharding` or `jax.devices`.
+    is offered beside other shardings.
 
     ## What it does not flag
     `device=None` and `backend=None`, and what may well be None: an attribute, or a parameter whose
@@ -176,9 +176,9 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
     keywords = {each.keyword.value for each in call.args if each.keyword is not None}
     if keywords & _SHARDINGS or keywords >= _ARGUMENTS or any(each.star for each in call.args):
         return None
-    sharding = ctx.spell("jax.sharding.SingleDeviceSharding", at=call)
-    devices = ctx.spell("jax.devices", at=call)
+    sharding = ctx.reach("jax.sharding.SingleDeviceSharding", at=call)
     by_backend = argument.keyword is not None and argument.keyword.value == "backend"
+    devices = ctx.reach("jax.devices", at=call) if by_backend else None
     if sharding is None or (by_backend and devices is None):
         return None
     starts_at_import = by_backend and ctx.function(call) is None
@@ -194,4 +194,5 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
         changed = f"out_shardings={sharding}({device})"
         return [editor.replace_offsets(start, value_end, changed)]
 
-    return FixPlan(level, "Run it there by out_shardings", build)
+    what = "Run it there by out_shardings"
+    return FixPlan(level, what, build, imports=needed([sharding, devices]))

@@ -26,6 +26,7 @@ from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from placement_lint.placement.values import Value
@@ -328,21 +329,22 @@ def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
         return FixPlan(Applicability.SAFE, "Put the NumPy array itself", unwrap)
     if name not in _IN_NUMPY:
         return None
-    spelled = ctx.spell(name.replace("jax.numpy.", "numpy."), at=call)
+    spelled = ctx.reach(name.replace("jax.numpy.", "numpy."), at=call)
     if spelled is None:
         return None
     return FixPlan(
         Applicability.UNSAFE,
         "Make it in NumPy, and put that",
-        lambda editor: [editor.replace(call.func, spelled)],
+        lambda editor: [editor.replace(call.func, str(spelled))],
+        imports=spelled.imports,
     )
 
 
 def _filling_plan(call: cst.Call, device: cst.BaseExpression, ctx: Context) -> FixPlan | None:
     """`jnp.zeros(n, device=d)` → `jax.device_put(np.zeros(n), d)`."""
     name = ctx.called(call) or ""
-    made = ctx.spell(name.replace("jax.numpy.", "numpy."), at=call)
-    put = ctx.spell("jax.device_put", at=call)
+    made = ctx.reach(name.replace("jax.numpy.", "numpy."), at=call)
+    put = ctx.reach("jax.device_put", at=call)
     last = call.args[-1]
     if made is None or put is None or last.value is not device or len(call.args) < 2:
         return None
@@ -361,4 +363,5 @@ def _filling_plan(call: cst.Call, device: cst.BaseExpression, ctx: Context) -> F
             editor.replace_offsets(before_end, end, f"), {text})"),
         ]
 
-    return FixPlan(Applicability.UNSAFE, "Make it in NumPy, and put that", build)
+    what = "Make it in NumPy, and put that"
+    return FixPlan(Applicability.UNSAFE, what, build, imports=needed([made, put]))
