@@ -22,6 +22,9 @@ CODES = sorted({case.code for case in FIXABLE})
 _WRONG_VALUE = frozenset({"JDP108"})
 """What a shape may bring about that a fix then shows: `update("jax_default_device", (0, d))`."""
 
+_DISSOLVED = frozenset({"try:", "finally:"})
+"""What a block takes the place of."""
+
 
 def in_shape(case: Case, shape: str) -> str | None:
     """Give the text of a case in another shape; None where it does not have such a one."""
@@ -84,12 +87,16 @@ def _lines_lost(text: str, fixed: FixResult) -> str | None:
             span = edit.span
             touched |= {span.line, span.end_line, max(span.line, span.end_line - 1)}
     touched |= {each for line in touched for each in layout.logical_line(line)}
-    left = iter([line.strip() for line in fixed.text.splitlines()])
-    lost = [
-        line
-        for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1)
-        if number not in touched and line.strip() and line.strip() not in left
-    ]
+    left = [line.strip() for line in fixed.text.splitlines()]
+    lost: list[str] = []
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        wanted = line.strip()
+        if number in touched or not wanted or wanted in _DISSOLVED:
+            continue
+        if wanted in left:
+            left = left[left.index(wanted) + 1 :]
+        else:
+            lost.append(line)
     return f"has lost the lines {lost}" if lost else None
 
 

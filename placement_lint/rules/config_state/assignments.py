@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import bisect
 import enum
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -48,9 +48,15 @@ class Assignment:
     is_deliberate: bool
     """A stand-in for the context, or a fallback for a JAX without it: not meant to set anything."""
     reset: Assignment | None = None
-    """For a set: its reset further down in the same block, with no other in between."""
-    strays: list[Assignment] = field(default_factory=list)
-    """For a set: resets and restores elsewhere."""
+    """For a set: what ends it, further down in the same block or in the `finally` of a `try`."""
+    guard: cst.Try | None = None
+    """For a set with its reset in a `finally`: the whole `try`."""
+    leftover: cst.Assign | None = None
+    """For a set: where a local variable is bound of which nothing but its reset makes use."""
+    saved: cst.Assign | None = None
+    """For a restore: the only place at which what it gives back was saved."""
+    together: list[Assignment] = field(default_factory=list)
+    """For a set: what has to become an update if it, or something beside it, does."""
 
 
 class Assignments:
@@ -83,6 +89,30 @@ class Assignments:
         if assignment.role is Role.SET:
             return True
         return assignment.context.name not in self._set_contexts
+
+    def is_read(self, context: ConfigContext) -> bool:
+        """Tell whether code uses what was assigned: as a device, say. Then it is a variable.
+
+        To call the context, or to save it so as to give it back, is another use.
+        """
+        return context.name in self._read_contexts
+
+    @cached_property
+    def _read_contexts(self) -> frozenset[str]:
+        read: set[str] = set()
+        for node in self._tree.nodes:
+            if not isinstance(node, cst.Attribute) or node.attr.value not in _LAST_NAMES:
+                continue
+            name = self._names.qualified(node)
+            parent = self._tree.parent(node)
+            is_called = isinstance(parent, cst.Call) and parent.func is node
+            is_saved = isinstance(parent, cst.Assign) and all(
+                isinstance(target.target, cst.Name | cst.Attribute) for target in parent.targets
+            )
+            is_use = not is_called and not is_saved and id(node) not in self._by_target
+            if name in CONFIG_CONTEXTS and is_use:
+                read.add(name)
+        return frozenset(read)
 
     # -- finding ----------------------------------------------------------------------------
 
@@ -192,7 +222,8 @@ class Assignments:
         elif value is not None and self._is_saved(value, context):
             role = Role.RESTORE
         deliberate = self._is_stand_in(value) or self._is_fallback(node, context)
-        return Assignment(target, context, role, statement, value, deliberate)
+        saved = self._save_of(value) if role is Role.RESTORE else None
+        return Assignment(target, context, role, statement, value, deliberate, saved=saved)
 
     def _is_saved(self, value: cst.BaseExpression, context: ConfigContext) -> bool:
         if self._names.qualified(value) == context.name:
@@ -201,6 +232,12 @@ class Assignments:
             isinstance(value, cst.Attribute)
             and (value.attr.value, context.name) in self.saved_attributes
         )
+
+    def _save_of(self, value: cst.BaseExpression | None) -> cst.Assign | None:
+        """Give the one assignment that a name's value comes from."""
+        bindings = self._names.bindings(value) if isinstance(value, cst.Name) else []
+        nodes = [binding.node for binding in bindings]
+        return nodes[0] if len(nodes) == 1 and isinstance(nodes[0], cst.Assign) else None
 
     # -- what is meant to replace the context -------------------------------------------------
 
@@ -249,28 +286,138 @@ class Assignments:
     # -- what belongs together ------------------------------------------------------------------
 
     def _pair(self, group: list[Assignment]) -> None:
-        sets = [each for each in group if each.role is Role.SET and each.statement is not None]
-        places = [self._tree.index(each.target) for each in sets]
-        before: Assignment | None = None
-        is_overwritten = False
+        """Find what ends each set: within one function they are taken to run in this order."""
+        open_sets: dict[int, list[Assignment]] = {}
+        strays: list[Assignment] = []
+        for each in group:
+            stack = open_sets.setdefault(id(self._function(each)), [])
+            if each.role is Role.SET:
+                stack.append(each)
+            elif stack and self._ends(each, stack) and self._close(stack[-1], each):
+                stack.pop()
+            else:
+                # From here on nobody knows what is in force.
+                stack.append(each)
+                strays.append(each)
+        self._gather(group, strays)
+
+    def _gather(self, group: list[Assignment], strays: list[Assignment]) -> None:
+        """Tell what becomes a block from what becomes an update, which has no effect in a block.
+
+        Updates go together: were one of them made before another, the rest would be read anew.
+        """
+        loose = [each for each in group if each.role is Role.SET and each.reset is None] + strays
+        blocks = [each for each in group if each.reset is not None]
+        holding = [each for each in blocks if self._holds_one(each, loose)]
+        while holding:
+            for each in holding:
+                loose += [each] if each.reset is None else [each, each.reset]
+                each.reset = each.guard = each.leftover = None
+            blocks = [each for each in blocks if each.reset is not None]
+            holding = [each for each in blocks if self._holds_one(each, loose)]
+        loose.sort(key=lambda each: self._tree.index(each.target))
+        updates = [each for each in loose if each.statement is not None]
+        is_alone = not any(each.role is not Role.SET for each in updates)
         for each in group:
             if each.role is Role.SET:
-                is_overwritten = (
-                    before is not None
-                    and before.role is Role.SET
-                    and self._block(before) is self._block(each)
-                )
-            elif (
-                before is not None
-                and before.role is Role.SET
-                and not is_overwritten
-                and self._can_be_block(before, each)
-            ):
-                before.reset = each
-            elif sets and each.statement is not None:
-                above = bisect.bisect_left(places, self._tree.index(each.target))
-                sets[max(above - 1, 0)].strays.append(each)
-            before = each
+                is_block = each.reset is not None
+                each.together = updates if not is_alone else [] if is_block else [each]
+                if is_block and any(other.role is Role.SET for other in updates):
+                    each.together = []
+
+    def _holds_one(self, block: Assignment, loose: list[Assignment]) -> bool:
+        if block.reset is None:
+            return False
+        start, end = self._tree.index(block.target), self._tree.index(block.reset.target)
+        return any(start < self._tree.index(each.target) < end for each in loose)
+
+    def _function(self, assignment: Assignment) -> cst.CSTNode | None:
+        for ancestor in self._tree.ancestors(assignment.target):
+            if isinstance(ancestor, cst.FunctionDef | cst.Lambda):
+                return ancestor
+        return None
+
+    def _ends(self, last: Assignment, stack: list[Assignment]) -> bool:
+        """Tell whether an assignment brings back what was in force before the last set."""
+        if len(stack) == 1 or stack[-1].role is not Role.SET:
+            return stack[-1].role is Role.SET
+        # None would end the outer one too; what was saved in between does not.
+        if last.saved is None:
+            return False
+        outer, inner = (self._tree.index(each.target) for each in stack[-2:])
+        return outer < self._tree.index(last.saved) < inner
+
+    def _close(self, first: Assignment, last: Assignment) -> bool:
+        """Note what ends a set, if what stands in between can become the body of a `with`."""
+        if not isinstance(first.target, cst.Attribute) or first.context.parameter is None:
+            return False
+        top, bottom = self._line(first), self._line(last)
+        if top is None or bottom is None:
+            return False
+        guard = self._guard(top, bottom)
+        if guard is None and self._tree.parent(top) is not self._tree.parent(bottom):
+            return False
+        start, end = self._tree.ends[self._tree.index(top)], self._tree.index(bottom)
+        if start >= end or self._suspends(start, end):
+            return False
+        first.reset, first.guard = last, guard
+        if self._is_for_nothing_else(last.saved, last):
+            first.leftover = last.saved
+        return True
+
+    def _is_for_nothing_else(self, saved: cst.Assign | None, restore: Assignment) -> bool:
+        """Tell whether a local variable holds what was saved for this restore alone."""
+        line = None if saved is None else self._tree.parent(saved)
+        block = None if line is None else self._tree.parent(line)
+        if (
+            saved is None
+            or not isinstance(line, cst.SimpleStatementLine)
+            or not isinstance(block, cst.IndentedBlock)
+            or len(line.body) > 1
+            or len(block.body) < 2
+            or len(saved.targets) > 1
+        ):
+            return False
+        scope = self._names.scope(saved)
+        target = saved.targets[0].target
+        if not isinstance(scope.node, cst.FunctionDef) or not isinstance(target, cst.Name):
+            return False
+        return all(
+            node is target or node is restore.value
+            for node in self._names_by_text.get(target.value, ())
+            if self._names.owner(node.value, self._names.scope(node)) is scope
+        )
+
+    @cached_property
+    def _names_by_text(self) -> dict[str, list[cst.Name]]:
+        found: dict[str, list[cst.Name]] = {}
+        for node in self._tree.nodes:
+            if isinstance(node, cst.Name):
+                found.setdefault(node.value, []).append(node)
+        return found
+
+    def _guard(self, top: cst.CSTNode, bottom: cst.CSTNode) -> cst.Try | None:
+        """Give the `try` in whose `finally` the reset is the last thing that is done.
+
+        The set is above it in the same block, or the first thing in its body.
+        """
+        body = self._tree.parent(bottom)
+        final = None if body is None else self._tree.parent(body)
+        guard = None if final is None else self._tree.parent(final)
+        if (
+            not isinstance(body, cst.IndentedBlock)
+            or not isinstance(final, cst.Finally)
+            or not isinstance(guard, cst.Try)
+            or body.body[-1] is not bottom
+        ):
+            return None
+        block = self._tree.parent(top)
+        if block is self._tree.parent(guard):
+            return guard
+        is_plain = not guard.handlers and guard.orelse is None and len(body.body) == 1
+        if block is guard.body and guard.body.body[0] is top and is_plain:
+            return guard
+        return None
 
     def _line(self, assignment: Assignment) -> cst.CSTNode | None:
         """Give the line of an assignment that is alone on it."""
@@ -280,23 +427,6 @@ class Assignments:
             return None
         has_semicolon = isinstance(line.body[0].semicolon, cst.Semicolon)
         return None if has_semicolon else line
-
-    def _block(self, assignment: Assignment) -> cst.CSTNode | None:
-        line = self._line(assignment)
-        return None if line is None else self._tree.parent(line)
-
-    def _can_be_block(self, first: Assignment, last: Assignment) -> bool:
-        """Tell whether what stands between two assignments can become the body of a `with`."""
-        block = self._block(first)
-        if block is None or block is not self._block(last):
-            return False
-        if not isinstance(first.target, cst.Attribute) or first.context.parameter is None:
-            return False
-        top, bottom = self._line(first), self._line(last)
-        if top is None or bottom is None:
-            return False
-        start, end = self._tree.ends[self._tree.index(top)], self._tree.index(bottom)
-        return start < end and not self._suspends(start, end)
 
     def _suspends(self, start: int, end: int) -> bool:
         """Tell whether nodes `start` up to `end` give control away: then a block would leak."""

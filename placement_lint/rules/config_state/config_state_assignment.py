@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -20,6 +21,7 @@ from placement_lint.rules.config_state.assignments import (
     bound_targets,
     imported_contexts,
 )
+from placement_lint.rules.config_state.blocks import call_edits, with_block
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.syntax.spelling import needed
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.spelling import Needed, Spelling
 
 
 class ConfigStateAssignment(Rule):
@@ -71,11 +74,12 @@ class ConfigStateAssignment(Rule):
     For the whole process: `jax.config.update("jax_default_device", jax.devices("cpu")[0])`.
 
     ## Fix safety
-    Safe: an assignment with its reset further down in the same block becomes a `with` block around
-    what stands between; any other becomes `jax.config.update` with the same value, and so do its
-    resets. No fix is offered for unpacking, `setattr`, `del` and loop targets, for a reset alone,
-    for a name that is also read as a variable, and where `jax.config` cannot be imported beside
-    what the file imports of JAX.
+    Safe: an assignment with its reset further down in the same block, or last in the `finally` of a
+    `try`, becomes a `with` block around what stands between; any other becomes `jax.config.update`
+    with the same value, and so do its resets. What was saved for the reset alone, in a function,
+    goes with it. No fix is offered for unpacking, `setattr`, `del` and loop targets, for a reset
+    alone, where code reads what was assigned as a variable, and where `jax.config` cannot be
+    imported beside what the file imports of JAX.
 
     ## What it does not flag
     Stand-ins: a mock, a function, a class or a lambda assigned in place of the context, as tests
@@ -188,79 +192,74 @@ def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
         return None
     if isinstance(value, cst.Call) and ctx.name(value.func) in CONFIG_CONTEXTS:
         return None
+    if ctx.module.fact(Assignments).is_read(assignment.context):
+        return None
     reset = assignment.reset
-    if reset is not None:
-        return FixPlan(
-            Applicability.SAFE,
-            f"Open {assignment.context.name} around what stands between",
-            lambda editor: _with_block(assignment, reset, editor),
-            otherwise=_update_plan(assignment, ctx),
-        )
-    return _update_plan(assignment, ctx)
+    if reset is None:
+        return _update_plan(assignment.together, ctx)
+    return _block_plan(assignment, reset, ctx)
 
 
-def _with_block(first: Assignment, last: Assignment, editor: Editor) -> list[Edit] | None:
-    """Turn `target = value`, a body and `target = None` into `with target(value):` and the body."""
-    if first.statement is None or last.statement is None:
-        return None
-    top, bottom = editor.span(first.statement), editor.span(last.statement)
-    margin = editor.indentation(top.line)
-    step = editor.tree.module.default_indent
-    if len(set(margin + step)) > 1 or editor.has_comment(editor.spans.inner(last.statement)):
-        return None
-    edits = [
-        *_call_edits(first, f"with {editor.text(first.target)}(", "):", editor),
-        *editor.indent_lines(top.end_line + 1, bottom.line - 1, step),
-        _without_statement(last.statement, editor),
-    ]
-    return editor.fused(edits)
+def _block_plan(assignment: Assignment, reset: Assignment, ctx: Context) -> FixPlan | None:
+    """Open the context around what stands between; resets elsewhere become updates."""
+    updates = _updates(assignment.together, ctx) or _Updates((), ())
 
-
-def _without_statement(statement: cst.Assign, editor: Editor) -> Edit:
-    """Delete the lines of a statement; a comment behind it stays, on a line of its own."""
-    start, end = editor.spans.inner(statement)
-    span = editor.place((start, end))
-    comment = editor.next_comment(end)
-    if comment is None or editor.source.position(comment)[0] != span.end_line:
-        return editor.delete_lines(span.line, span.end_line)
-    return editor.replace_offsets(start, comment, "")
-
-
-def _update_plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
-    changed = [assignment, *assignment.strays]
-    if assignment.reset is not None:
-        changed.append(assignment.reset)
-    updates = [(each, ctx.reach("jax.config.update", each.target)) for each in changed]
-    reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
-    is_possible = all(spelling and _can_be_update(each, ctx) for each, spelling in updates)
-    if reads is None or not is_possible:
-        return None
-
-    def build(editor: Editor) -> Sequence[Edit]:
-        edits: list[Edit] = []
-        for each, spelling in updates:
-            before = f"{spelling}({editor.string(each.context.option, each.target)}, "
-            edits += _call_edits(each, before, ")", editor)
-        return [*edits, *(editor.replace(node, text) for node, text in reads)]
+    def build(editor: Editor) -> Sequence[Edit] | None:
+        block = with_block(assignment, reset, editor)
+        return None if block is None else [*block, *updates.edits(editor)]
 
     return FixPlan(
         Applicability.SAFE,
-        f"Set the option {assignment.context.option} instead",
+        f"Open {assignment.context.name} around what stands between",
         build,
-        imports=needed([spelling for _, spelling in updates]),
+        imports=updates.imports,
+        otherwise=_update_plan([assignment, reset, *assignment.together], ctx),
     )
 
 
-def _call_edits(assignment: Assignment, before: str, after: str, editor: Editor) -> list[Edit]:
-    """Put a call in the place of `target = `, around the value."""
-    value = assignment.value
-    if value is None:
-        return []
-    start, end = editor.spans.outer(value)
-    if isinstance(value, cst.Yield) and not value.lpar:
-        before, after = f"{before}(", f"){after}"
-    target_start, _ = editor.spans.outer(assignment.target)
-    return [editor.replace_offsets(target_start, start, before), editor.insert(end, after)]
+def _update_plan(changed: Sequence[Assignment], ctx: Context) -> FixPlan | None:
+    updates = _updates(changed, ctx)
+    if updates is None or not changed:
+        return None
+    return FixPlan(
+        Applicability.SAFE,
+        f"Set the option {changed[0].context.option} instead",
+        updates.edits,
+        imports=updates.imports,
+    )
+
+
+@dataclass(frozen=True)
+class _Updates:
+    """Assignments that become calls of `jax.config.update`."""
+
+    calls: tuple[tuple[Assignment, Spelling], ...]
+    reads: tuple[tuple[cst.CSTNode, str], ...]
+    """What must be read otherwise, to be given back."""
+
+    @property
+    def imports(self) -> tuple[Needed, ...]:
+        return needed([spelling for _, spelling in self.calls])
+
+    def edits(self, editor: Editor) -> list[Edit]:
+        edits: list[Edit] = []
+        for each, spelling in self.calls:
+            before = f"{spelling}({editor.string(each.context.option, each.target)}, "
+            edits += call_edits(each, before, ")", editor)
+        return [*edits, *(editor.replace(node, text) for node, text in self.reads)]
+
+
+def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
+    """Give the calls that some assignments become; None where one of them cannot."""
+    reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
+    calls: list[tuple[Assignment, Spelling]] = []
+    for each in changed:
+        spelling = ctx.reach("jax.config.update", each.target)
+        in_block = ctx.inside_with(each.target, each.context.name)
+        if spelling is None or in_block or not _can_be_update(each, ctx):
+            return None
+        calls.append((each, spelling))
+    return None if reads is None else _Updates(tuple(calls), tuple(reads))
 
 
 def _can_be_update(assignment: Assignment, ctx: Context) -> bool:
@@ -328,10 +327,11 @@ def _saved_values(
         for binding in ctx.names.bindings(name):
             spelled = None
             if isinstance(binding.node, cst.Assign):
-                spelled = ctx.spell(f"jax.config.{restore.context.option}", binding.node)
+                # Not by a name for the option: that one holds what it was some time before.
+                spelled = ctx.spell("jax.config", binding.node)
             if spelled is None or binding.value is None:
                 return None
-            reads.append((binding.value, spelled))
+            reads.append((binding.value, f"{spelled}.{restore.context.option}"))
         for node in _same_name(name, ctx):
             is_target = isinstance(ctx.parent(node), cst.AssignTarget)
             if id(node) not in given_back and not is_target:

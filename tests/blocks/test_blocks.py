@@ -1,0 +1,62 @@
+"""JDP101's fix moves statements under a `with`: the arrays must be made where it was meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from placement_lint.files.source import Source
+from placement_lint.lint.file import FileOptions
+from placement_lint.lint.fixing import FixResult, fix_source
+from placement_lint.rules.registry import rule_by_code
+from tests.blocks.programs import programs
+from tests.test_fixtures import compiles, said
+
+ROOT = Path(__file__).parent.parent.parent
+COUNT = int(os.environ.get("PLACEMENT_LINT_BLOCKS", "300"))
+_ASSIGNED = re.compile(r"^\s*jax\.default_\w+ =", re.MULTILINE)
+
+
+def fixed(text: str) -> FixResult:
+    return fix_source(Source("a.py", text), FileOptions((rule_by_code("JDP101"),)), unsafe=False)
+
+
+def run(pairs: list[tuple[str, str]]) -> list[tuple[list[object], list[object]]]:
+    """Run programs in a process of their own, with four devices."""
+    finished = subprocess.run(
+        [sys.executable, "-m", "tests.blocks.child"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input=json.dumps(pairs),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    noted: list[tuple[list[object], list[object]]] = json.loads(finished.stdout)
+    return noted
+
+
+def test_random_programs_make_their_arrays_where_it_was_meant() -> None:
+    pytest.importorskip("jax")
+    pairs: list[tuple[str, str]] = []
+    blocks = 0
+    for text in programs(COUNT):
+        result = fixed(text)
+        assert not result.result.findings, (text, result.result.findings)
+        assert not _ASSIGNED.search(result.text), result.text
+        assert compiles(result.text)
+        assert said(result.text) == said(text), result.text
+        assert fixed(result.text).text == result.text
+        blocks += result.text.count("with jax.default_device(")
+        pairs.append((text, result.text))
+    assert blocks > COUNT
+    for (text, after), (meant, got) in zip(pairs, run(pairs), strict=True):
+        assert meant == got, f"{text}\n-- became --\n{after}"
+        assert len(meant) > 1
