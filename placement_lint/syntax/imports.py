@@ -184,19 +184,22 @@ def _own_line(beside: cst.Import | cst.ImportFrom, module: str, editor: Editor) 
         first = line.body[0]
         if isinstance(first, cst.Import) and dotted(first.names[0].name) <= module:
             after = line
+    if after is None and not _is_import(run[0]):
+        after = run[0]
     if after is None:
-        if not _is_import(run[0]):
-            after = run[0]
-        else:
-            start, _ = editor.spans.inner(run[0].body[0])
-            number = source.position(start)[0]
-            margin = editor.indentation(number)
-            return editor.insert(start, f"{text}{source.newline}{margin}")
-    start, end = editor.spans.inner(after.body[-1])
+        number = source.position(editor.spans.inner(run[0].body[0])[0])[0]
+        new = f"{editor.indentation(number)}{text}{source.newline}"
+        return editor.insert(source.line_starts[number - 1], new)
     margin = editor.indentation(source.position(editor.spans.inner(after.body[0])[0])[0])
-    number = source.position(end)[0]
+    number = source.position(editor.spans.inner(after.body[-1])[1])[0]
     behind = source.line_starts[number - 1] + len(source.line_text(number))
-    return editor.insert(behind, f"{source.newline}{margin}{text}")
+    is_last = number >= len(source.line_starts) or source.cell_at(number) != source.cell_at(
+        number + 1
+    )
+    if is_last:
+        # The next line, if there is one, is in another cell.
+        return editor.insert(behind, f"{source.newline}{margin}{text}")
+    return editor.insert(source.line_starts[number], f"{margin}{text}{source.newline}")
 
 
 def _run(beside: cst.Import | cst.ImportFrom, editor: Editor) -> list[cst.SimpleStatementLine]:

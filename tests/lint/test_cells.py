@@ -116,6 +116,28 @@ def test_what_a_magic_runs_is_not_rewritten(magic: str) -> None:
     assert left(result) == [("JDP204", 2)]
 
 
+def test_an_import_goes_into_the_cell_of_the_imports() -> None:
+    cells, result = fixed(
+        "%matplotlib inline\nimport abc\nfrom safetensors.flax import load_file",
+        'tokens = load_file("train.safetensors")["tokens"]',
+        unsafe=True,
+    )
+    assert cells == [
+        "%matplotlib inline\nimport abc\nimport jax\nfrom safetensors.flax import load_file",
+        'with jax.default_device(jax.devices("cpu")[0]):\n'
+        '    tokens = jax.device_put(load_file("train.safetensors")["tokens"], '
+        'jax.devices("cpu")[0])',
+    ]
+    assert left(result) == []
+    cells, _ = fixed(
+        "import optax", "from safetensors.flax import load_file as f", LOADED, unsafe=True
+    )
+    assert cells[:2] == ["import jax\nimport optax", "from safetensors.flax import load_file as f"]
+
+
+LOADED = 'tokens = f("train.safetensors")["tokens"]'
+
+
 def test_the_last_line_of_a_cell() -> None:
     cells, _ = fixed(
         "import jax\njax.default_device = d\nrun()\njax.default_device = None", "x = 1"
