@@ -7,12 +7,15 @@ f-string must be possible there on every Python, and a cell of a notebook must s
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placement_lint.config.line_length import DEFAULT, line_length
 from placement_lint.findings import Fix
 from placement_lint.syntax.edits import offsets
 from placement_lint.syntax.imports import import_edits
+from placement_lint.syntax.wrapping import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,12 +38,28 @@ def offer(plan: FixPlan | None, editor: Editor) -> Fix | None:
         edits = plan.build(editor)
         if edits:
             needed = import_edits(plan.imports, editor)
-            edits = None if needed is None else [*needed, *edits]
+            edits = None if needed is None else _wrapped([*needed, *edits], editor)
         placed = None if not edits else allowed(edits, editor)
         if placed:
             return Fix(plan.applicability, plan.message, tuple(placed), plan.group)
         plan = plan.otherwise
     return None
+
+
+def _wrapped(edits: Sequence[Edit], editor: Editor) -> list[Edit]:
+    """Split the lines that become too long for the project, or for a file that is formatted."""
+    return [
+        edit
+        for own, there in _by_file(edits, editor.of)
+        for edit in within(own, there, _limit(there))
+    ]
+
+
+def _limit(editor: Editor) -> int:
+    limit = line_length(editor.source.path)
+    if limit is not None:
+        return limit
+    return DEFAULT if editor.widest_line <= DEFAULT else sys.maxsize
 
 
 def allowed(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:

@@ -6,7 +6,7 @@ import functools
 import os
 from dataclasses import dataclass
 
-from placement_lint.config import dependencies
+from placement_lint.config import dependencies, line_length
 from placement_lint.jaxmodel.versions import (
     NEWEST,
     Bound,
@@ -47,6 +47,7 @@ def forget() -> None:
     """Find out anew what the projects say: a new run has begun."""
     _of_folder.cache_clear()
     dependencies.forget()
+    line_length.forget()
 
 
 @functools.lru_cache(maxsize=65536)

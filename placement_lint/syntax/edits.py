@@ -78,6 +78,25 @@ class Editor:
         return sorted(start for start, _ in self.spans.comments)
 
     @cached_property
+    def widest_line(self) -> int:
+        """How wide the widest line is."""
+        return max(len(line.expandtabs(4)) for line in self.source.text.splitlines() or [""])
+
+    @cached_property
+    def statement_lines(self) -> frozenset[int]:
+        """The lines that hold whole simple statements and nothing else, not even a comment."""
+        found: set[int] = set()
+        for node in self.tree.nodes:
+            if isinstance(node, cst.SimpleStatementLine):
+                start, _ = self.spans.inner(node.body[0])
+                _, end = self.spans.inner(node.body[-1])
+                line = self.source.position(start)[0]
+                behind = self.source.line_starts[line - 1] + len(self.source.line_text(line))
+                if self.source.position(end)[0] == line and not self.has_comment((end, behind)):
+                    found.add(line)
+        return frozenset(found)
+
+    @cached_property
     def formatted_strings(self) -> list[tuple[int, int, str]]:
         """Where f-strings and t-strings stand, and in which quotes each is written."""
         return [

@@ -290,7 +290,7 @@ class Assignments:
         open_sets: dict[int, list[Assignment]] = {}
         strays: list[Assignment] = []
         for each in group:
-            stack = open_sets.setdefault(id(self._function(each)), [])
+            stack = self._stack(each, open_sets)
             if each.role is Role.SET:
                 stack.append(each)
             elif stack and self._ends(each, stack) and self._close(stack[-1], each):
@@ -300,6 +300,24 @@ class Assignments:
                 stack.append(each)
                 strays.append(each)
         self._gather(group, strays)
+
+    def _stack(
+        self, assignment: Assignment, open_sets: dict[int, list[Assignment]]
+    ) -> list[Assignment]:
+        """Give what is in force in a function at an assignment, the last one at the end.
+
+        A function that is defined where something is in force begins with that.
+        """
+        function, *around = [*self._functions(assignment), None]
+        if id(function) not in open_sets:
+            outer = [open_sets[id(each)][-1] for each in around if open_sets.get(id(each))]
+            open_sets[id(function)] = outer[:1]
+        return open_sets[id(function)]
+
+    def _functions(self, assignment: Assignment) -> Iterator[cst.CSTNode]:
+        for ancestor in self._tree.ancestors(assignment.target):
+            if isinstance(ancestor, cst.FunctionDef | cst.Lambda):
+                yield ancestor
 
     def _gather(self, group: list[Assignment], strays: list[Assignment]) -> None:
         """Tell what becomes a block from what becomes an update, which has no effect in a block.
@@ -330,12 +348,6 @@ class Assignments:
             return False
         start, end = self._tree.index(block.target), self._tree.index(block.reset.target)
         return any(start < self._tree.index(each.target) < end for each in loose)
-
-    def _function(self, assignment: Assignment) -> cst.CSTNode | None:
-        for ancestor in self._tree.ancestors(assignment.target):
-            if isinstance(ancestor, cst.FunctionDef | cst.Lambda):
-                return ancestor
-        return None
 
     def _ends(self, last: Assignment, stack: list[Assignment]) -> bool:
         """Tell whether an assignment brings back what was in force before the last set."""

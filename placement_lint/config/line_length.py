@@ -1,0 +1,63 @@
+"""How long the lines of a project may be: what its formatter is told."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import Any
+
+DEFAULT = 88
+"""What ruff and Black keep to where nobody says otherwise."""
+
+_SIZE_LIMIT = 4 * 1024 * 1024
+
+
+def line_length(path: str) -> int | None:
+    """Give the length that a project sets for the lines of a file; None where it sets none.
+
+    Of the nearest `ruff.toml`, `.ruff.toml` or `pyproject.toml` that has one, up to the root of the
+    repository: `line-length` of ruff, else of Black. Files that cannot be read say nothing.
+    """
+    return _in_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def forget() -> None:
+    """Read the files anew when they are asked for next."""
+    _in_folder.cache_clear()
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_folder(folder: str) -> int | None:
+    for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
+        table = _read(os.path.join(folder, name))
+        if table is None:
+            continue
+        tools = table.get("tool") if name == "pyproject.toml" else {"ruff": table}
+        for tool in ("ruff", "black"):
+            section = tools.get(tool) if isinstance(tools, dict) else None
+            length = section.get("line-length") if isinstance(section, dict) else None
+            if isinstance(length, int) and not isinstance(length, bool) and length > 0:
+                return length
+    parent = os.path.dirname(folder)
+    # A repository ends where it ends: what lies around it is another's.
+    if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+        return None
+    return _in_folder(parent)
+
+
+def _read(path: str) -> dict[str, Any] | None:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > _SIZE_LIMIT:
+            return None
+        with open(path, "rb") as file:
+            data = file.read()
+        if b"line-length" not in data:
+            return None
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None
