@@ -320,8 +320,7 @@ class Effects:
                 donates=any(keyword.startswith("donate") for keyword in arguments.keywords),
                 gives_array=name in _GIVING_THE_RESULT
                 and len(node.args) == 1
-                and function is not None
-                and gives_array(function, names, name),
+                and (alike if function is None else gives_array(function, names, name)),
                 closure=frozenset() if name == "jax.jit" else frozenset(closure),
                 function=place if name in KEEPING_ARGUMENTS else None,
                 fills=told_nothing

@@ -230,12 +230,13 @@ class Program:
         for name in sorted(given, key=imported.__contains__):
             self._imported = {name}
             self.import_module(name)
+        called = frozenset().union(*(_called_names(self.modules[name]) for name in given))
         for name in given:
-            self._run_functions(self.modules[name], only_roots=True)
+            self._run_functions(self.modules[name], but=called)
         for name in given:
             self._run_classes(self.modules[name])
         for name in given:
-            self._run_functions(self.modules[name], only_roots=False)
+            self._run_functions(self.modules[name])
         while self._unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
             generator, state = self._unconsumed.popitem()
@@ -317,10 +318,13 @@ class Program:
         variables = Variables(outside=self._bound_before)
         return State(self._base_of_functions or base, entered, variables)
 
-    def _run_functions(self, module: Module, *, only_roots: bool) -> None:
-        called = _called_names(module) if only_roots else frozenset()
+    def _run_functions(self, module: Module, *, but: frozenset[str] = frozenset()) -> None:
+        """Execute the functions that nobody called, with arguments of which nothing is known.
+
+        `but`: names that are called somewhere, so that more may be known of their arguments.
+        """
         for node in module.tree.nodes:
-            if not isinstance(node, cst.FunctionDef) or node.name.value in called:
+            if not isinstance(node, cst.FunctionDef) or node.name.value in but:
                 continue
             place = module.place(node)
             if place in self._executed or node in module.traced:
