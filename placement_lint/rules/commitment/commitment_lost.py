@@ -43,7 +43,8 @@ class CommitmentLost(Rule):
     `init` of an optax optimizer that keeps moments; the way to NumPy and back
     (`jnp.asarray(np.asarray(w))`), `pickle.loads(pickle.dumps(w))` and
     `equinox.tree_deserialise_leaves(path, w)`. All but the optimizer state is reported only where
-    the result is then computed with beside arrays that are committed to that device.
+    the result is then computed with beside arrays that are committed to that device. The jitted
+    function, the NumPy array or the pickle may come from another function or file of the run.
 
     ## Why is this bad?
     A computation follows its committed *operands*. An argument whose values are not used is no

@@ -56,7 +56,7 @@ class CommittedDevicesMixed(Rule):
     ## What it does
     Finds operators, `jnp`, `jax.lax` and `jax.random` functions, `x.at[…].set(…)`, and calls of
     jitted, mapped or differentiated functions, two of whose operands are committed to devices that
-    are known and differ.
+    are known and differ; through names, attributes, functions and the files of a run.
 
     ## Why is this bad?
     A computation runs where its committed operands are, and JAX never moves a committed array by
@@ -97,7 +97,7 @@ class CommittedDevicesMixed(Rule):
     convert (`np.add(a, b)`). An argument of a jitted function that the result does not surely
     depend on: since JAX 0.4.34 it does not count. What a traced function closes over. Indices in
     brackets: a mask is read on the host. Devices that may be the same one. What is expected to
-    fail, or caught.
+    fail, or caught, also by every caller of the function that it is in.
 
     ## Verified by
     The proof puts two arrays on two devices and multiplies them: ValueError. With both on one
