@@ -90,7 +90,7 @@ def _is_free(name: str, at: cst.CSTNode, beside: cst.CSTNode, names: Names) -> b
     home = names.scope(beside)
     if names.owner(name, names.scope(at)) is not None or names.owner(name, home) is not None:
         return False
-    if any(name in scope.global_names or name in scope.nonlocal_names for scope in names.scopes()):
+    if name in names.declared_names:
         return False
     # Where it is bound by what nobody sees (a star import, a builtin), it would be another's.
     return name not in names.loose_names

@@ -128,6 +128,13 @@ class Names:
         return [node for node in self.tree.nodes if isinstance(node, cst.Import | cst.ImportFrom)]
 
     @cached_property
+    def declared_names(self) -> frozenset[str]:
+        """The names that are declared `global` or `nonlocal` anywhere."""
+        return frozenset(
+            name for scope in self.scopes() for name in (*scope.global_names, *scope.nonlocal_names)
+        )
+
+    @cached_property
     def loose_names(self) -> frozenset[str]:
         """The names that are used somewhere and bound by nothing that is seen there."""
         return frozenset(

@@ -56,7 +56,11 @@ def _split_line(line: int, edits: Sequence[Edit], editor: Editor, limit: int) ->
     if all(offsets(source, edit)[1] == start for edit in edits):
         # What is put in front of a whole line leaves the line what it was.
         return None
-    after = applied(source, edits, start, start + len(before))
+    try:
+        after = applied(source, edits, start, start + len(before))
+    except ValueError:
+        # They overlap, which is for whoever applies them to say.
+        return None
     lines = after.split(source.newline)
     step = editor.tree.module.default_indent
     new = [wrapped(each, limit, step) for each in lines]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import enum
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -326,13 +327,13 @@ class Assignments:
         """
         loose = [each for each in group if each.role is Role.SET and each.reset is None] + strays
         blocks = [each for each in group if each.reset is not None]
-        holding = [each for each in blocks if self._holds_one(each, loose)]
+        holding = self._holding(blocks, loose)
         while holding:
             for each in holding:
                 loose += [each] if each.reset is None else [each, each.reset]
                 each.reset = each.guard = each.leftover = None
             blocks = [each for each in blocks if each.reset is not None]
-            holding = [each for each in blocks if self._holds_one(each, loose)]
+            holding = self._holding(blocks, loose)
         loose.sort(key=lambda each: self._tree.index(each.target))
         updates = [each for each in loose if each.statement is not None]
         is_alone = not any(each.role is not Role.SET for each in updates)
@@ -343,11 +344,17 @@ class Assignments:
                 if is_block and any(other.role is Role.SET for other in updates):
                     each.together = []
 
-    def _holds_one(self, block: Assignment, loose: list[Assignment]) -> bool:
-        if block.reset is None:
-            return False
-        start, end = self._tree.index(block.target), self._tree.index(block.reset.target)
-        return any(start < self._tree.index(each.target) < end for each in loose)
+    def _holding(self, blocks: list[Assignment], loose: list[Assignment]) -> list[Assignment]:
+        """Give the blocks in which something is that becomes an update."""
+        places = sorted(self._tree.index(each.target) for each in loose)
+        found: list[Assignment] = []
+        for block in blocks:
+            if block.reset is not None:
+                next_one = bisect.bisect(places, self._tree.index(block.target))
+                end = self._tree.index(block.reset.target)
+                if next_one < len(places) and places[next_one] < end:
+                    found.append(block)
+        return found
 
     def _ends(self, last: Assignment, stack: list[Assignment]) -> bool:
         """Tell whether an assignment brings back what was in force before the last set."""
