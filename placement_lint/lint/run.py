@@ -146,9 +146,16 @@ class _Examined:
         return (*beside, *self.result.findings)
 
     def seen_again(self, others: Mapping[str, _Examined]) -> _Examined:
-        """Take the result of another look at the files, where that had one at this file."""
+        """Take the result of another look at the files, where that had one at this file.
+
+        What went wrong with its fixes is still said.
+        """
         other = others.get(self.path)
-        return self if other is None else replace(self, result=other.result)
+        if other is None:
+            return self
+        wrong = [found for found in self.result.findings if found.code == InternalError.code]
+        findings = tuple(dict.fromkeys([*wrong, *other.result.findings]))
+        return replace(self, result=replace(other.result, findings=findings))
 
 
 def lint_paths(
@@ -232,12 +239,20 @@ def check_files(
         jobs = 1
     examined += _examine_all(tasks, _Examiner(project, fix), jobs)
     if fix is FixMode.APPLY:
-        written = _written(examined)
-        if together is not None and any(one.path in program and one.unwritten for one in written):
-            # What was found in the others is about files that are not there.
-            actual = _examine_together(together.afresh(), sifted.requests, project, FixMode.NONE)
-            written = [one.seen_again(actual) for one in written]
-        examined = written
+        examined = _written(examined)
+        if len(sifted.files) > 1 and any(one.change or one.unwritten for one in examined):
+            # What was found in a file depends on the others, as they were then; and of those
+            # that could not be written, as they are not.
+            left = {one.path for one in examined if one.result.findings or one.path in program}
+            actual = sifted.project
+            seen = [task for task in tasks if task.path in left]
+            again = {
+                one.path: one for one in _examine_all(seen, _Examiner(actual, FixMode.NONE), jobs)
+            }
+            if together is not None:
+                whole = together.afresh(actual)
+                again |= _examine_together(whole, sifted.requests, actual, FixMode.NONE)
+            examined = [one.seen_again(again) for one in examined]
     fixed = {one.path: one.change.after for one in examined if one.change is not None}
     return _outcome(sifted, examined, started, _Sources(fixed))
 
@@ -316,9 +331,14 @@ class _Sifted:
             finding = guard(_open(path, data))
             self.findings += [] if finding is None else [finding]
 
+    @property
+    def project(self) -> Project:
+        """The files as modules of one program, as they are on the disk from now on."""
+        return Project(self.files, self._mentioning)
+
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
-        project = Project(self.files, self._mentioning)
+        project = self.project
         for task in self._undecided if project.hands_names_on else ():
             try:
                 if _imports_enough(task, project):

@@ -101,9 +101,9 @@ class Together:
             for path, analysis in self.analyses.items():
                 analysis.failures.append(internal_error(self.sources[path], None, error))
 
-    def afresh(self) -> Together:
+    def afresh(self, project: Project) -> Together:
         """Read the same files as they are now, and execute them."""
-        together = Together({}, self.options_for, self.project)
+        together = Together({}, self.options_for, project)
         run_deep(together.interpret_or_fail, self.members)
         return together
 

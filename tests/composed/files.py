@@ -87,7 +87,7 @@ def cases_by_code() -> dict[str, tuple[Case, ...]]:
 
 def random_file(seed: int) -> Composed:
     """Compose some hazards, of rules drawn evenly, and perhaps a clean case."""
-    dice = _dice(f"composed {seed}")
+    dice = dice_of(f"composed {seed}")
     codes = sorted(cases_by_code())
     count = dice.choice([2, 2, 3, 3, 4, 5, 7])
     chosen = [dice.choice(cases_by_code()[dice.choice(codes)]) for _ in range(count)]
@@ -99,7 +99,7 @@ def random_file(seed: int) -> Composed:
 
 def pair(first: str, second: str, turn: int = 0) -> Composed:
     """Compose one hazard each of two rules; another `turn` takes other cases of theirs."""
-    dice = _dice(f"pair {first} {second} {turn}")
+    dice = dice_of(f"pair {first} {second} {turn}")
     chosen = [dice.choice(cases_by_code()[code]) for code in (first, second)]
     return compose(f"{first} and {second}, turn {turn}", chosen, dice)
 
@@ -111,12 +111,12 @@ def compose(name: str, cases: list[Case], dice: random.Random) -> Composed:
     head = dice.choice(_HEADERS) + future
     texts = [_FUTURE.sub("", case.before.text) for case in cases]
     if dice.random() < 0.25:
-        text = _decorated("".join(_interleaved(texts, dice)), 0, dice)
+        text = decorated("".join(_interleaved(texts, dice)), 0, dice)
         if compiles(head + text):
             return Composed(f"{name}, interleaved: {names}", _as_bytes(head + text, dice), ())
     if dice.random() < 0.3:
         head, texts = _with_shared_imports(head, texts)
-    pieces = [_decorated(text, number, dice) for number, text in enumerate(texts)]
+    pieces = [decorated(text, number, dice) for number, text in enumerate(texts)]
     gaps = ["\n" * dice.choice([0, 1, 1, 2, 3]) + _filler(dice) for _ in pieces]
     if not compiles(head + "".join(g + p for g, p in zip(gaps, pieces, strict=True))):
         pieces = texts
@@ -141,8 +141,9 @@ def compiles(text: str) -> bool:
     return True
 
 
-def _dice(seed: str) -> random.Random:
-    return random.Random(seed)  # noqa: S311 - the same files at every run
+def dice_of(seed: str) -> random.Random:
+    """Give dice that fall alike at every run."""
+    return random.Random(seed)  # noqa: S311 - no secrets are made with it
 
 
 # -- several cases ------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ def _filler(dice: random.Random) -> str:
 # -- one text -----------------------------------------------------------------------------------
 
 
-def _decorated(text: str, number: int, dice: random.Random) -> str:
+def decorated(text: str, number: int, dice: random.Random) -> str:
     """Write a text another way."""
     if dice.random() < 0.25:
         text = _if_it_compiles(text, _on_one_line(text, dice))

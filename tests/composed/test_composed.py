@@ -1,25 +1,31 @@
 """Whatever hazards stand in one file: fixing it ends, keeps what it must keep, and leaves none.
 
-By default a sample is fixed; `pytest -m fuzz tests/composed` fixes 2,000 files, and every pair of
-rules three times.
+By default a sample is fixed; `pytest -m fuzz tests/composed` fixes 2,000 files, 200 programs of
+several files, and every pair of rules three times.
 """
 
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.rules.registry import all_rules
+from tests.composed import programs
 from tests.composed.files import Composed, cases_by_code, compiles, pair, random_file
 from tests.composed.properties import fix, problems, said
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILES = 2_000
 CHUNK = 50
 SAMPLE = range(FILES, FILES + 30)
 """The files of the default run are others than those of the long one."""
 TURNS = 3
+PROGRAMS = 200
 PAIRS = [*itertools.combinations_with_replacement(sorted(cases_by_code()), 2)]
 SAMPLE_OF_PAIRS = PAIRS[7::37]
 
@@ -77,6 +83,42 @@ def test_every_pair_of_rules_in_one_file(first: str, turn: int) -> None:
     for one, other in PAIRS:
         if first == one:
             demand(pair(one, other, turn))
+
+
+# -- several files ------------------------------------------------------------------------------
+
+
+def demand_of_program(seed: int, folder: Path) -> None:
+    texts = programs.random_program(seed)
+    found = {
+        unsafe: [*programs.problems(texts, folder / str(unsafe), unsafe=unsafe)]
+        for unsafe in (False, True)
+    }
+    assert found == {False: [], True: []}, (seed, texts)
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS, PROGRAMS + 5))
+def test_a_random_program(seed: int, tmp_path: Path) -> None:
+    demand_of_program(seed, tmp_path)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_many_random_programs(seed: int, tmp_path: Path) -> None:
+    demand_of_program(seed, tmp_path)
+
+
+def test_programs_are_of_several_files_and_mostly_mended(tmp_path: Path) -> None:
+    changed = 0
+    for seed in range(4):
+        texts = programs.random_program(seed)
+        assert len(texts) > 1
+        assert [*programs.problems(texts, tmp_path / str(seed), unsafe=True)] == []
+        changed += any(
+            (tmp_path / str(seed) / path).read_bytes() != text.encode()
+            for path, text in texts.items()
+        )
+    assert changed > 2
 
 
 # -- the properties themselves ------------------------------------------------------------------

@@ -545,10 +545,25 @@ def test_the_diff_of_a_file_has_its_byte_order_mark(tmp_path: Path) -> None:
 
 def test_fixes_that_are_taken_back_are_said(tmp_path: Path) -> None:
     path = add(tmp_path, "a.py", b"broken\n")
-    outcome = check([path], Renames, fix=FixMode.APPLY)
+    add(tmp_path, "b.py", b"old\n")
+    outcome = check(files(tmp_path), Renames, fix=FixMode.APPLY)
     assert places(outcome) == [("a.py", 1, "JDP903"), ("a.py", 1, "JDP804")]
     assert Path(path).read_bytes() == b"broken\n"
-    assert outcome.fixed == ()
+    assert [Path(fixed.path).name for fixed in outcome.fixed] == ["b.py"]
+
+
+def test_what_is_left_is_said_of_the_other_files_as_they_are_now(tmp_path: Path) -> None:
+    early = "import jax\n\nON_HOST = jax.device_put(range(9), jax.devices('cpu')[0])\n"
+    late = "import jax\nimport early\n\njax.distributed.initialize()\n"
+    add(tmp_path, "early.py", early.encode())
+    add(tmp_path, "late.py", late.encode())
+    rules = (rule_by_code("JDP304"), rule_by_code("JDP504"))
+    before = check(files(tmp_path), *rules)
+    assert places(before) == [("early.py", 3, "JDP304"), ("late.py", 4, "JDP504")]
+    assert "jax.devices" in before.findings[1].message
+    (left,) = check(files(tmp_path), *rules, fix=FixMode.APPLY).findings
+    assert "jax.local_devices" in left.message
+    assert check(files(tmp_path), *rules).findings == (left,)
 
 
 # -- one text -------------------------------------------------------------------------------------
