@@ -152,10 +152,19 @@ class Context:
         return None
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
-        """Give the innermost function around a node, None at module level and in class bodies."""
+        """Give the innermost function that a node is evaluated in, None for the module's own code.
+
+        A decorator, a default and an annotation are evaluated where the function is defined.
+        """
+        child, is_outside = node, False
         for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, _Function):
-                return ancestor
+            if isinstance(ancestor, cst.Param):
+                is_outside = child is ancestor.default or child is ancestor.annotation
+            elif isinstance(ancestor, _Function):
+                if not is_outside and not isinstance(child, cst.Decorator | cst.Annotation):
+                    return ancestor
+                is_outside = False
+            child = ancestor
         return None
 
     def with_items(self, node: cst.CSTNode) -> Iterator[cst.WithItem]:

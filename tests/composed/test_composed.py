@@ -77,7 +77,7 @@ def test_many_random_files(start: int) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("turn", range(TURNS))
+@pytest.mark.parametrize("turn", range(TURNS), ids=lambda turn: f"turn{turn}")
 @pytest.mark.parametrize("first", sorted(cases_by_code()))
 def test_every_pair_of_rules_in_one_file(first: str, turn: int) -> None:
     for one, other in PAIRS:
