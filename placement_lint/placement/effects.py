@@ -41,6 +41,7 @@ from placement_lint.placement.values import (
     value,
 )
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.definitions import named_function
 
 if TYPE_CHECKING:
     from placement_lint.placement.environment import (
@@ -300,7 +301,7 @@ class Effects:
         held = UNKNOWN if given is None else operands.get(self.on.index(given), UNKNOWN)
         place = self._function(held, name)
         names = self.names
-        function = self.on.module.traced.function_of(given)
+        function = named_function(given, names)
         if place is not None and function is None:
             node_of = self.on.program.node(place)
             if isinstance(node_of, cst.FunctionDef | cst.Lambda):

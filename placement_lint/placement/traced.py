@@ -87,16 +87,6 @@ class Traced:
             return not arguments.positional and self._keeps(transform.func)
         return self.names.qualified(transform) in KEEPING_ARGUMENTS
 
-    def function_of(self, node: cst.BaseExpression | None) -> cst.FunctionDef | cst.Lambda | None:
-        """Give the function that an expression certainly is: a lambda, or a name bound once."""
-        if isinstance(node, cst.Lambda):
-            return node
-        if isinstance(node, cst.Name):
-            bindings = self.names.bindings(node)
-            if len(bindings) == 1 and isinstance(bindings[0].node, cst.FunctionDef):
-                return bindings[0].node
-        return None
-
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
         """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
         places = donates = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,7 +10,6 @@ import libcst as cst
 from placement_lint.findings import Confidence
 from placement_lint.rules.base import Draft
 from placement_lint.syntax.imports import importable
-from placement_lint.syntax.names import Known
 from placement_lint.syntax.spelling import Spelling
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.flow import Flow
     from placement_lint.rules.base import FixPlan, Rule
     from placement_lint.rules.module import ModuleFacts
-    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.names import Names, Scope
     from placement_lint.syntax.tree import Tree
 
 _Function = (cst.FunctionDef, cst.Lambda)
@@ -59,28 +59,22 @@ class Context:
         Gives None where none of them leads there, so that an import would be needed.
         """
         place = self.tree.index(at)
-        best: tuple[int, int, str] | None = None
         scope = self.names.scope(at)
-        current = scope
-        seen: set[str] = set()
-        while True:
-            for alias in current.bindings:
-                if alias in seen:
-                    continue
-                seen.add(alias)
-                resolution = self.names.lookup(alias, scope)
-                if not isinstance(resolution, Known):
-                    continue
-                target = resolution.name
-                if target != qualified and not qualified.startswith(target + "."):
-                    continue
-                if not self._is_bound_before(alias, place, scope):
-                    continue
-                candidate = (-len(target), len(alias), alias + qualified[len(target) :])
-                best = candidate if best is None else min(best, candidate)
-            if current.parent is None:
-                return None if best is None else best[2]
-            current = current.parent
+        targets = list(accumulate(qualified.split("."), "{}.{}".format))
+        for target in reversed(targets):
+            found: list[str] = []
+            current: Scope | None = scope
+            while current is not None:
+                found += [
+                    alias
+                    for alias in self.names.aliases(current).get(target, ())
+                    if self.names.owner(alias, scope) is current
+                    and self._is_bound_before(alias, place, scope)
+                ]
+                current = current.parent
+            if found:
+                return min(found, key=lambda alias: (len(alias), alias)) + qualified[len(target) :]
+        return None
 
     def reach(self, qualified: str, at: cst.CSTNode) -> Spelling | None:
         """Write a qualified name at a node, by a new import where the file has none that leads to
@@ -91,9 +85,9 @@ class Context:
             return Spelling(spelled)
         return importable(qualified, at, self.module.path, self.names)
 
-    def _is_bound_before(self, alias: str, place: int, scope: object) -> bool:
+    def _is_bound_before(self, alias: str, place: int, scope: Scope) -> bool:
         """Tell whether a binding that runs at run time stands above a place in the same scope."""
-        owner = self.names.owner(alias, scope)  # type: ignore[arg-type]
+        owner = self.names.owner(alias, scope)
         if owner is None:
             return False
         for binding in owner.bindings[alias]:

@@ -2,64 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax import definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-
-Function: TypeAlias = "cst.FunctionDef | cst.Lambda"
+    from placement_lint.syntax.definitions import Function
 
 _MOST_FUNCTIONS = 64
 """How many functions are followed from one: a helper's helpers, and no more of a program."""
 
 
 def function_of(node: cst.BaseExpression | None, ctx: Context) -> Function | None:
-    """Give the function of this file that an expression surely is.
+    """Give the function of this file that runs when an expression is called, if that is sure."""
+    return definitions.function_of(node, ctx.names)
 
-    That is a lambda, a name that only a `def` binds, a method by `self.name`, or one of these in a
-    `functools.partial`.
+
+def method_calls_on_result(call: cst.Call, ctx: Context) -> Iterator[cst.Call]:
+    """Give the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
+
+    By `as name` of a `with`, or by an assignment; every variable of that name is taken for it.
     """
-    if isinstance(node, cst.Lambda):
-        return node
-    if isinstance(node, cst.Name):
-        bindings = ctx.names.bindings(node)
-        found = bindings[0].node if len(bindings) == 1 else None
-        return found if isinstance(found, cst.FunctionDef) else None
-    if isinstance(node, cst.Attribute):
-        return _own_method(node, ctx)
-    if ctx.is_call(node, "functools.partial") and isinstance(node, cst.Call):
-        return function_of(Arguments(node).get(0, "func"), ctx)
-    return None
-
-
-def _own_method(node: cst.Attribute, ctx: Context) -> cst.FunctionDef | None:
-    """Give the method that `self.name` is, where the class around it has one of that name."""
-    around = ctx.function(node)
-    while around is not None and not isinstance(ctx.parent(around), cst.IndentedBlock):
-        around = ctx.function(around)
-    if not isinstance(around, cst.FunctionDef) or not isinstance(node.value, cst.Name):
-        return None
-    parameters = [*around.params.posonly_params, *around.params.params]
-    block = ctx.parent(around)
-    owner = None if block is None else ctx.parent(block)
-    if not (
-        isinstance(owner, cst.ClassDef)
-        and parameters
-        and parameters[0].name.value == node.value.value
-    ):
-        return None
-    methods = [
-        statement
-        for statement in owner.body.body
-        if isinstance(statement, cst.FunctionDef) and statement.name.value == node.attr.value
-    ]
-    return methods[0] if len(methods) == 1 else None
+    parent = ctx.parent(call)
+    targets: list[cst.BaseExpression] = []
+    if isinstance(parent, cst.WithItem) and parent.asname is not None:
+        targets = [parent.asname.name]
+    elif isinstance(parent, cst.Assign):
+        targets = [target.target for target in parent.targets]
+    for target in targets:
+        if not isinstance(target, cst.Name):
+            continue
+        for use in ctx.names.uses(target.value, ctx.names.scope(call)):
+            method = ctx.parent(use)
+            called = ctx.parent(method) if isinstance(method, cst.Attribute) else None
+            if isinstance(called, cst.Call) and called.func is method:
+                yield called
 
 
 def calls_inside(function: Function, ctx: Context) -> Iterator[cst.Call]:

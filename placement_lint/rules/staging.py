@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import PARTIAL, function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
-Definition: TypeAlias = "cst.FunctionDef | cst.Lambda"
+_DECORATING = frozenset(name for name, tracing in TRACINGS.items() if tracing.decorates)
 
 # What calls a function that it is given at once, as part of the function that it stands in.
 _CALLS_AT_ONCE = frozenset({
@@ -32,7 +34,6 @@ _CALLS_AT_ONCE = frozenset({
     "jax.tree.map_with_path", "jax.tree.reduce", "jax.tree_map", "jax.tree_util.tree_map",
     "jax.tree_util.tree_map_with_path", "jax.tree_util.tree_reduce",
 })  # fmt: skip
-_PARTIAL = "functools.partial"
 _MAX_NESTING = 8
 
 
@@ -54,7 +55,7 @@ class Stagings:
         self.names: Names = facts.names
         self._by_id: dict[int, list[Staging]] = {}
         self._tracing_arguments: set[int] = set()
-        given: list[tuple[Definition, Tracing]] = []
+        given: list[tuple[Function, Tracing]] = []
         for node in self.tree.nodes:
             if isinstance(node, cst.FunctionDef):
                 for decorator in node.decorators:
@@ -107,7 +108,7 @@ class Stagings:
         for _ in range(_MAX_NESTING):
             if not isinstance(node, cst.Call):
                 break
-            if self.names.qualified(node.func) == _PARTIAL:
+            if self.names.qualified(node.func) == PARTIAL:
                 inner = Arguments(node).get(0, "func")
                 if inner is None:
                     return None
@@ -116,35 +117,13 @@ class Stagings:
                 node = node.func
         return TRACINGS.get(self.names.qualified(node) or "")
 
-    def definition(self, node: cst.BaseExpression | None) -> Definition | None:
-        """Give the function that an expression surely is.
-
-        A lambda; a name that is bound once, by a `def`; a method of the class around by `self`; any
-        of these inside `functools.partial`, or inside a call that traces it too.
-        """
-        for _ in range(_MAX_NESTING):
-            if not isinstance(node, cst.Call):
-                break
-            name = self.names.qualified(node.func)
-            if name == _PARTIAL or (name in TRACINGS and TRACINGS[name].decorates):
-                node = Arguments(node).get(0, "func", "fun", "f")
-            else:
-                return None
-        if isinstance(node, cst.Lambda):
-            return node
-        if isinstance(node, cst.Name):
-            bindings = self.names.bindings(node)
-            if len(bindings) == 1 and isinstance(bindings[0].node, cst.FunctionDef):
-                return bindings[0].node
-            if len(bindings) == 1 and isinstance(bindings[0].value, cst.Lambda):
-                return bindings[0].value
-        elif isinstance(node, cst.Attribute):
-            return self._method(node)
-        return None
+    def definition(self, node: cst.BaseExpression | None) -> Function | None:
+        """Give the function that an expression surely is, also inside of a call that traces it."""
+        return function_of(node, self.names, _DECORATING)
 
     # -- looking ------------------------------------------------------------------------------
 
-    def _given(self, call: cst.Call) -> Iterator[tuple[Definition, Tracing]]:
+    def _given(self, call: cst.Call) -> Iterator[tuple[Function, Tracing]]:
         tracing = TRACINGS.get(self.names.qualified(call.func) or "")
         if tracing is None:
             return
@@ -165,21 +144,7 @@ class Stagings:
                     )
                     yield definition, tracing
 
-    def _method(self, node: cst.Attribute) -> cst.FunctionDef | None:
-        """Give the method that `self.name` is, inside a method of the same class."""
-        if not isinstance(node.value, cst.Name) or node.value.value != "self":
-            return None
-        for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, cst.ClassDef):
-                found = [
-                    each
-                    for each in ancestor.body.body
-                    if isinstance(each, cst.FunctionDef) and each.name.value == node.attr.value
-                ]
-                return found[0] if len(found) == 1 else None
-        return None
-
-    def _other_uses(self, node: Definition) -> bool | None:
+    def _other_uses(self, node: Function) -> bool | None:
         """Tell whether a function has uses that may call it as it is; None: it is so called.
 
         Calls inside of functions that are traced are no such uses.
@@ -202,7 +167,7 @@ class Stagings:
                 others = True
         return others
 
-    def _uses(self, node: Definition) -> list[cst.CSTNode]:
+    def _uses(self, node: Function) -> list[cst.CSTNode]:
         """Give every place that reads a function by its name, or as `self.name`."""
         if isinstance(node, cst.Lambda):
             parent = self.tree.parent(node)
@@ -213,20 +178,16 @@ class Stagings:
         else:
             name = node.name.value
         found: list[cst.CSTNode] = []
-        for each in self._by_name.get(name, ()):
-            if isinstance(each, cst.Attribute):
-                if not isinstance(node, cst.Lambda) and self._is_method(node):
-                    found.append(each)
-            elif any(
-                binding.node is node or binding.value is node
-                for binding in self.names.bindings(each)
-            ):
-                parent = self.tree.parent(each)
-                if not isinstance(parent, cst.AssignTarget):
-                    found.append(each)
+        if not isinstance(node, cst.Lambda) and self._is_method(node):
+            found += self._attributes.get(name, ())
+        found += (
+            each
+            for each in self.names.uses(name, self.names.scope(node))
+            if not isinstance(self.tree.parent(each), cst.AssignTarget)
+        )
         return found
 
-    def _is_private(self, node: Definition) -> bool:
+    def _is_private(self, node: Function) -> bool:
         """Tell whether other files have no business with a function."""
         if isinstance(node, cst.Lambda) or node.name.value.startswith("_"):
             return True
@@ -237,16 +198,13 @@ class Stagings:
         return suite is not None and isinstance(self.tree.parent(suite), cst.ClassDef)
 
     @cached_property
-    def _by_name(self) -> dict[str, list[cst.Name | cst.Attribute]]:
-        found: dict[str, list[cst.Name | cst.Attribute]] = {}
-        for node in self.tree.nodes:
-            if isinstance(node, cst.Name):
-                found.setdefault(node.value, []).append(node)
-            elif isinstance(node, cst.Attribute):
-                found.setdefault(node.attr.value, []).append(node)
+    def _attributes(self) -> dict[str, list[cst.Attribute]]:
+        found: dict[str, list[cst.Attribute]] = {}
+        for node in self.tree.every(cst.Attribute):
+            found.setdefault(node.attr.value, []).append(node)
         return found
 
-    def _runs_where_it_stands(self, node: Definition) -> bool:
+    def _runs_where_it_stands(self, node: Function) -> bool:
         """Tell whether a nested function runs only as a part of the function that it stands in."""
         if isinstance(node, cst.Lambda):
             parent = self.tree.parent(node)

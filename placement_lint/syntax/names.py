@@ -120,6 +120,8 @@ class Names:
         self._by_scope: dict[tuple[int, str], Resolution] = {}
         self._by_node: dict[int, str | None] = {}
         self._resolving: set[tuple[int, str]] = set()
+        self._uses: dict[tuple[int, str], list[cst.Name]] | None = None
+        self._aliases: dict[int, dict[str, list[str]]] = {}
         _ScopeBuilder(self).build()
 
     @cached_property
@@ -218,6 +220,30 @@ class Names:
         """Give every binding of the name that a node refers to."""
         owner = self.owner(node.value, self.scope(node))
         return [] if owner is None else owner.bindings[node.value]
+
+    def uses(self, name: str, scope: Scope) -> list[cst.Name]:
+        """Give every name in the file that stands for what this one stands for in a scope.
+
+        In source order, where it is read, assigned and deleted alike; not `def`, `class`, imports
+        and parameters, which the tree has no names for.
+        """
+        if self._uses is None:
+            self._uses = {}
+            for node in self.tree.every(cst.Name):
+                owner = self.owner(node.value, self.scope(node))
+                self._uses.setdefault((id(owner), node.value), []).append(node)
+        return self._uses.get((id(self.owner(name, scope)), name), [])
+
+    def aliases(self, scope: Scope) -> dict[str, list[str]]:
+        """Give the names bound in a scope itself that are Known, by what they stand for."""
+        if id(scope) not in self._aliases:
+            found: dict[str, list[str]] = {}
+            for name in scope.bindings:
+                resolution = self.lookup(name, scope)
+                if isinstance(resolution, Known):
+                    found.setdefault(resolution.name, []).append(name)
+            self._aliases[id(scope)] = found
+        return self._aliases[id(scope)]
 
     # -- judging ----------------------------------------------------------------------------
 

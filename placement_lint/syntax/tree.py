@@ -8,12 +8,15 @@ explicit stack, skips whitespace and punctuation, and everything after it (scope
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import libcst as cst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    Node = TypeVar("Node", bound=cst.CSTNode)
 
 # Fields that hold whitespace, punctuation, or names that no scope resolves.
 _SKIPPED_FIELDS = frozenset({
@@ -95,6 +98,7 @@ class Tree:
         self.nodes: list[cst.CSTNode] = []
         self.parents: list[int] = []
         self._index_by_id: dict[int, int] | None = None
+        self._places_by_type: dict[type[cst.CSTNode], list[int]] | None = None
         self._walk(module)
         self.ends = self._subtree_ends()
 
@@ -158,6 +162,25 @@ class Tree:
         index = self.index(node)
         for position in range(index + 1, self.ends[index]):
             yield self.nodes[position]
+
+    def every(self, kind: type[Node], below: cst.CSTNode | None = None) -> Iterator[Node]:
+        """Give every node of exactly this type, in the module or below a node, in source order.
+
+        Finding the first one takes no time, however many others there are.
+        """
+        if self._places_by_type is None:
+            self._places_by_type = {}
+            for place, node in enumerate(self.nodes):
+                self._places_by_type.setdefault(type(node), []).append(place)
+        places = self._places_by_type.get(kind, [])
+        start, end = 0, len(self.nodes)
+        if below is not None:
+            top = self.index(below)
+            start, end = bisect_left(places, top + 1), self.ends[top]
+        for number in range(start, len(places)):
+            if places[number] >= end:
+                return
+            yield cast("Node", self.nodes[places[number]])
 
     def is_inside(self, node: cst.CSTNode, ancestor: cst.CSTNode) -> bool:
         """Tell whether a node is a given one or below it."""

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from placement_lint.files.source import Source
 from placement_lint.syntax.names import Ambiguous, Known, Names, Scope, ScopeKind
+from placement_lint.syntax.spans import Spans
 from placement_lint.syntax.tree import Tree
 
 
@@ -313,3 +315,57 @@ def test_the_scope_of_the_module() -> None:
     tree, names = parse("a = 1")
     assert isinstance(names.module_scope, Scope)
     assert names.scope(tree.nodes[-1]) is names.module_scope
+
+
+# -- where a variable is used -------------------------------------------------------------------
+
+
+def lines_of_uses(text: str) -> list[int]:
+    """Give the lines of the uses of the variable `x` as the call of `look` sees it."""
+    tree, names = parse(text)
+    spans = Spans(tree.module, source := Source("a.py", tree.module.code))
+    (call,) = [
+        node
+        for node in tree.every(cst.Call)
+        if isinstance(node.func, cst.Name) and node.func.value == "look"
+    ]
+    found = names.uses("x", names.scope(call))
+    return [source.position(spans.inner(node)[0])[0] for node in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("x = 1\nx\nlook()\nx", [1, 2, 4]),
+        ("x = 1\ndef f():\n    x\nlook()", [1, 3]),
+        ("x = 1\ndef f():\n    x = 2\n    x\nlook()", [1]),
+        ("x = 1\ndef f(x):\n    x\n    look()", [3]),
+        ("x = 1\ndef f():\n    global x\n    x = 2\n    look()\nx", [1, 4, 6]),
+        (
+            "def f():\n    x = 1\n    def g():\n        nonlocal x; x = 2\n    look()",
+            [2, 4],
+        ),
+        ("x = 1\n[x for x in x]\nlook()", [1, 2]),
+        ("x = 1\nclass C:\n    x = x\n    def f(self): return x, look()", [1, 4]),
+        ("class C:\n    x = 1\n    x\n    look()\n    def f(self): return x", [2, 3]),
+        ("x = 1\nf(x=x, y=o.x)\nlook()", [1, 2]),
+        ("x = 1\ndel x\nlook()", [1, 2]),
+        ("x\nlook()\nx", [1, 3]),
+        ("match v:\n    case x: x\nlook()", [2]),
+        ("if (x := 1): x\nlook()", [1, 1]),
+        ("[(x := y) for y in z]\nx\nlook()", [1, 2]),
+        ("import x\nx\nlook()", [2]),
+        ("look()", []),
+    ],
+)
+def test_uses(text: str, lines: list[int]) -> None:
+    assert lines_of_uses(text) == lines
+
+
+def test_aliases_by_what_they_stand_for() -> None:
+    _, names = parse("import jax\nfrom jax import jit as j, jit as i\nx = 1\nd = jax\nd2 = len")
+    assert names.aliases(names.module_scope) == {
+        "jax": ["jax", "d"],
+        "jax.jit": ["j", "i"],
+        "builtins.len": ["d2"],
+    }

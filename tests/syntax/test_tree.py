@@ -113,3 +113,17 @@ def test_the_walk_does_not_recurse() -> None:
     tree = Tree(cst.Module([cst.SimpleStatementLine([cst.Expr(chain)])]))
     assert len(tree.nodes) == 20_000 + 4
     assert len(list(tree.ancestors(tree.nodes[-1]))) == 20_003
+
+
+def test_every_node_of_a_type() -> None:
+    tree = Tree(cst.parse_module("f(g(1), x)\ndef h():\n    i(j())\nk()\n"))
+    names = [node.func.value for node in tree.every(cst.Call) if isinstance(node.func, cst.Name)]
+    assert names == ["f", "g", "i", "j", "k"]
+    (function,) = tree.every(cst.FunctionDef)
+    below = [node.func for node in tree.every(cst.Call, function)]
+    assert [node.value for node in below if isinstance(node, cst.Name)] == ["i", "j"]
+    assert list(tree.every(cst.FunctionDef, function)) == []
+    assert list(tree.every(cst.While)) == []
+    assert list(tree.every(cst.CSTNode)) == []  # type: ignore[type-abstract]
+    for kind in (cst.Name, cst.Call, cst.Expr):
+        assert list(tree.every(kind)) == [node for node in tree.nodes if type(node) is kind]

@@ -21,6 +21,7 @@ from placement_lint.placement.values import (
     differ,
 )
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.needs import LISTED_DEVICES, AllOf, AnyOf, Identifier
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.dotted import dotted
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _FROM_NUMPY = ("jax.device_put", "jax.numpy.array", "jax.numpy.asarray")
-_TREE_MAPS = ("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
 
 
 class CommitmentLost(Rule):
@@ -275,36 +275,13 @@ def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:
         return
     operand = _place(arguments[0], ctx)
     devices = _committed_to(operand, call, ctx)
-    if len(devices) != 1 or None in devices or _is_put(call, ctx):
+    if len(devices) != 1 or None in devices or is_put(call, ctx):
         return
     (device,) = devices
     ctx.report(
         call,
         f"{_what(operand, ctx)} is committed to {device}, but the moments that {optimizer} makes "
         "of its shapes under jit are not: they are made on the default device",
-    )
-
-
-def _is_put(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether what a call gives is put somewhere, or what has a name of it around the call."""
-    place = _place(call, ctx)
-    if any(place in module.record.put for module in ctx.flow.program.modules.values()):
-        return True
-    around = ctx.function(call)
-    names: set[str] = set()
-    for ancestor in ctx.ancestors(call):
-        if ctx.is_call(ancestor, "jax.device_put"):
-            return True
-        if isinstance(ancestor, cst.Assign):
-            names = {dotted(target.target) for target in ancestor.targets}
-        if isinstance(ancestor, cst.BaseSmallStatement):
-            break
-    within = ctx.tree.nodes[0] if around is None else around.body
-    return any(
-        isinstance(part, cst.Name | cst.Attribute) and dotted(part) in names
-        for other in ctx.tree.descendants(within)
-        if ctx.is_call(other, "jax.device_put", *_TREE_MAPS)
-        for part in ctx.tree.descendants(other)
     )
 
 

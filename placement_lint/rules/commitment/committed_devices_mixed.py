@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.record import Mixture
     from placement_lint.placement.values import Device, Place
     from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
 
 _JNP = """
 add append allclose arctan2 array average bernoulli block clip column_stack concatenate convolve
@@ -238,15 +240,17 @@ def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
         operand = operand if value is None else value
     if not isinstance(operand, cst.Attribute):
         return False
-    name = operand.attr.value
-    places = [
-        target
-        for node in ctx.tree.nodes
+    return ctx.module.fact(_set_attributes)[operand.attr.value] > 1
+
+
+def _set_attributes(facts: ModuleFacts) -> Counter[str]:
+    """Count the assignments to attributes of each name."""
+    return Counter(
+        target.attr.value
+        for node in facts.tree.nodes
         if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign)
         and isinstance(target := node.target, cst.Attribute)
-        and target.attr.value == name
-    ]
-    return len(places) > 1
+    )
 
 
 def _message(devices: dict[Device, cst.CSTNode]) -> str:

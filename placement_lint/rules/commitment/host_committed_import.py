@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.values import Device, Host, Mapping, Place, Sequence, differ
+from placement_lint.placement.values import Device, Host, Mapping, Sequence, differ
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.needs import AnyOf
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
@@ -26,7 +26,6 @@ _MAPS = ("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
 _KEEPING_METHODS = frozenset({"contiguous", "detach", "clone"})
 """Methods of a tensor whose result is where the tensor is."""
 _TORCH_EXPORTS = frozenset({"torch.to_dlpack", "torch.utils.dlpack.to_dlpack"})
-_PUTTING = re.compile("device_put|to_device|shard")
 _CPU = Device("cpu", 0)
 
 
@@ -104,7 +103,7 @@ class HostCommittedImport(Rule):
             imported, operand = given
         else:
             return
-        if operand is None or not _differs_from_default(node, ctx) or _is_put(node, ctx):
+        if operand is None or not _differs_from_default(node, ctx) or is_put(node, ctx):
             return
         is_numpy = _is_numpy(ctx.flow.value(operand))
         if not is_numpy and not _is_on_host(operand, ctx):
@@ -168,52 +167,6 @@ def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
             operand = operand.func.value
         else:
             return False
-
-
-def _is_put(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether the result is put somewhere: at once, by a name that it has, or later on."""
-    place = Place(ctx.flow.module.name, ctx.tree.index(call))
-    if any(place in module.record.put for module in ctx.flow.program.modules.values()):
-        return True
-    names: set[str] = set()
-    for ancestor in ctx.ancestors(call):
-        if isinstance(ancestor, cst.Call) and _puts(ancestor, ctx):
-            return True
-        if isinstance(ancestor, cst.BaseSmallStatement):
-            if isinstance(ancestor, cst.Assign):
-                names = {
-                    part.value
-                    for target in ancestor.targets
-                    for part in (target.target, *ctx.tree.descendants(target.target))
-                    if isinstance(part, cst.Name)
-                }
-            break
-    if not names:
-        return False
-    around = ctx.function(call)
-    within = ctx.tree.nodes[0] if around is None else around.body
-    return any(
-        isinstance(other, cst.Call)
-        and _puts(other, ctx)
-        and any(
-            isinstance(part, cst.Name) and part.value in names
-            for part in ctx.tree.descendants(other)
-        )
-        for other in ctx.tree.descendants(within)
-    )
-
-
-def _puts(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call, or a function that is given to it, may put its argument on a device."""
-    return any(
-        isinstance(part, cst.Name | cst.Attribute)
-        and _PUTTING.search(f"{ctx.name(part)} {_last_name(part)}") is not None
-        for part in ctx.tree.descendants(call)
-    )
-
-
-def _last_name(node: cst.Name | cst.Attribute) -> str:
-    return node.value if isinstance(node, cst.Name) else node.attr.value
 
 
 def _convert(imported: cst.BaseExpression, call: cst.Call, ctx: Context) -> FixPlan | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 _COMPILERS = frozenset({
@@ -168,21 +170,47 @@ def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Contex
     text = _text(target)
     if text is None:
         return True
-    outside: list[cst.CSTNode] = []
-    for node in ctx.tree.nodes:
-        if node is target or _text(node) != text or isinstance(node, cst.FunctionDef):
-            continue
-        parent = ctx.parent(node)
-        if isinstance(parent, cst.AssignTarget):
-            if ctx.tree.is_inside(node, block):
-                return True
-            continue
-        if ctx.tree.is_inside(node, block):
+    written = ctx.module.fact(_written).get(text, [])
+    first = ctx.tree.index(block)
+    for number in range(bisect_left(written, first), len(written)):
+        if written[number] >= ctx.tree.ends[first]:
+            break
+        if ctx.tree.nodes[written[number]] is not target:
             return True
-        outside.append(node)
-    return bool(outside) and all(
-        any(_context_name(item, ctx) for item in ctx.with_items(node)) for node in outside
+    known = ctx.module.fact(_in_blocks)
+    if text not in known:
+        known[text] = _is_read_in_blocks_only(written, ctx)
+    return known[text]
+
+
+def _written(facts: ModuleFacts) -> dict[str, list[int]]:
+    """Give the places of each name, and of each attribute of anything."""
+    found: dict[str, list[int]] = {}
+    for place, node in enumerate(facts.tree.nodes):
+        text = None if isinstance(node, cst.FunctionDef) else _text(node)
+        if text is not None:
+            found.setdefault(text, []).append(place)
+    return found
+
+
+def _in_blocks(_facts: ModuleFacts) -> dict[str, bool]:
+    """Make the store of one file."""
+    return {}
+
+
+def _is_read_in_blocks_only(written: list[int], ctx: Context) -> bool:
+    nodes = [ctx.tree.nodes[place] for place in written]
+    reads = [node for node in nodes if not _is_target(node, ctx)]
+    return bool(reads) and all(
+        any(_context_name(item, ctx) for item in ctx.with_items(node)) for node in reads
     )
+
+
+def _is_target(node: cst.CSTNode, ctx: Context) -> bool:
+    parent = ctx.parent(node)
+    if isinstance(parent, cst.AnnAssign):
+        return parent.target is node
+    return isinstance(parent, cst.AssignTarget)
 
 
 def _text(node: cst.CSTNode) -> str | None:

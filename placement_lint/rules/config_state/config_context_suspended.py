@@ -155,11 +155,7 @@ def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:
 
 def _calls_around(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[str | None, bool]]:
     """Give, for each use of a function, what it is given to, and whether it is called before."""
-    for node in ctx.tree.nodes:
-        if not isinstance(node, cst.Name) or node.value != function.name.value:
-            continue
-        if not any(binding.node is function for binding in ctx.names.bindings(node)):
-            continue
+    for node in ctx.names.uses(function.name.value, ctx.names.scope(function)):
         used: cst.CSTNode = node
         parent = ctx.parent(used)
         is_made = isinstance(parent, cst.Call) and parent.func is used

@@ -26,7 +26,7 @@ from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
     from placement_lint.rules.module import ModuleFacts
@@ -290,20 +290,9 @@ def _read_variables(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
     return {}
 
 
-def _names_by_text(facts: ModuleFacts) -> dict[str, list[cst.Name]]:
-    found: dict[str, list[cst.Name]] = {}
-    for node in facts.tree.nodes:
-        if isinstance(node, cst.Name):
-            found.setdefault(node.value, []).append(node)
-    return found
-
-
-def _same_name(name: cst.Name, ctx: Context) -> Iterator[cst.Name]:
+def _same_name(name: cst.Name, ctx: Context) -> Sequence[cst.Name]:
     """Give every occurrence of the variable that a name stands for."""
-    owner = ctx.names.owner(name.value, ctx.names.scope(name))
-    for node in ctx.module.fact(_names_by_text)[name.value]:
-        if ctx.names.owner(node.value, ctx.names.scope(node)) is owner:
-            yield node
+    return ctx.names.uses(name.value, ctx.names.scope(name))
 
 
 def _saved_values(

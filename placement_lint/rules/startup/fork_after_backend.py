@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.rules.base import Rule
-from placement_lint.rules.functions import calls_inside, function_of
+from placement_lint.rules.functions import calls_inside, function_of, method_calls_on_result
 from placement_lint.rules.needs import AllOf, Jax, Uses
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.rules.timeline import Event, Kind, timeline
@@ -238,21 +238,5 @@ def _is_jitted(function: cst.FunctionDef | cst.Lambda | None, ctx: Context) -> b
 
 def _mapped(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
     """Give what is handed to the methods of a pool that has a name."""
-    parent = ctx.parent(node)
-    names: set[str] = set()
-    if isinstance(parent, cst.WithItem) and parent.asname is not None:
-        if isinstance(parent.asname.name, cst.Name):
-            names.add(parent.asname.name.value)
-    elif isinstance(parent, cst.Assign):
-        names |= {t.target.value for t in parent.targets if isinstance(t.target, cst.Name)}
-    return [
-        call.args[0].value
-        for call in ctx.tree.nodes
-        if isinstance(call, cst.Call)
-        and call.args
-        and isinstance(call.func, cst.Attribute)
-        and isinstance(call.func.value, cst.Name)
-        and call.func.value.value in names
-        and ctx.names.owner(call.func.value.value, ctx.names.scope(call))
-        is ctx.names.owner(call.func.value.value, ctx.names.scope(node))
-    ]
+    calls = method_calls_on_result(node, ctx)
+    return [call.args[0].value for call in calls if call.args]

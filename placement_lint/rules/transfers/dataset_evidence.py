@@ -117,13 +117,9 @@ def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
 
 def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
     """Give where a name that is bound in the scope of a call is read."""
-    owner = ctx.names.owner(name, ctx.names.scope(call))
-    if owner is None:
-        return
-    for node in ctx.tree.descendants(owner.node):
-        is_named = isinstance(node, cst.Name) and node.value == name
-        if is_named and ctx.names.owner(name, ctx.names.scope(node)) is owner:
-            yield node
+    scope = ctx.names.scope(call)
+    if ctx.names.owner(name, scope) is not None:
+        yield from ctx.names.uses(name, scope)
 
 
 def _feeds_model(name: str, call: cst.Call, ctx: Context) -> bool:

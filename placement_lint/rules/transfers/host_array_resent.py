@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Binding
 
@@ -144,21 +143,9 @@ def _made_outside(name: cst.Name, loop: cst.For | cst.While, ctx: Context) -> Bi
 
 def _uses(name: cst.Name, ctx: Context) -> Iterator[cst.Name]:
     """Give every place that reads the same variable."""
-    owner = ctx.names.owner(name.value, ctx.names.scope(name))
-    for each in ctx.module.fact(_names_by_text).get(name.value, ()):
-        if (
-            not isinstance(ctx.parent(each), cst.AssignTarget)
-            and ctx.names.owner(each.value, ctx.names.scope(each)) is owner
-        ):
+    for each in ctx.names.uses(name.value, ctx.names.scope(name)):
+        if not isinstance(ctx.parent(each), cst.AssignTarget):
             yield each
-
-
-def _names_by_text(facts: ModuleFacts) -> dict[str, list[cst.Name]]:
-    found: dict[str, list[cst.Name]] = {}
-    for node in facts.tree.nodes:
-        if isinstance(node, cst.Name):
-            found.setdefault(node.value, []).append(node)
-    return found
 
 
 def _is_jitted_argument(use: cst.CSTNode, ctx: Context) -> bool:

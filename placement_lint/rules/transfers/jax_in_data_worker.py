@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.functions import Function
+    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.definitions import Function
 
 _TORCH = "torch.utils.data.DataLoader"
 _GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
@@ -103,7 +104,7 @@ class JaxInDataWorker(Rule):
         count = _count(workers, ctx)
         if count == 0 or failure_is_expected(node, ctx):
             return
-        if _spawns(node) and _is_kept_off(ctx):
+        if _spawns(node) and ctx.module.fact(_is_kept_off):
             return
         for function in _run_by_workers(node, name, ctx):
             for call in calls_inside(function, ctx):
@@ -131,12 +132,12 @@ def _spawns(node: cst.Call) -> bool:
     return string_value(context) in {"spawn", "forkserver"}
 
 
-def _is_kept_off(ctx: Context) -> bool:
+def _is_kept_off(facts: ModuleFacts) -> bool:
     """Tell whether the file speaks of the platform: then the workers may be told to use the CPU."""
     return any(
         isinstance(node, cst.SimpleString)
         and string_value(node) in {"JAX_PLATFORMS", "jax_platforms", "JAX_PLATFORM_NAME"}
-        for node in ctx.tree.nodes
+        for node in facts.tree.nodes
     )
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.functions import Function
     from placement_lint.rules.module import ModuleFacts
+    from placement_lint.syntax.definitions import Function
 
 Loop: TypeAlias = "cst.For | cst.While | cst.ListComp | cst.SetComp | cst.DictComp"
 
@@ -114,11 +114,8 @@ def runs_at_every_turn(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
             return False
     if not isinstance(loop, cst.For | cst.While):
         return not loop.for_in.ifs and loop.for_in.inner_for_in is None
-    place = ctx.tree.index(node)
-    return not any(
-        isinstance(each, cst.Continue) and ctx.tree.index(each) < place
-        for each in ctx.tree.descendants(loop.body)
-    )
+    first = next(ctx.tree.every(cst.Continue, loop.body), None)
+    return first is None or ctx.tree.index(node) < ctx.tree.index(first)
 
 
 # -- how it is made ---------------------------------------------------------------------------

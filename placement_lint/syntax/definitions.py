@@ -1,0 +1,90 @@
+"""Which function of its own file an expression surely stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.names import BindingKind, ScopeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from placement_lint.syntax.names import Names
+
+Function: TypeAlias = "cst.FunctionDef | cst.Lambda"
+
+PARTIAL = "functools.partial"
+_MAX_NESTING = 8
+
+
+def named_function(node: cst.BaseExpression | None, names: Names) -> Function | None:
+    """Give the function that an expression surely is: a lambda, or a name for a function.
+
+    The name must be bound by one `def`, or one assignment of a lambda, and by nothing else.
+    """
+    if isinstance(node, cst.Lambda):
+        return node
+    if not isinstance(node, cst.Name) or not names.tree.contains(node):
+        return None
+    bindings = names.bindings(node)
+    if len(bindings) != 1:
+        return None
+    bound, value = bindings[0].node, bindings[0].value
+    if isinstance(bound, cst.FunctionDef):
+        return bound
+    return value if isinstance(value, cst.Lambda) else None
+
+
+def function_of(
+    node: cst.BaseExpression | None, names: Names, through: Container[str] = ()
+) -> Function | None:
+    """Give the function of this file that runs when an expression is called, if that is sure.
+
+    What `named_function` knows; a method by `self.name`; any of these as the first argument of
+    `functools.partial`, or of a function whose qualified name is in `through`. A method or what is
+    in a `partial` has parameters that its calls do not pass.
+    """
+    for _ in range(_MAX_NESTING):
+        if not isinstance(node, cst.Call):
+            break
+        name = names.qualified(node.func)
+        if name != PARTIAL and (name is None or name not in through):
+            return None
+        node = Arguments(node).get(0, "func", "fun", "f")
+    if isinstance(node, cst.Attribute):
+        return own_method(node, names)
+    return named_function(node, names)
+
+
+def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
+    """Give the method that `self.name` is, where the class around it has one of that name.
+
+    `self` is whatever the first parameter of the method is called, and also in functions inside of
+    it; the class must bind the name once. A subclass may still have its own.
+    """
+    tree = names.tree
+    if not isinstance(node.value, cst.Name) or not tree.contains(node.value):
+        return None
+    bindings = names.bindings(node.value)
+    if len(bindings) != 1 or bindings[0].kind is not BindingKind.PARAMETER:
+        return None
+    parameter = bindings[0].node
+    parameters = tree.parent(parameter)
+    method = None if parameters is None else tree.parent(parameters)
+    if not isinstance(method, cst.FunctionDef) or _first_parameter(method) is not parameter:
+        return None
+    owner = names.scope(method)
+    decorators = (names.qualified(each.decorator) for each in method.decorators)
+    if owner.kind is not ScopeKind.CLASS or "builtins.staticmethod" in decorators:
+        return None
+    found = owner.bindings.get(node.attr.value, [])
+    only = found[0].node if len(found) == 1 else None
+    return only if isinstance(only, cst.FunctionDef) else None
+
+
+def _first_parameter(function: cst.FunctionDef) -> cst.Param | None:
+    parameters = [*function.params.posonly_params, *function.params.params]
+    return parameters[0] if parameters else None
