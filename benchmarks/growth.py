@@ -1,7 +1,8 @@
 """How the time of one file grows with its size: `python benchmarks/growth.py`.
 
 Each shape is measured at a size and at ten times the size, alternating, and the median ratio is
-printed. Linear is 10; the bar is 12.
+printed. Linear is 10; the bar is 12. The last shapes hold the examples of every rule's page; which
+rule it is that grows, `pytest tests/test_growth.py` tells.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gc
 import statistics
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source
@@ -69,6 +71,21 @@ def methods(size: int) -> str:
     )
 
 
+def examples() -> dict[str, Callable[[int], str]]:
+    """Give programs that hold the example of every rule's page, in each surrounding."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.growing import SHAPES as SURROUNDINGS
+    from tests.growing import Example
+
+    every = [Example(rule) for rule in all_rules() if not rule.code.startswith("JDP9")]
+
+    def make(name: str) -> Callable[[int], str]:
+        shape = SURROUNDINGS[name]
+        return lambda size: "".join(shape(example, size) for example in every)
+
+    return {f"all examples: {name}": make(name) for name in SURROUNDINGS}
+
+
 SHAPES: dict[str, tuple[Callable[[int], str], int]] = {
     "functions that call each other": (functions, 100),
     "statements in one function": (statements, 1000),
@@ -89,7 +106,8 @@ def seconds(text: str) -> float:
 def main() -> int:
     """Print a row for each shape; give 1 where one grows faster than allowed."""
     failed = False
-    for name, (make, size) in SHAPES.items():
+    shapes = SHAPES | {name: (make, 3) for name, make in examples().items()}
+    for name, (make, size) in shapes.items():
         small, large = make(size), make(size * FACTOR)
         seconds(small)
         pairs = [(seconds(small), seconds(large)) for _ in range(ROUNDS)]
@@ -97,7 +115,7 @@ def main() -> int:
         medians = [statistics.median(column) for column in zip(*pairs, strict=True)]
         failed |= ratio > 1.2 * FACTOR
         sys.stdout.write(
-            f"{name:34} {size:6,} {medians[0] * 1000:8.1f} ms   {size * FACTOR:6,} "
+            f"{name:36} {size:6,} {medians[0] * 1000:8.1f} ms   {size * FACTOR:6,} "
             f"{medians[1] * 1000:8.1f} ms   x {ratio:.1f}\n"
         )
     return int(failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -26,18 +27,24 @@ def function_of(node: cst.BaseExpression | None, ctx: Context) -> Function | Non
 def method_calls_on_result(call: cst.Call, ctx: Context) -> Iterator[cst.Call]:
     """Give the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
 
-    By `as name` of a `with`, or by an assignment; every variable of that name is taken for it.
+    By `as name` of a `with`, in its body, or by an assignment, wherever the variable is seen.
     """
     parent = ctx.parent(call)
+    around: cst.CSTNode | None = ctx.tree.module
     targets: list[cst.BaseExpression] = []
     if isinstance(parent, cst.WithItem) and parent.asname is not None:
-        targets = [parent.asname.name]
+        targets, around = [parent.asname.name], ctx.parent(parent)
     elif isinstance(parent, cst.Assign):
         targets = [target.target for target in parent.targets]
+    top = 0 if around is None else ctx.tree.index(around)
     for target in targets:
         if not isinstance(target, cst.Name):
             continue
-        for use in ctx.names.uses(target.value, ctx.names.scope(call)):
+        uses = ctx.names.uses(target.value, ctx.names.scope(call))
+        for number in range(bisect_left(uses, top, key=ctx.tree.index), len(uses)):
+            use = uses[number]
+            if ctx.tree.index(use) >= ctx.tree.ends[top]:
+                break
             method = ctx.parent(use)
             called = ctx.parent(method) if isinstance(method, cst.Attribute) else None
             if isinstance(called, cst.Call) and called.func is method:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
 
 _EXPECTS_FAILURE = (
     "pytest.raises",
@@ -97,6 +98,29 @@ def leaves(body: cst.BaseSuite) -> bool:
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
     return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+
+def passed_exits(node: cst.CSTNode, ctx: Context) -> Iterator[cst.If]:
+    """Give every `if` above a node, in a block around it, whose body leaves that block.
+
+    What the node does is done only where their conditions are false.
+    """
+    child = node
+    for ancestor in ctx.ancestors(node):
+        for exit_ in ctx.module.fact(_exits).get(id(ancestor), ()):
+            if ctx.tree.index(exit_) >= ctx.tree.index(child):
+                break
+            yield exit_
+        child = ancestor
+
+
+def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
+    """Give the `if` statements whose body leaves, by the block that they stand in."""
+    found: dict[int, list[cst.If]] = {}
+    for statement in facts.tree.every(cst.If):
+        if leaves(statement.body):
+            found.setdefault(id(facts.tree.parent(statement)), []).append(statement)
+    return found
 
 
 def is_caught(node: cst.CSTNode, ctx: Context, exceptions: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ functions that are called on the way. A `try` counts as if it went through.
 from __future__ import annotations
 
 import enum
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from placement_lint.rules.module import ModuleFacts
 
@@ -75,6 +76,7 @@ class Timeline:
         self.tree = facts.tree
         self.names = facts.names
         self._known: dict[int, tuple[Event, ...]] = {}
+        self._blocks: dict[int, _Parts] = {}
         self._depth = 0
 
     # -- questions --------------------------------------------------------------------------
@@ -84,19 +86,18 @@ class Timeline:
 
         None for a start of the backend after which it was given up.
         """
-        for event in self._backwards(node):
-            if event.kind is kind:
-                return event
-            if kind is Kind.STARTS and event.kind is Kind.RESETS:
-                return None
+        kinds = (kind, Kind.RESETS) if kind is Kind.STARTS else (kind,)
+        for way in self._ways_to(node):
+            event = way.last(kinds)
+            if event is not None:
+                return event if event.kind is kind else None
         return None
 
     def first_before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
         """Give the first event of a kind that certainly came before a node."""
         found = None
-        for event in self._backwards(node):
-            if event.kind is kind:
-                found = event
+        for way in self._ways_to(node):
+            found = way.first(kind) or found
         return found
 
     def effects(self) -> ImportEffects:
@@ -278,41 +279,83 @@ class Timeline:
 
     # -- order ------------------------------------------------------------------------------
 
-    def _backwards(self, node: cst.CSTNode) -> Iterator[Event]:
+    def _ways_to(self, node: cst.CSTNode) -> Iterator[_Way]:
+        """Give what was executed before one came to a node, the latest first."""
         if isinstance(node, cst.Call):
-            yield from self._reversed(node.args)
+            yield self._way(_Parts(node.args), len(node.args))
         child = node
         for ancestor in self.tree.ancestors(node):
-            yield from self._reversed(_earlier(ancestor, child))
+            if isinstance(
+                ancestor,
+                cst.IndentedBlock | cst.Module | cst.SimpleStatementLine | cst.SimpleStatementSuite,
+            ):
+                if id(ancestor) not in self._blocks:
+                    self._blocks[id(ancestor)] = _Parts(ancestor.body)
+                parts = self._blocks[id(ancestor)]
+                yield self._way(parts, parts.places.get(id(child), 0))
+            else:
+                earlier = _earlier(ancestor, child)
+                yield self._way(_Parts(earlier), len(earlier))
             child = ancestor
 
-    def _reversed(self, nodes: Iterable[cst.CSTNode]) -> Iterator[Event]:
-        for node in reversed([*nodes]):
-            yield from reversed(self.events(node))
+    def _way(self, parts: _Parts, count: int) -> _Way:
+        """Give what happens in the first parts of several."""
+        while len(parts.ends) <= count:
+            for event in self.events(parts.nodes[len(parts.ends) - 1]):
+                parts.kinds.setdefault(event.kind, []).append(len(parts.events))
+                parts.events.append(event)
+            parts.ends.append(len(parts.events))
+        return _Way(parts, parts.ends[count])
 
     def _line(self, node: cst.CSTNode) -> int:
         """Give the line of a node of a file that nothing else asks for positions."""
         return self.facts.line_of(node)
 
 
-def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    """Give the parts of an ancestor that were executed before one came to a child of it."""
-    if isinstance(
-        ancestor,
-        cst.IndentedBlock | cst.Module | cst.SimpleStatementLine | cst.SimpleStatementSuite,
-    ):
-        earlier: list[cst.CSTNode] = []
-        for statement in ancestor.body:
-            if statement is child:
-                return earlier
-            earlier.append(statement)
-    elif isinstance(ancestor, cst.If | cst.While):
+class _Parts:
+    """Nodes that are executed one after the other, and what happens in those asked for so far."""
+
+    def __init__(self, nodes: Sequence[cst.CSTNode]) -> None:
+        self.nodes = nodes
+        self.places = {id(node): place for place, node in enumerate(nodes)}
+        self.events: list[Event] = []
+        self.kinds: dict[Kind, list[int]] = {}
+        """The places of the events of each kind."""
+        self.ends = [0]
+        """How many events there are in the first so many nodes."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The first events of several."""
+
+    parts: _Parts
+    count: int
+
+    def first(self, kind: Kind) -> Event | None:
+        """Give the first event of a kind."""
+        places = self.parts.kinds.get(kind)
+        return self.parts.events[places[0]] if places and places[0] < self.count else None
+
+    def last(self, kinds: Iterable[Kind]) -> Event | None:
+        """Give the last event of some kinds."""
+        latest = -1
+        for kind in kinds:
+            places = self.parts.kinds.get(kind, [])
+            number = bisect_left(places, self.count)
+            latest = max(latest, places[number - 1] if number else -1)
+        return self.parts.events[latest] if latest >= 0 else None
+
+
+def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    """Give the parts of a compound statement that were executed before one came to a child."""
+    if isinstance(ancestor, cst.If | cst.While):
         return [] if child is ancestor.test else [ancestor.test]
-    elif isinstance(ancestor, cst.For):
+    if isinstance(ancestor, cst.For):
         return [ancestor.iter] if child is ancestor.body else []
-    elif isinstance(ancestor, cst.With):
+    if isinstance(ancestor, cst.With):
         return ancestor.items if child is ancestor.body else []
-    elif isinstance(ancestor, cst.Try | cst.TryStar):
+    if isinstance(ancestor, cst.Try | cst.TryStar):
         return [ancestor.body] if child is ancestor.orelse or child is ancestor.finalbody else []
     return []
 

@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
 from placement_lint.jaxmodel.versions import Target, written
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Enters, Identifier, Jax, Needs, Pattern, Uses
-from placement_lint.rules.surroundings import catches, is_asserted_to_fail, is_caught, leaves
+from placement_lint.rules.surroundings import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.names import Binding
 
 _CAUGHT = frozenset({
     "builtins.AttributeError", "builtins.ImportError", "builtins.ModuleNotFoundError",
@@ -247,7 +249,23 @@ def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
         root = root.value
     if not isinstance(root, cst.Name):
         return False
-    for binding in ctx.names.bindings(root):
+    owner = ctx.names.owner(root.value, ctx.names.scope(root))
+    if owner is None:
+        return False
+    known = ctx.module.fact(_speaking_imports)
+    key = (id(owner), root.value)
+    if key not in known:
+        known[key] = _import_speaks(owner.bindings[root.value], ctx)
+    return known[key]
+
+
+def _speaking_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
+    """Make the store of one file: whether an import of a variable speaks, or is guarded."""
+    return {}
+
+
+def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
+    for binding in bindings:
         statement = ctx.module.import_statement(binding.node)
         if not isinstance(statement, cst.Import | cst.ImportFrom):
             continue
@@ -288,22 +306,12 @@ def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
         elif isinstance(ancestor, cst.BooleanOperation) and child is ancestor.right:
             if _asks_for_version(ancestor.left):
                 return True
-        elif isinstance(ancestor, cst.IndentedBlock | cst.Module):
-            for statement in ancestor.body:
-                if statement is child:
-                    break
-                if (
-                    isinstance(statement, cst.If)
-                    and leaves(statement.body)
-                    and _asks_for_version(statement.test)
-                ):
-                    return True
         elif isinstance(ancestor, cst.FunctionDef | cst.ClassDef) and any(
             _asks_for_version(each.decorator) for each in ancestor.decorators
         ):
             return True
         child = ancestor
-    return False
+    return any(_asks_for_version(each.test) for each in passed_exits(node, ctx))
 
 
 def _asks_for_version(test: cst.CSTNode) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.rules.surroundings import leaves
+from placement_lint.rules.surroundings import passed_exits
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -24,18 +24,14 @@ def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
     """Tell whether code runs only after a question for the process, or how many there are."""
     child = node
     for ancestor in ctx.ancestors(node):
-        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
-            if _asks(ancestor.test, ctx):
-                return True
-        elif isinstance(ancestor, cst.IndentedBlock | cst.Module):
-            for statement in ancestor.body:
-                if statement is child:
-                    break
-                asks = isinstance(statement, cst.If) and _asks(statement.test, ctx)
-                if asks and isinstance(statement, cst.If) and leaves(statement.body):
-                    return True
+        if (
+            isinstance(ancestor, cst.If | cst.IfExp)
+            and child is not ancestor.test
+            and _asks(ancestor.test, ctx)
+        ):
+            return True
         child = ancestor
-    return False
+    return any(_asks(each.test, ctx) for each in passed_exits(node, ctx))
 
 
 def _asks(test: cst.CSTNode, ctx: Context) -> bool:

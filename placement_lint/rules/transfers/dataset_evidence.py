@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
 
 _DATASET = frozenset(
     """
@@ -67,11 +69,32 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
             by_function -= {"test"}
     if (said | by_function) & _WEIGHTS:
         return False
-    if any(_feeds_model(name, call, ctx) for name in targets):
+    uses = [_told_by_uses(name, call, ctx) for name in targets]
+    if any(each.feeds_model for each in uses):
         return False
-    return bool((said | by_function) & _DATASET) or any(
-        _is_indexed_in_loop(name, call, ctx) for name in targets
-    )
+    return bool((said | by_function) & _DATASET) or any(each.is_indexed_in_loop for each in uses)
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """What the uses of a variable tell."""
+
+    feeds_model: bool
+    is_indexed_in_loop: bool
+
+
+def _told_by_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
+    scope = ctx.names.scope(call)
+    known = ctx.module.fact(_known_uses)
+    key = (id(ctx.names.owner(name, scope)), name)
+    if key not in known:
+        known[key] = _Uses(_feeds_model(name, call, ctx), _is_indexed_in_loop(name, call, ctx))
+    return known[key]
+
+
+def _known_uses(_facts: ModuleFacts) -> dict[tuple[int, str], _Uses]:
+    """Make the store of one file, by variable."""
+    return {}
 
 
 def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:

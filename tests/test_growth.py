@@ -1,0 +1,81 @@
+"""No rule takes more than its share of the time for more of the same.
+
+Calls are counted, of Python's functions and of C's, while a rule looks at a program and at one of
+four times the size: the same on every machine, unlike seconds. What grows with the square of the
+size shows long before it takes any time.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from placement_lint.files.source import Source
+from placement_lint.lint.file import Analysis, FileOptions, FileResult, parse
+from placement_lint.rules.registry import all_rules
+from placement_lint.syntax.deep_stack import run_deep
+from tests.growing import SHAPES, Example
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    import libcst as cst
+
+    from placement_lint.rules.base import Rule
+
+SMALL = 8
+FACTOR = 4
+BAR = 1.05 * FACTOR
+RULES = [rule for rule in all_rules() if not rule.code.startswith("JDP9")]
+
+
+def calls_made(rule: type[Rule], text: str) -> int:
+    """Count the calls that are made while one rule looks at a text that is parsed already."""
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    def look() -> None:
+        source = Source("growing.py", text)
+        module = parse(source)
+        assert not isinstance(module, FileResult), text
+        analysis = Analysis(source, module, FileOptions((rule,)), None, None)
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            analysis.run()
+        finally:
+            sys.setprofile(before)
+
+    run_deep(look)
+    return count
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_more_of_the_same_takes_its_share(rule: type[Rule]) -> None:
+    example = Example(rule)
+    ratios = {
+        name: calls_made(rule, shape(example, FACTOR * SMALL))
+        / calls_made(rule, shape(example, SMALL))
+        for name, shape in SHAPES.items()
+    }
+    assert {name: ratio for name, ratio in ratios.items() if ratio > BAR} == {}
+
+
+def test_a_program_of_each_shape_has_what_the_rule_looks_for() -> None:
+    """The programs hold the hazard as often as they hold the example, but for what runs once."""
+    rule = next(rule for rule in RULES if rule.code == "JDP204")
+    for name, shape in SHAPES.items():
+        source = Source("growing.py", shape(Example(rule), SMALL))
+        analysis = Analysis(source, _parsed(source), FileOptions((rule,)), None, None)
+        assert len(analysis.run().findings) == SMALL, name
+
+
+def _parsed(source: Source) -> cst.Module:
+    module = parse(source)
+    assert not isinstance(module, FileResult)
+    return module
