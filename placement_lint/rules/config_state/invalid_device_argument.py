@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.versions import written
 from placement_lint.placement.values import (
     Array,
     DeviceList,
@@ -39,8 +40,9 @@ _BACKENDS = {
     "jax.devices": 0, "jax.device_count": 0, "jax.local_device_count": 0, "jax.local_devices": 1,
 }  # fmt: skip
 _SHARDING = "jax.sharding.SingleDeviceSharding"
-# `default_device` takes these from 0.4.36 on; every other string is a ValueError.
+# `default_device` takes these from then on; every other string is a ValueError.
 _DEFAULT_DEVICE_STRINGS = frozenset({"cpu", "gpu", "tpu"})
+_STRINGS_SINCE = "0.4.36"
 _PLATFORMS = frozenset({"cpu", "cuda", "gpu", "rocm", "tpu"})
 _NUMBERED = re.compile(r"(?P<platform>[a-z]+):(?P<index>\d+)")
 _CAUGHT = frozenset({
@@ -60,10 +62,10 @@ class InvalidDeviceArgument(Rule):
     `jax.devices("gpu:0")`, which is no backend.
 
     ## Why is this bad?
-    None of these works. `jax.default_device` and `jax.device_put` raise ValueError; a
-    `SingleDeviceSharding` passes `jax.default_device`, and the first array after it raises
-    AttributeError; `jnp.zeros(…, device="cpu")` fails inside of JAX with a message that does not
-    name the argument; `jax.local_devices("cpu")` raises TypeError.
+    None of these works. `jax.default_device` and `jax.device_put` raise ValueError, the former
+    before JAX 0.4.36 for every string; a `SingleDeviceSharding` passes `jax.default_device`, and
+    the first array after it raises AttributeError; `jnp.zeros(…, device="cpu")` fails inside of JAX
+    with a message that does not name the argument; `jax.local_devices("cpu")` raises TypeError.
 
     ## Example
     ```python
@@ -89,10 +91,11 @@ class InvalidDeviceArgument(Rule):
     string that names no backend, and for a string in a variable.
 
     ## What it does not flag
-    `jax.default_device("cpu")`, `"gpu"` and `"tpu"`, which work from JAX 0.4.36 on. Shardings,
-    memory kinds, `None`, and lists of devices given to `jax.device_put` together with a list of
-    arrays, or with something that may be one: one device for each. Anything that may be a device
-    after all; a failure that is expected or caught.
+    `jax.default_device("cpu")`, `"gpu"` and `"tpu"`, which work from JAX 0.4.36 on, unless
+    `target-jax` or the project's own dependency admits older ones. Shardings, memory kinds, `None`,
+    and lists of devices given to `jax.device_put` together with a list of arrays, or with something
+    that may be one: one device for each. Anything that may be a device after all; a failure that is
+    expected or caught.
 
     ## Verified by
     The proof gives `jax.default_device` the list of the host's devices and sees the ValueError.
@@ -102,7 +105,9 @@ class InvalidDeviceArgument(Rule):
     - [jax.default_device](https://docs.jax.dev/en/latest/_autosummary/jax.default_device.html)
     - [jax-ml/jax#24751](https://github.com/jax-ml/jax/pull/24751): names of platforms become
       acceptable to `jax.default_device`
-    - Each case was measured on JAX 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1
+    - Each case was measured on JAX 0.4.30, 0.5.3, 0.10.2 and 0.12.0.1, the strings also on 0.6.2
+      and 0.7.2: with 0.4.30 `with jax.default_device("cpu")` is a ValueError, and
+      `jax.config.update("jax_default_device", "cpu")` an AttributeError at the first array
     """
 
     code, name = "JDP108", "invalid-device-argument"
@@ -162,9 +167,14 @@ def _is_literal(argument: cst.BaseExpression | None) -> bool:
 
 def _look(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> None:
     problem = _problem(call, argument, name, ctx)
+    confidence = Confidence.DEFINITE
+    if problem is None and name == "jax.default_device":
+        problem = _too_new(argument, ctx)
+        if ctx.target.reaches(_STRINGS_SINCE):
+            confidence = Confidence.LIKELY
     if problem is not None and not _is_guarded(call, ctx):
         message = f"{name} takes a device, not {problem}"
-        ctx.report(argument, message, fix=_device_plan(argument, ctx))
+        ctx.report(argument, message, fix=_device_plan(argument, ctx), confidence=confidence)
 
 
 def _is_guarded(call: cst.Call, ctx: Context) -> bool:
@@ -177,19 +187,15 @@ def _is_guarded(call: cst.Call, ctx: Context) -> bool:
 def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> str | None:
     """Say what an argument is that certainly is no device; None where it may be one."""
     is_default = name == "jax.default_device"
-    text = string_value(argument)
-    if text is None and ctx.is_call(argument, "jax.default_backend"):
+    texts = _texts(argument, ctx)
+    if texts:
+        return _string_problem(texts, is_default=is_default)
+    if ctx.is_call(argument, "jax.default_backend"):
         return None if is_default else "the name of a backend"
-    if text is not None:
-        return _string_problem([text], is_default=is_default)
     if isinstance(argument, cst.Integer | cst.Float) or integer_value(argument) is not None:
         return "a number"
     if isinstance(argument, cst.Name) and argument.value in {"True", "False"}:
         return "a boolean"
-    held = ctx.flow.value(argument)
-    if held and all(isinstance(atom, Plain) and atom.text is not None for atom in held):
-        texts = [atom.text for atom in held if isinstance(atom, Plain) and atom.text is not None]
-        return _string_problem(texts, is_default=is_default)
     if is_default and _is_sharding(argument, ctx):
         return "a sharding: the first array made under it raises AttributeError"
     if _is_list(argument, ctx) and not (
@@ -197,6 +203,32 @@ def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Conte
     ):
         return "a list of devices"
     return None
+
+
+def _texts(argument: cst.BaseExpression, ctx: Context) -> list[str]:
+    """Give the strings of which an argument certainly is one."""
+    text = string_value(argument)
+    if text is not None:
+        return [text]
+    held = ctx.flow.value(argument)
+    texts = [atom.text for atom in held if isinstance(atom, Plain) and atom.text is not None]
+    return texts if len(texts) == len(held) else []
+
+
+def _too_new(argument: cst.BaseExpression, ctx: Context) -> str | None:
+    """Say which name of a platform older versions do not take that the program is meant for."""
+    if ctx.target.all_reach(_STRINGS_SINCE):
+        return None
+    texts = _texts(argument, ctx)
+    if ctx.is_call(argument, "jax.default_backend"):
+        what = "the name of a backend"
+    elif texts and set(texts) <= _DEFAULT_DEVICE_STRINGS:
+        what = f'the string "{texts[0]}"' if len(set(texts)) == 1 else "a string"
+    else:
+        return None
+    lowest, highest = written(ctx.target.lowest), written(ctx.target.highest)
+    admits = lowest if lowest == highest else f"{lowest} to {highest}"
+    return f"{what}: that is possible from JAX {_STRINGS_SINCE} on only (target: {admits})"
 
 
 def _string_problem(texts: list[str], *, is_default: bool) -> str | None:
