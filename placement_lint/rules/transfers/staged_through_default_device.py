@@ -53,9 +53,10 @@ class StagedThroughDefaultDevice(Rule):
     ## What it does
     Finds `jax.device_put(jnp.zeros(…), device)` and its like, where the array is made by the
     operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of NumPy
-    arrays, `jnp.load`, safetensors' `load_file`), and the device is not the default one, or is a
-    sharding. And `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
-    `jnp.zeros_like` and its like of an array that is committed elsewhere.
+    arrays, `jnp.load`, safetensors' `load_file`), or by a statement above whose result is used for
+    nothing else, and the device is not the default one, or is a sharding. And `jnp.zeros`, `ones`,
+    `full`, `empty`, `arange` and `eye` with `device=`, and `jnp.zeros_like` and its like of an
+    array that is committed elsewhere.
 
     ## Why is this bad?
     The operand of `jax.device_put` is computed before the call: all of it is made on the default
@@ -97,7 +98,8 @@ class StagedThroughDefaultDevice(Rule):
     ## What it does not flag
     Arrays of fewer than 65,536 elements, where the source says so; scalars; what is made under
     `jax.default_device` of the same device; devices that may be the default one; functions that JAX
-    traces; operands that may be arrays already; `jnp.linspace`, `array` and `asarray` with a
+    traces; operands that may be arrays already, or are read between being made and being put, or
+    made in another block; `jnp.linspace`, `array` and `asarray` with a
     `device=`, which go straight there; `jnp.zeros`, `ones` and `full` with a sharding, of which
     only one part is made on the default device.
 
@@ -146,23 +148,26 @@ class StagedThroughDefaultDevice(Rule):
     def _look_at_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
-        if not isinstance(operand, cst.Call) or target is None or arguments.is_open:
+        if target is None or arguments.is_open or ctx.flow.is_traced(node):
             return
-        name = ctx.called(operand)
-        if name is None or ctx.flow.is_traced(node):
+        made = _made_before(operand, node, ctx) if isinstance(operand, cst.Name) else operand
+        name = ctx.called(made)
+        if not isinstance(made, cst.Call) or name is None:
             return
-        size = _made_here(operand, name, ctx)
-        if size is None or not _is_elsewhere(target, operand, ctx):
+        size = _made_here(made, name, ctx)
+        if size is None or not _is_elsewhere(target, made, ctx):
             return
         where = "the default device first, and then copied"
         if _is_sharding(target, ctx):
             where = "one device first, and then spread"
         certain = size and not _is_sharding(target, ctx)
+        is_apart = made is not operand
         ctx.report(
-            operand,
+            made,
             f"all that {_short(name)} makes is made on {where}",
             confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
-            fix=_put_plan(operand, name, ctx),
+            related=((node, ctx.module.path, "put here"),) if is_apart else (),
+            fix=_put_plan(made, name, ctx),
         )
 
     def _look_at_filling(
@@ -306,6 +311,83 @@ def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
     """Tell whether a target certainly spreads an array over devices."""
     held = ctx.flow.value(target)
     return bool(held) and all(isinstance(atom, Target) for atom in held)
+
+
+# -- in two statements ------------------------------------------------------------------------
+
+
+def _made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.Call | None:
+    """Give the call that makes what a name stands for, if being put is all that becomes of it.
+
+    It is assigned to the name in the same block, nothing reads the name between, and afterwards
+    the name stands for what was put, or is not used.
+    """
+    made = _reaching(operand, ctx)
+    line = None if made is None else ctx.statement_line(made)
+    end = ctx.statement_line(put)
+    if made is None or line is None or end is None:
+        return None
+    assignment, scope = ctx.statement(made), ctx.names.scope(operand)
+    if (
+        ctx.parent(made) is not assignment
+        or not _assigns(assignment, operand.value)
+        or ctx.parent(line) is not _block_around(end, ctx)
+        or ctx.names.scope(made) is not scope
+    ):
+        return None
+    rebinds = _assigns(ctx.statement(put), operand.value)
+    first, last = ctx.tree.index(line), ctx.tree.ends[ctx.tree.index(end)]
+    for use in ctx.names.uses(operand.value, scope):
+        place = ctx.tree.index(use)
+        is_one_of_these = use is operand or (
+            first < place < last and isinstance(ctx.parent(use), cst.AssignTarget | cst.AnnAssign)
+        )
+        if is_one_of_these:
+            continue
+        is_other_value = place >= last or (place < first and ctx.names.scope(use) is scope)
+        if not rebinds or not is_other_value:
+            return None
+    return made
+
+
+def _reaching(name: cst.Name, ctx: Context) -> cst.Call | None:
+    """Give the one call that made all that a name may stand for."""
+    pending = list(ctx.flow.value(name))
+    places = set()
+    while pending:
+        atom = pending.pop()
+        if isinstance(atom, Array) and atom.origin is not None:
+            created = atom.origin.created
+            places.add(created.node if created.module == ctx.flow.module.name else None)
+        elif isinstance(atom, Mapping) and atom.element:
+            pending += atom.element
+        else:
+            return None
+    (place,) = places if len(places) == 1 else {None}
+    made = None if place is None else ctx.tree.nodes[place]
+    return made if isinstance(made, cst.Call) else None
+
+
+def _assigns(statement: cst.CSTNode, name: str) -> bool:
+    """Tell whether a statement assigns to a name, and to nothing else."""
+    if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0].target
+    elif isinstance(statement, cst.AnnAssign):
+        target = statement.target
+    else:
+        return False
+    return isinstance(target, cst.Name) and target.value == name
+
+
+def _block_around(line: cst.CSTNode, ctx: Context) -> cst.CSTNode | None:
+    """Give the block that a line is in, or its `with` statements: what always runs with it."""
+    block = ctx.parent(line)
+    while block is not None:
+        around = ctx.parent(block)
+        if not isinstance(around, cst.With):
+            break
+        block = ctx.parent(around)
+    return block
 
 
 # -- the fix ----------------------------------------------------------------------------------
