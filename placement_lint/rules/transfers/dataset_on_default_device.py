@@ -13,6 +13,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Uses
 from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
+from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.spelling import needed
 
@@ -107,7 +108,7 @@ class DatasetOnDefaultDevice(Rule):
             return
         if _is_placed_at_once(node, ctx) or not is_dataset(node, source, ctx):
             return
-        if is_in_test(node, ctx) or _is_packaged(node, ctx):
+        if is_put_later(node, ctx) or is_in_test(node, ctx) or _is_packaged(node, ctx):
             return
         loader = "jax.numpy." + (name or "").rpartition(".")[2]
         loader = loader if name and name.startswith("jax.") else (name or "")

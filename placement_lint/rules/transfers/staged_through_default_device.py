@@ -25,6 +25,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
+from placement_lint.rules.transfers.putting_later import made_before
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
 
@@ -150,7 +151,7 @@ class StagedThroughDefaultDevice(Rule):
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
         if target is None or arguments.is_open or ctx.flow.is_traced(node):
             return
-        made = _made_before(operand, node, ctx) if isinstance(operand, cst.Name) else operand
+        made = made_before(operand, node, ctx) if isinstance(operand, cst.Name) else operand
         name = ctx.called(made)
         if not isinstance(made, cst.Call) or name is None:
             return
@@ -311,83 +312,6 @@ def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
     """Tell whether a target certainly spreads an array over devices."""
     held = ctx.flow.value(target)
     return bool(held) and all(isinstance(atom, Target) for atom in held)
-
-
-# -- in two statements ------------------------------------------------------------------------
-
-
-def _made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.Call | None:
-    """Give the call that makes what a name stands for, if being put is all that becomes of it.
-
-    It is assigned to the name in the same block, nothing reads the name between, and afterwards
-    the name stands for what was put, or is not used.
-    """
-    made = _reaching(operand, ctx)
-    line = None if made is None else ctx.statement_line(made)
-    end = ctx.statement_line(put)
-    if made is None or line is None or end is None:
-        return None
-    assignment, scope = ctx.statement(made), ctx.names.scope(operand)
-    if (
-        ctx.parent(made) is not assignment
-        or not _assigns(assignment, operand.value)
-        or ctx.parent(line) is not _block_around(end, ctx)
-        or ctx.names.scope(made) is not scope
-    ):
-        return None
-    rebinds = _assigns(ctx.statement(put), operand.value)
-    first, last = ctx.tree.index(line), ctx.tree.ends[ctx.tree.index(end)]
-    for use in ctx.names.uses(operand.value, scope):
-        place = ctx.tree.index(use)
-        is_one_of_these = use is operand or (
-            first < place < last and isinstance(ctx.parent(use), cst.AssignTarget | cst.AnnAssign)
-        )
-        if is_one_of_these:
-            continue
-        is_other_value = place >= last or (place < first and ctx.names.scope(use) is scope)
-        if not rebinds or not is_other_value:
-            return None
-    return made
-
-
-def _reaching(name: cst.Name, ctx: Context) -> cst.Call | None:
-    """Give the one call that made all that a name may stand for."""
-    pending = list(ctx.flow.value(name))
-    places = set()
-    while pending:
-        atom = pending.pop()
-        if isinstance(atom, Array) and atom.origin is not None:
-            created = atom.origin.created
-            places.add(created.node if created.module == ctx.flow.module.name else None)
-        elif isinstance(atom, Mapping) and atom.element:
-            pending += atom.element
-        else:
-            return None
-    (place,) = places if len(places) == 1 else {None}
-    made = None if place is None else ctx.tree.nodes[place]
-    return made if isinstance(made, cst.Call) else None
-
-
-def _assigns(statement: cst.CSTNode, name: str) -> bool:
-    """Tell whether a statement assigns to a name, and to nothing else."""
-    if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0].target
-    elif isinstance(statement, cst.AnnAssign):
-        target = statement.target
-    else:
-        return False
-    return isinstance(target, cst.Name) and target.value == name
-
-
-def _block_around(line: cst.CSTNode, ctx: Context) -> cst.CSTNode | None:
-    """Give the block that a line is in, or its `with` statements: what always runs with it."""
-    block = ctx.parent(line)
-    while block is not None:
-        around = ctx.parent(block)
-        if not isinstance(around, cst.With):
-            break
-        block = ctx.parent(around)
-    return block
 
 
 # -- the fix ----------------------------------------------------------------------------------
