@@ -190,12 +190,14 @@ def _is_chosen_elsewhere(ctx: Context) -> bool:
 
 def _executes_another(node: cst.Call, ctx: Context) -> bool:
     """Tell whether what forks goes on to execute another program: its child touches no JAX."""
-    scope = ctx.names.scope(node)
-    return any(
-        isinstance(other, cst.Call)
-        and (ctx.called(other) or "").startswith(_EXECS)
-        and ctx.names.scope(other) is scope
-        for other in ctx.tree.nodes
+    return id(ctx.names.scope(node)) in ctx.module.fact(_executing_scopes)
+
+
+def _executing_scopes(facts: ModuleFacts) -> frozenset[int]:
+    return frozenset(
+        id(facts.names.scope(call))
+        for call in facts.tree.every(cst.Call)
+        if (facts.names.qualified(call.func) or "").startswith(_EXECS)
     )
 
 
