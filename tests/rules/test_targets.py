@@ -27,8 +27,8 @@ with jax.default_device({argument}):
 """
 
 
-def found(text: str, target: str) -> list[Finding]:
-    options = FileOptions((rule_by_code("JDP108"),), target_jax=target)
+def found(text: str, target: str, code: str = "JDP108") -> list[Finding]:
+    options = FileOptions((rule_by_code(code),), target_jax=target)
     return list(lint_source(Source("code.py", text), options).findings)
 
 
@@ -102,3 +102,22 @@ def test_what_the_project_admits(
         if finding.code == "JDP108"
     ]
     assert [finding.confidence for finding in findings] == [confidence] * (confidence is not None)
+
+
+@pytest.mark.parametrize(
+    ("variable", "targets"),
+    [
+        ("JAX_PLATFORMS", ["0.4.30", "0.6.2", "0.10.2", "newest"]),
+        ("JAX_SPMD_MODE", ["0.4.30"]),
+        ("JAX_NUM_CPU_DEVICES", ["0.6.2", "0.10.2", "newest"]),
+        ("JAX_PMAP_SHMAP_MERGE", ["0.4.30", "0.6.2"]),
+        ("JAX_USE_RGV3", ["newest"]),
+        ("JAX_NO_SUCH_OPTION", []),
+    ],
+)
+def test_a_variable_is_too_late_for_the_versions_that_read_it(
+    variable: str, targets: list[str]
+) -> None:
+    text = f'import os\nimport jax\nos.environ["{variable}"] = "1"\n'
+    said = [each for each in ("0.4.30", "0.6.2", "0.10.2", "newest") if found(text, each, "JDP501")]
+    assert said == targets

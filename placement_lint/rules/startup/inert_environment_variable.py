@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Severity
+from placement_lint.jaxmodel.environment import UNREAD_OPTIONS
 from placement_lint.jaxmodel.startup import (
     ALLOCATORS,
     DEAD_VARIABLES,
@@ -34,15 +35,17 @@ class InertEnvironmentVariable(Rule):
 
     ## What it does
     Finds settings of `JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE` and its two sisters; of
-    `XLA_PYTHON_CLIENT_MEM_FRACTION` together with `XLA_CLIENT_MEM_FRACTION`; `JAX_PLATFORMS` (and
-    the option `jax_platforms`) with `gpu` in it or a name in capitals; values that
-    `XLA_PYTHON_CLIENT_PREALLOCATE`, `XLA_PYTHON_CLIENT_ALLOCATOR` and the memory fractions do not
-    have.
+    `JAX_CUDA_VISIBLE_DEVICES`, `JAX_ROCM_VISIBLE_DEVICES`, `JAX_CPU_ENABLE_ASYNC_DISPATCH` and
+    other names of options that are not read; of `XLA_PYTHON_CLIENT_MEM_FRACTION` together with
+    `XLA_CLIENT_MEM_FRACTION`; `JAX_PLATFORMS` (and the option `jax_platforms`) with `gpu` in it or
+    a name in capitals; values that `XLA_PYTHON_CLIENT_PREALLOCATE`, `XLA_PYTHON_CLIENT_ALLOCATOR`
+    and the memory fractions do not have.
 
     ## Why is this bad?
     The transfer guards by direction are documented, read, and overwritten at once: a program that
-    was to be guarded is not. `JAX_PLATFORMS=gpu` stands for CUDA *and* ROCm *and* others, each of
-    which must be there, so that it fails on every machine; `cuda` is meant. The name of an
+    was to be guarded is not. Most options of JAX can be set by a variable of their name, but not
+    those that it defines as flags. `JAX_PLATFORMS=gpu` stands for CUDA *and* ROCm *and* others,
+    each of which must be there, so that it fails on every machine; `cuda` is meant. The name of an
     allocator in `…_PREALLOCATE` turns preallocation on, because everything but `false` does. Two
     memory fractions are a ValueError.
 
@@ -87,7 +90,7 @@ class InertEnvironmentVariable(Rule):
     code, name = "JDP508", "inert-environment-variable"
     severity = Severity.ERROR
     needs = AnyOf(
-        *(name.encode() for name in sorted(DEAD_VARIABLES)),
+        *(name.encode() for name in sorted(DEAD_VARIABLES.keys() | UNREAD_OPTIONS)),
         b"JAX_PLATFORMS", b"jax_platforms", b"MEM_FRACTION", _ALLOCATOR.encode(),
         _PREALLOCATE.encode(),
     )  # fmt: skip
@@ -126,6 +129,11 @@ def _problem(setting: Setting, ctx: Context) -> str | None:
         return (
             f"{name} is ignored: JAX overwrites it by JAX_TRANSFER_GUARD; "
             f'jax.config.update("{DEAD_VARIABLES[name]}", …) works'
+        )
+    if name in UNREAD_OPTIONS:
+        option = f'; jax.config.update("{name.lower()}", …) works'
+        return (
+            f"{name} is ignored: JAX has an option of this name, and does not read it here{option}"
         )
     if name == "JAX_PLATFORMS":
         return _platforms(name, value)
