@@ -202,13 +202,19 @@ def _calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]
     """Give every call in the program of something with a name, and the file that it is in."""
     for path in ctx.flow.program.modules:
         there = ctx.beside(path)
-        for node in () if there is None else there.tree.nodes:
-            if isinstance(node, cst.Call) and there is not None:
-                called = node.func
-                if isinstance(called, cst.Attribute):
-                    called = called.attr
-                if isinstance(called, cst.Name) and called.value == name:
-                    yield node, there
+        if there is not None:
+            for node in there.module.fact(_calls_by_last_name).get(name, ()):
+                yield node, there
+
+
+def _calls_by_last_name(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
+    """Give the calls of one file by the last part of what they call."""
+    found: dict[str, list[cst.Call]] = {}
+    for node in facts.tree.every(cst.Call):
+        called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+        if isinstance(called, cst.Name):
+            found.setdefault(called.value, []).append(node)
+    return found
 
 
 def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: Context) -> bool:
