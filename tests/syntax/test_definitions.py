@@ -90,7 +90,7 @@ def test_no_name_of_one_function(text: str) -> None:
     "text",
     [
         "def g(self): look(self.m)",
-        "def g(this): look(this.m)".replace("self", "this"),
+        "def g(this): look(this.m)",
         "def g(self, /): look(self.m)",
         "async def g(self): look(self.m)",
         "@classmethod\n    def g(cls): look(cls.m)",

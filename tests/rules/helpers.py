@@ -1,0 +1,39 @@
+"""A text as the rules see it."""
+
+from __future__ import annotations
+
+import textwrap
+
+import libcst as cst
+
+from placement_lint.rules.context import Context
+from placement_lint.rules.module import ModuleFacts
+from placement_lint.rules.registry import rule_by_code
+
+HEAD = """\
+import contextlib, functools, os, typing
+from functools import partial
+import jax
+import jax.numpy as jnp
+"""
+
+
+def context(text: str, *, path: str = "code.py", head: str = HEAD) -> Context:
+    """Give a text, behind some imports, as a rule sees it."""
+    module = cst.parse_module(head + textwrap.dedent(text))
+    return Context(ModuleFacts(module, path), rule_by_code("JDP204"), [])
+
+
+def marked(ctx: Context, name: str = "here") -> cst.Call:
+    """Give the last call of a function of this name."""
+    calls = [
+        call
+        for call in ctx.tree.every(cst.Call)
+        if isinstance(call.func, cst.Name) and call.func.value == name
+    ]
+    return calls[-1]
+
+
+def code(node: cst.CSTNode | None) -> str | None:
+    """Write a node as it stands."""
+    return None if node is None else cst.Module([]).code_for_node(node).strip()
