@@ -28,7 +28,7 @@ ERRORS = frozenset({"builtins.RuntimeError", "builtins.Exception"})
         "try:\n    here()\nexcept* RuntimeError: pass",
         "try:\n    here()\nexcept OSError: pass\nexcept RuntimeError: pass",
         "try:\n    try:\n        here()\n    except OSError: pass\nexcept RuntimeError: pass",
-        "try:\n    if c:\n        for x in y:\n            with z: here()\nexcept RuntimeError: pass",
+        "try:\n    if c:\n        for x in y:\n            with z: here()\nexcept: pass",
         "try:\n    x = [here() for x in y]\nexcept RuntimeError: pass",
         "try:\n    def f(x=here()): pass\nexcept RuntimeError: pass",
         "try:\n    @here()\n    def f(): pass\nexcept RuntimeError: pass",

@@ -178,7 +178,7 @@ def test_what_an_import_may_start(text: str, found: list[str]) -> None:
 class Beside(Alone):
     """A run in which the module `other` starts the backend and sets a variable."""
 
-    def importing(self, path: str, name: str) -> ImportEffects:
+    def importing(self, path: str, name: str) -> ImportEffects:  # noqa: ARG002
         if name.partition(".")[0] != "other":
             return NOTHING
         origin = Origin("other.py", 3, "jax.devices()")

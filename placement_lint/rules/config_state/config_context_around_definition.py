@@ -13,6 +13,7 @@ from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.staging import Stagings
+from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,13 +145,25 @@ def _made(
             value, target = part.value, None
         else:
             continue
-        if isinstance(value, cst.Call) and ctx.called(value) in _COMPILERS:
+        if isinstance(value, cst.Call) and _compiles(value, ctx):
             calls = [each for each in ctx.tree.descendants(value) if isinstance(each, cst.Call)]
             if all(
                 ctx.called(call) in _HARMLESS_CALLS or _is_in_lambda(call, value, ctx)
                 for call in calls
             ):
                 yield value, target
+
+
+def _compiles(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether a call is `jax.jit(f)`, or `partial(jax.jit, …)(f)`."""
+    if ctx.called(call) in _COMPILERS:
+        return True
+    maker = call.func
+    return (
+        isinstance(maker, cst.Call)
+        and ctx.is_call(maker, "functools.partial")
+        and ctx.name(Arguments(maker).get(0, "func")) in _COMPILERS
+    )
 
 
 def _is_in_lambda(call: cst.Call, around: cst.BaseExpression, ctx: Context) -> bool:

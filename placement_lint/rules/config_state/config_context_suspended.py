@@ -12,7 +12,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.generators import is_generator, suspensions
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
-from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.rules.surroundings import ancestors_in_function, is_asserted_to_fail
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _EXHAUSTING = frozenset(
     f"builtins.{name}"
     for name in "all any dict frozenset list max min set sorted sum tuple".split()
 )
+_STACKS = ("contextlib.AsyncExitStack", "contextlib.ExitStack")
 _HOLDING_WORDS = ("contextmanager", "fixture", "hookwrapper", "hookimpl")
 
 
@@ -75,7 +76,8 @@ class ConfigContextSuspended(Rule):
     on. No fix is offered for any other shape.
 
     ## What it does not flag
-    Functions decorated with `contextlib.contextmanager`, `asynccontextmanager` or as a fixture of
+    A context that an `ExitStack` holds which is no `with` of the same function. Functions decorated
+    with `contextlib.contextmanager`, `asynccontextmanager` or as a fixture of
     pytest, whose purpose it is to hold the context while others run. `yield` in a function inside
     of the block. `jax.default_device(None)`, which sets the system's default. A private generator
     that is always run to its end at once, as in `list(_rows())`.
@@ -107,22 +109,64 @@ class ConfigContextSuspended(Rule):
         function = ctx.function(node)
         if not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
             return
-        awaits = not isinstance(first, cst.Yield)
-        who = "every other task runs" if awaits else "the consumer runs"
-        what = "await" if awaits else "yield"
-        plan = _plan(node, ctx)
-        ctx.report(first, f"{name} stays in force during this {what}: {who} under it", fix=plan)
+        _report(first, name, _plan(node, ctx), ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Look at what is entered for the rest of the block of an `ExitStack`."""
+        method = node.func
+        if not isinstance(method, cst.Attribute) or method.attr.value != "enter_context":
+            return
+        entered = Arguments(node).get(0, "cm")
+        name = None if entered is None else _context_name(entered, ctx)
+        block = None if name is None else _block_of_stack(method.value, node, ctx)
+        if name is None or block is None:
+            return
+        later = (
+            each
+            for each in suspensions(block.body)
+            if ctx.tree.index(each) > ctx.tree.index(node) and not ctx.tree.is_inside(node, each)
+        )
+        first = next(later, None)
+        function = ctx.function(node)
+        if first is None or not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
+            return
+        if not is_asserted_to_fail(first, ctx):
+            _report(first, name, None, ctx)
+
+
+def _report(first: cst.CSTNode, name: str, plan: FixPlan | None, ctx: Context) -> None:
+    awaits = not isinstance(first, cst.Yield)
+    who = "every other task runs" if awaits else "the consumer runs"
+    what = "await" if awaits else "yield"
+    ctx.report(first, f"{name} stays in force during this {what}: {who} under it", fix=plan)
 
 
 def _entered(item: cst.WithItem, ctx: Context) -> str | None:
     """Give the name of the context that an item enters."""
-    made = item.item
+    return _context_name(item.item, ctx)
+
+
+def _context_name(made: cst.BaseExpression, ctx: Context) -> str | None:
     if isinstance(made, cst.Name):
         made = followed(made, ctx)
     name = ctx.called(made)
     if name not in CONFIG_CONTEXTS or not isinstance(made, cst.Call):
         return None
     return None if is_none(Arguments(made).get(0, "new_val")) else name
+
+
+def _block_of_stack(stack: cst.BaseExpression, call: cst.Call, ctx: Context) -> cst.With | None:
+    """Give the `with ExitStack() as stack` around a call of a method of it."""
+    if not isinstance(stack, cst.Name):
+        return None
+    for _, ancestor in ancestors_in_function(call, ctx):
+        if not isinstance(ancestor, cst.With):
+            continue
+        for item in ancestor.items:
+            bound = None if item.asname is None else item.asname.name
+            if isinstance(bound, cst.Name) and bound.value == stack.value:
+                return ancestor if ctx.is_call(item.item, *_STACKS) else None
+    return None
 
 
 def _holds(function: cst.FunctionDef, ctx: Context) -> bool:

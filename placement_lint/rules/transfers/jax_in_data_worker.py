@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _TORCH = "torch.utils.data.DataLoader"
 _GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
 _DATASET_METHODS = ("__getitem__", "__getitems__", "__iter__")
+_CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _OPERATION_METHODS = ("map", "random_map", "flat_map", "filter", "map_with_index")
 
 
@@ -35,7 +36,7 @@ class JaxInDataWorker(Rule):
     Finds the first JAX computation in what a `torch.utils.data.DataLoader` with workers, or a
     `grain` one, runs in them: the `collate_fn`, the `worker_init_fn`, the methods of the dataset
     (`__getitem__`, `__iter__`), the operations. Functions and classes of the same file, and what
-    these call in it.
+    these call in it. `jnp.array` and `jnp.asarray` count as well.
 
     ## Why is this bad?
     Each worker is a process of its own. One that was forked has the locks of JAX's threads and not
@@ -82,6 +83,9 @@ class JaxInDataWorker(Rule):
     in the collating function there is none after twelve seconds; with NumPy there it comes at once.
     Where PyTorch is not installed, a loader of a few lines stands in for its own, which forks too.
 
+    A conversion is enough: in a forked child `jnp.array` of a NumPy array stood still with JAX
+    0.7.2, 0.10.2 and 0.12.0.1, `jnp.asarray` with the last two.
+
     ## References
     - jax-ml/jax#18852: a forked process of a program that runs JAX may deadlock
     - jax-ml/jax#9190: "multiprocessing is not supported"
@@ -109,7 +113,7 @@ class JaxInDataWorker(Rule):
         for function in _run_by_workers(node, name, ctx):
             for call in calls_inside(function, ctx):
                 called = ctx.called(call)
-                if called is not None and runs_on_device(called):
+                if called is not None and (runs_on_device(called) or called in _CONVERTING):
                     ctx.report(
                         call,
                         f"{called} runs in the worker processes of a data loader: forked, they "
