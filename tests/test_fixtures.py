@@ -3,6 +3,7 @@
 import ast
 import functools
 import io
+import itertools
 import re
 import runpy
 import sys
@@ -121,35 +122,28 @@ def test_crlf(case: Case) -> None:
     check(lint(variant.text, case.code), case.before, variant)
 
 
-@every_case
-@pytest.mark.parametrize(
-    ("option", "header"),
-    [
-        ("not in function", "def wrapped():"),
-        ("not in class", "class Wrapped:"),
-        (None, "if True:"),
-    ],
-    ids=["function", "class", "if"],
-)
-def test_wrapped(case: Case, option: str | None, header: str) -> None:
-    reason = case.options.get(option or "")
-    if reason is not None:
-        pytest.skip(reason)
-    if "import *" in case.before.text and header != "if True:":
-        pytest.skip("a star import is allowed at module level only")
-    variant = wrapped(case.before.text, header)
-    check(lint(variant.text, case.code), case.before, variant)
+WRAPPINGS = {"def wrapped():": "not in function", "class Wrapped:": "not in class", "if True:": ""}
 
 
 @every_case
-@pytest.mark.parametrize("style", STYLES)
-def test_import_style(case: Case, style: str) -> None:
+def test_wrapped(case: Case) -> None:
+    for header, option in WRAPPINGS.items():
+        # A star import is allowed at module level only.
+        is_allowed = "import *" not in case.before.text or header == "if True:"
+        if option not in case.options and is_allowed:
+            variant = wrapped(case.before.text, header)
+            check(lint(variant.text, case.code), case.before, variant)
+
+
+@every_case
+def test_import_styles(case: Case) -> None:
     if "not restyled" in case.options:
         pytest.skip(case.options["not restyled"])
-    variant = STYLES[style](case.before.text)
-    if variant is not None:
-        assert variant.text != case.before.text
-        check(lint(variant.text, case.code), case.before, variant)
+    for style in STYLES.values():
+        variant = style(case.before.text)
+        if variant is not None:
+            assert variant.text != case.before.text
+            check(lint(variant.text, case.code), case.before, variant)
 
 
 @every_hazard
@@ -169,11 +163,14 @@ def test_the_file_filter_lets_it_through(case: Case) -> None:
 # -- suppressed ---------------------------------------------------------------------------------
 
 
+FORMS = ("# noqa: {code}", "# placement-lint: ignore[{code}] known")
+
+
 @every_hazard
-@pytest.mark.parametrize("form", ["# noqa: {code}", "# placement-lint: ignore[{code}] known"])
-def test_each_finding_suppressed(case: Case, form: str) -> None:
+def test_each_finding_suppressed(case: Case) -> None:
     layout = Layout(case.before.text)
-    for target in sorted({(each.line, each.code) for each in case.before.findings}):
+    targets = sorted({(each.line, each.code) for each in case.before.findings})
+    for target, form in itertools.product(targets, FORMS):
         line, code = target
         text = with_comment(case.before.text, line, form.format(code=code))
         got = Counter((f.span.line, f.code) for f in lint(text, case.code))
@@ -198,8 +195,12 @@ def test_fix_gives_the_text_that_is_expected(case: Case) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
-def test_fix_ends_keeps_comments_and_compiles(case: Case, unsafe: bool) -> None:
+def test_fix_ends_keeps_comments_and_compiles(case: Case) -> None:
+    for unsafe in (False, True):
+        check_fix(case, unsafe=unsafe)
+
+
+def check_fix(case: Case, *, unsafe: bool) -> None:
     text = case.before.text
     first = fix(text, case.code, unsafe=unsafe)
     codes = {finding.code for finding in first.result.findings}
