@@ -164,8 +164,6 @@ def _replace_all(staged: Iterable[_Staged]) -> None:
                 reason = f"{error}, and this file, already written, cannot be put back: {problem}"
                 raise WriteError(reason, each.replacement.path) from error
         raise
-    for folder in {each.target.parent for each in done}:
-        _sync_folder(folder)
 
 
 @contextlib.contextmanager
@@ -234,15 +232,3 @@ def _keep_attributes(target: Path, temporary: Path) -> None:
         for name in os.listxattr(target):
             with contextlib.suppress(OSError):
                 os.setxattr(temporary, name, os.getxattr(target, name))
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk too. The file is replaced by then, whether or not we can."""
-    if os.name != "posix":
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -22,6 +22,9 @@ FILES = 500
 SECONDS = 600
 """After which a run that has written nothing is a failure."""
 
+LONGEST = 3.0
+"""Seconds to let a run write, where the disk is so slow that writing all takes longer."""
+
 
 class Tree:
     """Files that are to be fixed, and what comes of each."""
@@ -95,9 +98,10 @@ def kill(tree: Tree, times: int) -> int:
             path.unlink()
         if 0 < fixed < every:
             midway += 1
-            longest = (longest + delay * every / fixed) / 2
+            longest = min((longest + delay * every / fixed) / 2, LONGEST)
         else:
-            longest *= 0.6 if fixed else 1.5
+            longest = min(longest * (0.6 if fixed else 1.5), LONGEST)
+        print(f"{fixed} of {every} fixed after {delay:.3f} s, {len(remains)} left beside them")
     return midway
 
 
