@@ -200,7 +200,10 @@ def _group(
             names, devices = together.program.carried_by(module)
             for importer, name in importers[path]:
                 carried = _leads_to(name, names)
-                if carried or (_leads_to(name, devices) and _PLACING.search(text_of(importer))):
+                if not carried and _leads_to(name, devices):
+                    # Others may have the device from it in turn.
+                    carried = importer in importers or bool(_PLACING.search(text_of(importer)))
+                if carried:
                     found.add(importer)
         if found <= members:
             return together

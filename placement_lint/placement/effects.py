@@ -299,6 +299,9 @@ class Effects:
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
         given = arguments.get(0, "fun", "f")
         held = UNKNOWN if given is None else operands.get(self.on.index(given), UNKNOWN)
+        if isinstance(given, cst.Attribute) and given.attr.value == "init":
+            # Of an optimizer that another file makes, perhaps.
+            held = self.on.calls.objects.read(given, held, state)
         place = self._function(held, name)
         names = self.names
         function = named_function(given, names)

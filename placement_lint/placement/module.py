@@ -53,13 +53,12 @@ class Module:
         found: set[str] = set()
         for node in self.tree.nodes:
             if isinstance(node, cst.Name | cst.Attribute) and (
-                dotted(node).rpartition(".")[2] == "from_dlpack"
+                (self.names.qualified(node) or dotted(node)).rpartition(".")[2] == "from_dlpack"
             ):
                 body: cst.CSTNode = self.tree.module
                 for ancestor in self.tree.ancestors(node):
                     if isinstance(ancestor, cst.FunctionDef):
                         body = ancestor
-                        break
                 for part in self.tree.descendants(body):
                     if isinstance(part, cst.Name | cst.Attribute):
                         found.add(self.names.qualified(part) or "")

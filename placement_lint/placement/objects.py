@@ -52,6 +52,7 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions, Operand
     from placement_lint.placement.program import Program
+    from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
 
@@ -571,7 +572,7 @@ class ObjectCalls:
             if keeps_signature(self.on.module, decorator):
                 continue
             made = self.on.evaluate(decorator.decorator, state)
-            if _places(node, self.on.tree):
+            if _places(node, self.on.tree, self.names):
                 made = self.read(decorator.decorator, made, state)
             if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
                 return UNKNOWN
@@ -579,11 +580,14 @@ class ObjectCalls:
         return held
 
 
-def _places(function: cst.FunctionDef, tree: Tree) -> bool:
+_PLACING = frozenset({"default_device", "device_put"})
+
+
+def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
     """Tell whether a function has a word in it of where arrays are put."""
     return any(
         isinstance(node, cst.Name | cst.Attribute)
-        and dotted(node).rpartition(".")[2] in {"default_device", "device_put"}
+        and (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING
         for node in tree.descendants(function)
     )
 

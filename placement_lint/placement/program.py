@@ -387,11 +387,13 @@ class Program:
         found = self._found(module, qualified)
         if found is None or not found[1]:
             return UNKNOWN
-        if found[0] not in self.modules:
-            external = External(*found)
-            is_read = qualified in module.reads_through
-            return self.loaded(external, state) if is_read else value(external)
-        return self._member(self.modules[found[0]], found[1], state)
+        external = External(*found)
+        held = value(external)
+        if found[0] in self.modules:
+            held = self._member(self.modules[found[0]], found[1], state)
+        if any(isinstance(atom, External) for atom in held) and qualified in module.reads_through:
+            return self.loaded(external, state)
+        return held
 
     def star_imported(self, module: Module, name: str, state: State) -> Value:
         """Give what a name stands for that nothing binds but, perhaps, `from … import *`."""

@@ -350,8 +350,13 @@ def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseE
         return function.body
     if not isinstance(function.body, cst.IndentedBlock):
         return None
-    returns = [n for n in module.tree.descendants(function.body) if isinstance(n, cst.Return)]
     last = function.body.body[-1]
+    own = module.names.scope(last)
+    returns = [
+        node
+        for node in module.tree.descendants(function.body)
+        if isinstance(node, cst.Return) and module.names.scope(node) is own
+    ]
     if len(returns) != 1 or not isinstance(last, cst.SimpleStatementLine):
         return None
     return returns[0].value if last.body[-1] is returns[0] else None
