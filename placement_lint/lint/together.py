@@ -34,10 +34,11 @@ def carries(data: bytes) -> bool:
     Without a word of this it makes no array on another device that is not committed there, and
     commits none but to devices that it has from elsewhere.
     """
-    return (
-        b"default_device" in data
-        or b"from_dlpack" in data
-        or (b"devices" in data and _NAMED_DEVICE.search(data) is not None)
+    if b"default_device" in data:
+        return True
+    # Other packages have words like these.
+    return b"jax" in data and (
+        b"from_dlpack" in data or (b"devices" in data and _NAMED_DEVICE.search(data) is not None)
     )
 
 
@@ -46,7 +47,7 @@ def commits(data: bytes) -> bool:
 
     That matters where another file of the run places some elsewhere.
     """
-    return b"device_put" in data and _DEFAULT_DEVICE.search(data) is not None
+    return b"jax" in data and b"device_put" in data and _DEFAULT_DEVICE.search(data) is not None
 
 
 def lint_together(
