@@ -82,19 +82,16 @@ class Editor:
         """How wide the widest line is."""
         return max(len(line.expandtabs(4)) for line in self.source.text.splitlines() or [""])
 
+    def is_code_alone(self, line: int) -> bool:
+        """Tell whether a line has neither a comment nor a part of a string of several lines."""
+        return line not in self._other_lines
+
     @cached_property
-    def statement_lines(self) -> frozenset[int]:
-        """The lines that hold whole simple statements and nothing else, not even a comment."""
-        found: set[int] = set()
-        for node in self.tree.nodes:
-            if isinstance(node, cst.SimpleStatementLine):
-                start, _ = self.spans.inner(node.body[0])
-                _, end = self.spans.inner(node.body[-1])
-                line = self.source.position(start)[0]
-                behind = self.source.line_starts[line - 1] + len(self.source.line_text(line))
-                if self.source.position(end)[0] == line and not self.has_comment((end, behind)):
-                    found.add(line)
-        return frozenset(found)
+    def _other_lines(self) -> set[int]:
+        found = {self.source.position(start)[0] for start in self._comment_starts}
+        for inside in self._lines_inside_strings:
+            found |= {inside - 1, inside}
+        return found
 
     @cached_property
     def formatted_strings(self) -> list[tuple[int, int, str]]:

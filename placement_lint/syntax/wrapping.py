@@ -24,8 +24,8 @@ _TOKEN = re.compile(
 def within(edits: Sequence[Edit], editor: Editor, limit: int) -> list[Edit]:
     """Split the lines that some edits of one file make longer than a limit.
 
-    Only where the line kept to the limit before, and is a whole statement or several. What cannot
-    be split is left as long as it is: the edits are given back.
+    Only where the line kept to the limit before, and has brackets of its own, which begin and end
+    on it. What cannot be split is left as long as it is: the edits are given back.
     """
     # Lines that are put above another one stay by themselves: other fixes may need them too.
     kept = [edit for edit in edits if _inserts_lines(edit)]
@@ -35,7 +35,7 @@ def within(edits: Sequence[Edit], editor: Editor, limit: int) -> list[Edit]:
             by_line.setdefault(edit.span.line, []).append(edit)
     for line, own in by_line.items():
         is_one = all(edit.span.end_line == line for edit in own)
-        if not is_one or line not in editor.statement_lines:
+        if not is_one or not editor.is_code_alone(line):
             kept += own
             continue
         split = _split_line(line, own, editor, limit)

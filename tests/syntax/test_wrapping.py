@@ -118,3 +118,23 @@ def test_a_line_that_was_too_long_stays_one(tmp_path: Path) -> None:
     forget()
     source = Source(str(tmp_path / "a.py"), LONG)
     assert fix_source(source, OPTIONS, unsafe=False).text == WHOLE
+
+
+def test_a_line_within_a_statement_is_split_in_its_own_brackets(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    forget()
+    text = (
+        "import jax\n\n\ndef build(act):\n    return Agent(\n        number=1,\n"
+        "        act=jax.jit(act, static_argnums=0, backend='cpu'),  # said\n"
+        "        other=jax.jit(act, static_argnums=1, backend='cpu'),\n"
+        '        text=""" f(aaaaaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb)\n'
+        '        """,\n    )\n'
+    )
+    sharding = "out_shardings=jax.sharding.SingleDeviceSharding(jax.devices('cpu')[0])"
+    expected = text.replace("0, backend='cpu'", f"0, {sharding}").replace(
+        "jax.jit(act, static_argnums=1, backend='cpu'),",
+        f"jax.jit(\n            act,\n            static_argnums=1,\n            {sharding},\n"
+        "        ),",
+    )
+    source = Source(str(tmp_path / "a.py"), text)
+    assert fix_source(source, OPTIONS, unsafe=True).text == expected
