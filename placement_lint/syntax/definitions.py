@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.names import BindingKind, ScopeKind
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -69,7 +68,7 @@ def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
     if not isinstance(node.value, cst.Name) or not tree.contains(node.value):
         return None
     bindings = names.bindings(node.value)
-    if len(bindings) != 1 or bindings[0].kind is not BindingKind.PARAMETER:
+    if len(bindings) != 1 or not isinstance(bindings[0].node, cst.Param):
         return None
     parameter = bindings[0].node
     parameters = tree.parent(parameter)
@@ -78,7 +77,7 @@ def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
         return None
     owner = names.scope(method)
     decorators = (names.qualified(each.decorator) for each in method.decorators)
-    if owner.kind is not ScopeKind.CLASS or "builtins.staticmethod" in decorators:
+    if not isinstance(owner.node, cst.ClassDef) or "builtins.staticmethod" in decorators:
         return None
     found = owner.bindings.get(node.attr.value, [])
     only = found[0].node if len(found) == 1 else None
