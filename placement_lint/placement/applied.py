@@ -101,7 +101,7 @@ class AppliedFunctions:
             for part in parts:
                 self.on.escapes(part, state)
             return UNKNOWN
-        if not self._is_consumed(node):
+        if not (self._is_consumed(node) or self.on.calls.is_at_once(node)):
             blocks = state.blocks
             state.blocks = (*blocks, DefaultDevice(ANY_DEVICE, inherited=True))
             result = self._mapped(node, parts, state)

@@ -177,6 +177,10 @@ class Calls:
         finally:
             self._at_once = before
 
+    def is_at_once(self, node: cst.Call) -> bool:
+        """Tell whether a call gives the iterator that is consumed now."""
+        return node is self._at_once
+
     def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
         """Tell whether it is a method of an array or a container that a module of ours holds."""
         owner = self.names.qualified(function.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,7 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.containers import anonymous, anonymous_outside
 from placement_lint.placement.environment import SYSTEM
-from placement_lint.placement.methods import is_own
+from placement_lint.placement.methods import is_own, ready_pieces
 from placement_lint.placement.results import gives_array
 from placement_lint.placement.traced import (
     KEEPING_ARGUMENTS,
@@ -25,6 +26,7 @@ from placement_lint.placement.values import (
     Array,
     Computation,
     Device,
+    External,
     Function,
     Host,
     Mapping,
@@ -54,6 +56,13 @@ _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpa
 """From the host they give arrays committed there, whatever the default device (measured)."""
 _NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
 """Calls that take the device as the second argument."""
+_PIECE_BY_PIECE = frozenset({"jax.numpy.dstack", "jax.numpy.hstack", "jax.numpy.vstack"})
+"""Operations that take uncommitted arrays to the default device first, one by one: by
+`jnp.atleast_1d` and its like, which compute also where there is nothing to do (all versions)."""
+_OF_ONE_TYPE = frozenset({
+    "jax.numpy.column_stack", "jax.numpy.concat", "jax.numpy.concatenate", "jax.numpy.stack",
+})  # fmt: skip
+"""Operations that first convert, one by one, those of another type: weak ones beside others."""
 _GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
 """Transformations after which a function gives what it gave, or a stack of it."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
@@ -83,14 +92,30 @@ class Effects:
         for argument in node.args:
             if argument.value is not first and argument.value is not device:
                 self.on.evaluate(argument.value, state)
-        made = self.on.operations.created(self.on.index(node), state)
+        weak = name == "jax.numpy.full" and arguments.get(2, "dtype") is None
+        weak = weak and self._is_number(arguments.get(1, "fill_value"))
+        made = self.on.operations.created(self.on.index(node), state, is_weak=weak)
         if name in transfer.LIKE_CREATORS:
+            weak = arguments.get(None, "dtype") is None and any(
+                isinstance(a, Array) and a.committed and a.is_weak for a in held
+            )
+            if weak:
+                made = map_arrays(made, lambda array: replace(array, is_weak=True))
             committed = {a.device for a in held if isinstance(a, Array) and a.committed}
+            if weak:
+                return join(made, committed_to(made, committed))
             if committed and all(isinstance(a, Array) and a.committed for a in held):
                 return committed_to(made, committed)
-            if committed or any(isinstance(a, Anything) for a in held):
+            if committed or any(isinstance(a, Anything | External) for a in held):
                 made = join(made, UNKNOWN)
         return self._result_on_device(made, device, state)
+
+    def _is_number(self, node: cst.BaseExpression | None) -> bool:
+        """Tell whether an argument may be a Python number."""
+        if node is None:
+            return False
+        held = self.on.record.values.get(self.on.index(node), UNKNOWN)
+        return not all(isinstance(atom, Array | Host) for atom in held)
 
     def compute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Apply an operation to every array among the arguments."""
@@ -108,6 +133,15 @@ class Effects:
         equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
         if equal and arguments.positional and is_own(arguments.positional[0], node):
             return operands[0][1]
+        if name in _PIECE_BY_PIECE:
+            for operand in operands:
+                if any(not array.committed for array in arrays(operand[1])):
+                    self.on.computed(node, [operand], state)
+            operands = [(place, ready_pieces(held)) for place, held in operands]
+        elif name in _OF_ONE_TYPE:
+            for operand in operands:
+                if any(array.is_weak and not array.committed for array in arrays(operand[1])):
+                    self.on.computed(node, [operand], state, certain=False)
         return self.on.computed(node, [*operands, *closed], state, certain=not equal)
 
     def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
@@ -132,7 +166,7 @@ class Effects:
             # Refused once the array is committed elsewhere.
             self.on.escapes(held, state)
             return UNKNOWN
-        certain = not any(isinstance(atom, Anything) for atom in held)
+        certain = not any(isinstance(atom, Anything | External) for atom in held)
         made = self.on.operations.created(
             self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
         )
@@ -158,7 +192,9 @@ class Effects:
             return self._result_on_device(made, device, state)
         if any(True for _, held in operands for _ in arrays(held)):
             return self.on.computed(node, operands, state)
-        certain = not any(isinstance(atom, Anything) for _, held in operands for atom in held)
+        certain = not any(
+            isinstance(atom, Anything | External) for _, held in operands for atom in held
+        )
         return self.on.operations.created(
             self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
         )

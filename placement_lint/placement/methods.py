@@ -189,10 +189,7 @@ class MethodCalls:
                 self.on.operations.meets(part[1], held[1])
         if not is_array(held[1]):
             return UNKNOWN
-        ready = [
-            (place, frozenset(a for a in part if not isinstance(a, Array) or a.committed))
-            for place, part in operands
-        ]
+        ready = [(place, ready_pieces(part)) for place, part in operands]
         return self.on.computed(node, [held, *ready], state)
 
     def _change(
@@ -388,6 +385,13 @@ class MethodCalls:
         elif not state.release(owners):
             state.forget_default()
         return PLAIN
+
+
+def ready_pieces(held: Value) -> Value:
+    """Give what an operand is after uncommitted arrays were taken where the operation runs."""
+    return frozenset(
+        Host() if isinstance(atom, Array) and not atom.committed else atom for atom in held
+    )
 
 
 def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:

@@ -16,6 +16,7 @@ from placement_lint.placement.values import (
     Array,
     Device,
     External,
+    Host,
     Mapping,
     Origin,
     Place,
@@ -53,7 +54,13 @@ class Operations:
         not every way that leads to them leads here."""
 
     def created(
-        self, node: int, state: State, *, is_small: bool = False, certain: bool = True
+        self,
+        node: int,
+        state: State,
+        *,
+        is_small: bool = False,
+        is_weak: bool = False,
+        certain: bool = True,
     ) -> Value:
         """Give what a creator makes here: on the default device, uncommitted."""
         default = state.default
@@ -62,7 +69,7 @@ class Operations:
         named = default.expression if len(default.devices) == 1 else None
         origin = Origin(place, place, named)
         atoms = {
-            Array(device, committed=False, origin=origin, is_small=is_small)
+            Array(device, committed=False, origin=origin, is_small=is_small, is_weak=is_weak)
             for device in default.devices
         }
         return limited(frozenset(atoms) if certain else frozenset({*atoms, ANYTHING}))
@@ -124,9 +131,13 @@ class Operations:
                     if surely and len(pinned) == 1 and None not in pinned:
                         pulls = self.record.pulled.setdefault(array.origin.created, set())
                         pulls.update((made, device) for device in pinned)  # type: ignore[misc]
-        result: set[object] = {Array(device, committed=True) for device in pinned}  # type: ignore[arg-type]
+        weak = _stay_weak(operands, every)
+        result: set[object] = {
+            Array(device, committed=True, is_weak=weak)  # type: ignore[arg-type]
+            for device in pinned
+        }
         if not surely:
-            result |= set(self.created(node, state))
+            result |= set(self.created(node, state, is_weak=weak))
         if open_to_more:
             result.add(ANYTHING)
         return limited(frozenset(result))  # type: ignore[arg-type]
@@ -223,6 +234,16 @@ class Operations:
         return away and any(
             differ(array.device, place, accelerator=accelerator) is True for place in places
         )
+
+
+def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array]]) -> bool:
+    """Tell whether nothing but Python numbers, or what has their type, is among operands."""
+    return any(array.is_weak for found in every for array in found) and all(
+        any(array.is_weak for array in found)
+        if found
+        else not any(isinstance(atom, Host) for atom in held)
+        for (_, held), found in zip(operands, every, strict=True)
+    )
 
 
 def _parts(held: Value) -> tuple[Value, ...]:

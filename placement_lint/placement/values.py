@@ -89,6 +89,9 @@ class Array:
     origin: Origin | None = None
     is_small: bool = False
     """A key or a scalar: moving it costs nothing worth a word."""
+    is_weak: bool = False
+    """It has the type of a Python number, or may have: what is made like it stays on the default
+    device, wherever it is committed (`lax.full_like`; measured on 0.4.30 to 0.12)."""
 
 
 @dataclass(frozen=True)
