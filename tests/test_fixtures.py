@@ -33,6 +33,9 @@ HAZARDS = [case for case in CASES if case.kind == "hazards"]
 FIXABLE = [case for case in HAZARDS if case.becomes or case.becomes_unsafe]
 PROOFS = sorted(path.parent.name for path in FIXTURES.glob("JDP*/proof.py"))
 
+LINE_LENGTH = 100
+"""What this project's own settings say, which hold for the cases too."""
+
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 every_hazard = pytest.mark.parametrize("case", HAZARDS, ids=lambda case: case.id)
 
@@ -237,7 +240,11 @@ def test_fixed_with_crlf_is_the_fixed_text_with_crlf(case: Case) -> None:
 def test_fixed_in_a_block_is_the_fixed_text_in_a_block(case: Case) -> None:
     fixed = fix(case.before.text, case.code, unsafe=True).text
     inner = fix(wrapped(case.before.text, "if True:").text, case.code, unsafe=True).text
-    assert inner == wrapped(fixed, "if True:").text
+    expected = wrapped(fixed, "if True:").text
+    if inner != expected:
+        # The block may have made a line of the fix too long, which is then split.
+        assert any(len(line) > LINE_LENGTH for line in expected.splitlines()), inner
+        assert ast.dump(ast.parse(inner)) == ast.dump(ast.parse(expected))
 
 
 def compiles(text: str) -> bool:
