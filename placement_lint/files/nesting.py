@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn
 
+from placement_lint.files.line_ends import with_line_feeds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -184,8 +186,7 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
 
     Short lines without nested brackets count as nothing: they are within every limit.
     """
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = with_line_feeds(text)
     elifs = _longest_elifs(text, limits) if text.count("elif") > limits.elifs else 0
     if isinstance(elifs, TooDeep):
         return elifs

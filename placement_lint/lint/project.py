@@ -15,8 +15,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.lint.reading import names_of, text_of
-from placement_lint.syntax.mentions import Way, add_way, read_imports
+from placement_lint.syntax.mentions import (
+    Way,
+    add_way,
+    read_assignments,
+    read_imports,
+    targets_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,9 +44,7 @@ _FOLDERS_ABOVE = 8
 
 _STAR = re.compile(r"\bimport[ \t]*\(?[ \t]*\*")
 _MENTIONS = tuple(root.encode() for root in sorted(ROOTS))
-_ASSIGNED = re.compile(r"=[ \t]*(?P<value>[^\W\d]\w*(?:\.\w+)*)[ \t]*(?:#.*)?$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
-_TARGET = re.compile(r"[ \t\f]*(?P<name>[^\W\d]\w*)[ \t]*(?::[^=]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,8 +463,7 @@ class Project:
 
     def _ways_in(self, path: str, text: str) -> dict[str, list[Way]]:
         if path not in self._ways:
-            if "\r" in text:
-                text = text.replace("\r\n", "\n").replace("\r", "\n")
+            text = with_line_feeds(text)
             ways = read_imports(text)
             if path in self._mentioning:
                 # Only what is imported is followed, and only where roots are named: whatever
@@ -539,9 +543,7 @@ def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
 
 def _add_assignments(ways: dict[str, list[Way]], text: str, heads: set[str]) -> None:
     """Add every way in which an assignment may bind a name to what one of these leads to."""
-    for assigned in _ASSIGNED.finditer(text):
-        if assigned["value"].partition(".")[0] in heads:
-            end = assigned.start()
-            target = _TARGET.match(text, text.rfind("\n", 0, end) + 1, end)
-            if target:
-                add_way(ways, target["name"], Way(assigned["value"], is_import=False))
+    for value, place in read_assignments(text):
+        if value.partition(".")[0] in heads:
+            for name in targets_at(text, place) or ():
+                add_way(ways, name, Way(value, is_import=False))

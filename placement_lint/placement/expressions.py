@@ -88,7 +88,6 @@ _PLAIN_NODES = (
     cst.Imaginary,
     cst.Ellipsis,
 )
-_COMPREHENSIONS = (cst.ListComp, cst.SetComp)
 
 
 class Expressions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.report.frame import crop, printable
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _lines(old: list[str], new: list[str], first: int, colours: Colours) -> list
 
 
 def _split(text: str) -> list[str]:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = with_line_feeds(text).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 

@@ -40,11 +40,6 @@ class FileText:
         self._exports = exports
 
     @property
-    def is_open(self) -> bool:
-        """Whether names are known by their last parts only."""
-        return self.mentions.is_open
-
-    @property
     def knows_names(self) -> bool:
         """Whether the names are worked out already."""
         return "mentions" in self.__dict__
@@ -54,13 +49,8 @@ class FileText:
         """The names that the text may hold."""
         from placement_lint.syntax.mentions import Mentions
 
-        return Mentions(self.code, self._exports)
-
-    @functools.cached_property
-    def code(self) -> str:
-        """The text, with one kind of line ends."""
         text = self.data[: self._size].decode("utf-8", "surrogatepass")
-        return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+        return Mentions(text, self._exports)
 
 
 class Needs(abc.ABC):
@@ -136,7 +126,7 @@ class Uses(Needs):
         if not text.knows_names and not any(word in text.data for word in self._bytes):
             return False
         mentions = text.mentions
-        if text.is_open:
+        if mentions.is_open:
             return not self._words.isdisjoint(mentions.words)
         return not (
             self._names.isdisjoint(mentions.names)
@@ -156,7 +146,7 @@ class Enters(Needs):
         """Look for the names first."""
         if b"with" not in text.data or not self._used.met_by(text):
             return False
-        return text.is_open or text.mentions.enters(self._names)
+        return text.mentions.is_open or text.mentions.enters(self._names)
 
 
 class Says(Needs):
@@ -222,65 +212,13 @@ class AtImport(Needs):
         self._words = frozenset(name.rpartition(".")[2] for name in self._names)
 
     def met_by(self, text: FileText) -> bool:
-        """Look at what is left when the bodies of functions are taken out, roughly."""
+        """Look at what is called where the bodies of functions are taken out."""
         if not text.jax or b"__main__" in text.data:
             return False
-        called = text.mentions.called_in(_outside_functions(_TEXT.sub(_without_text, text.code)))
-        if text.is_open:
+        called = text.mentions.called_at_import
+        if text.mentions.is_open:
             return not self._words.isdisjoint(name.rpartition(".")[2] for name in called)
         return not self._names.isdisjoint(called)
-
-
-_TEXT = re.compile(
-    r'#[^\n]*|"(?:""(?:[^"\\]+|\\.|"(?!""))*"""|(?:[^"\\\n]+|\\.)*")'
-    r"|'(?:''(?:[^'\\]+|\\.|'(?!''))*'''|(?:[^'\\\n]+|\\.)*')",
-    re.DOTALL,
-)
-_HEADER = re.compile(r"(?m)^(?P<indent>[ \t\f]*)(?:async[ \t]+)?def[ \t]")
-_LONGEST_HEADER = 300
-
-
-def _without_text(match: re.Match[str]) -> str:
-    """Take out a comment, or a string in which there can be no code."""
-    text = match.group()
-    if text[0] == "#":
-        return ""
-    before = match.string[max(match.start() - 2, 0) : match.start()].lower()
-    return text if "f" in before or "t" in before else '""'
-
-
-def _outside_functions(code: str) -> str:
-    """Give code without the bodies of functions; in doubt a line stays."""
-    kept = []
-    done = 0
-    while header := _HEADER.search(code, done):
-        end = _end_of_line(code, header.start())
-        kept.append(code[done:end])
-        done = end
-        if code[header.start() : end].rstrip().endswith(":"):
-            following = _end_of_body(len(header["indent"])).search(code, end)
-            done = following.start() if following else len(code)
-    return "".join([*kept, code[done:]])
-
-
-def _end_of_line(code: str, start: int) -> int:
-    """Give the end of a line and of those that go on with it, within brackets."""
-    opened = 0
-    place = start
-    for _ in range(_LONGEST_HEADER):
-        end = code.find("\n", place) + 1 or len(code)
-        opened += sum(code.count(bracket, place, end) for bracket in "([{")
-        opened -= sum(code.count(bracket, place, end) for bracket in ")]}")
-        place = end
-        if opened <= 0 and code[end - 2 : end] != "\\\n":
-            break
-    return place
-
-
-@functools.cache
-def _end_of_body(indent: int) -> re.Pattern[str]:
-    """Match where the first line begins that is not deeper than this."""
-    return re.compile(rf"(?m)^[ \t\f]{{0,{indent}}}[^ \t\f\n]")
 
 
 class Never(Needs):

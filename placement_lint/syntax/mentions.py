@@ -12,6 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.syntax.code_text import COMMENT, STRING, outside_functions
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -44,9 +47,7 @@ _GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
 # stand together, with the prefix of a string. What each may begin with is what is searched for.
 _TOKENS = re.compile(
     r'''[^\W\d][\w.]*(?:"""(?:[^"\\]+|\\.|"(?!""))*"""|\'\'\'(?:[^'\\]+|\\.|'(?!''))*\'\'\')?'''
-    r'''|"(?:""(?:[^"\\]+|\\.|"(?!""))*"""|(?:[^"\\\n]+|\\.)*")'''
-    r"""|'(?:''(?:[^'\\]+|\\.|'(?!''))*'''|(?:[^'\\\n]+|\\.)*')"""
-    r"|#[^\n]*",
+    rf"|{STRING}|{COMMENT}",
     re.DOTALL,
 )
 _TOKENS_OF_ASCII = re.compile(
@@ -94,6 +95,29 @@ def read_imports(text: str) -> dict[str, list[Way]]:
     return ways
 
 
+def read_assignments(text: str) -> Iterator[tuple[str, int]]:
+    """Give each name that may be assigned to something, and where the `=` of that stands."""
+    for match in _ASSIGNED.finditer(text):
+        yield _joined(match[1])[-1], match.start()
+
+
+def targets_at(text: str, end: int) -> list[str] | None:
+    """Give the names that the assignment whose `=` is here may bind; None: any."""
+    line = text[text.rfind("\n", 0, end) + 1 : end]
+    before = line.rpartition(";")[2].strip()
+    if before.isidentifier():
+        return [before]
+    if ":" in before:
+        # Annotated, or behind the colon of a block on one line.
+        names = _IDENTIFIER.findall(before)
+        return [names[0], names[-1]] if names else None
+    names = [part.strip() for part in before.split("=")]
+    if len(names) > 1 and all(map(str.isidentifier, names)):
+        return names
+    # What is assigned to may have begun on another line.
+    return None if before.startswith("]") and before.endswith("]") else []
+
+
 def add_way(ways: dict[str, list[Way]], name: str, way: Way) -> None:
     """Add a way to bind a name, once."""
     known = ways.setdefault(name, [])
@@ -119,9 +143,7 @@ class Mentions:
 
     def __init__(self, text: str, exports: Exports | None = None) -> None:
         """Take the text, with any line ends; `exports` tells of names in other files."""
-        if "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-        self._text = text
+        self._text = with_line_feeds(text)
         self._exports = exports or _nothing
 
     @functools.cached_property
@@ -129,7 +151,7 @@ class Mentions:
         """Every identifier, in code and in short strings."""
         return frozenset(part for chain in self._chains for part in chain.split("."))
 
-    @functools.cached_property
+    @property
     def is_open(self) -> bool:
         """Whether names may come from where no name is written: any word may then be any name."""
         return self._bound[1]
@@ -138,7 +160,7 @@ class Mentions:
     def names(self) -> frozenset[str]:
         """Every qualified name that an import, a name or an attribute may stand for.
 
-        `jax.devices` is among them where there is `jax.devices`, and where `jax.devices.x` is.
+        A dotted name is there as a whole: of `jax.devices.x` this has no `jax.devices`.
         """
         meanings, _ = self._bound
         imported = {target for targets in meanings.values() for target in targets}
@@ -155,6 +177,11 @@ class Mentions:
                 part = part.rpartition(".")[0]
         return frozenset(found)
 
+    @functools.cached_property
+    def called_at_import(self) -> set[str]:
+        """Every qualified name that may be called outside of the bodies of functions."""
+        return self.called_in(outside_functions(self._text))
+
     def called_in(self, part: str) -> set[str]:
         """Give every qualified name that a part of the text may call."""
         together = (chain for chain, bracket in set(_CALLED.findall(part)) if bracket)
@@ -166,7 +193,7 @@ class Mentions:
             name
             for match in _MADE.finditer(self._text)
             if not names.isdisjoint(self._meant_by([match[1]]))
-            for name in self._targets(match.start()) or ()
+            for name in targets_at(self._text, match.start()) or ()
         }
         for following in set(_ENTERED.findall(self._text)):
             if not made.isdisjoint(_IDENTIFIER.findall(following)):
@@ -220,15 +247,15 @@ class Mentions:
             for name, target in _IMPORTED_BY_TEXT.findall(self._text):
                 meanings.setdefault(name, set()).add(target)
         users: dict[str, list[tuple[int, str]]] = {}
-        for match in _ASSIGNED.finditer(self._text):
-            head, dot, rest = _joined(match[1])[-1].partition(".")
-            users.setdefault(head, []).append((match.start(), dot + rest))
+        for value, place in read_assignments(self._text):
+            head, dot, rest = value.partition(".")
+            users.setdefault(head, []).append((place, dot + rest))
         pending = list(meanings)
         is_tangled = False
         while pending:
             head = pending.pop()
             for place, rest in users.get(head, ()):
-                targets = self._targets(place)
+                targets = targets_at(self._text, place)
                 if targets is None:
                     is_tangled = True
                 for name in targets or ():
@@ -242,22 +269,6 @@ class Mentions:
                     known |= more
                     pending.append(name)
         return meanings, is_tangled
-
-    def _targets(self, end: int) -> list[str] | None:
-        """Give the names that the assignment whose `=` is here may bind; None: any."""
-        line = self._text[self._text.rfind("\n", 0, end) + 1 : end]
-        before = line.rpartition(";")[2].strip()
-        if before.isidentifier():
-            return [before]
-        if ":" in before:
-            # Annotated, or behind the colon of a block on one line.
-            names = _IDENTIFIER.findall(before)
-            return [names[0], names[-1]] if names else None
-        names = [part.strip() for part in before.split("=")]
-        if len(names) > 1 and all(map(str.isidentifier, names)):
-            return names
-        # What is assigned to may have begun on another line.
-        return None if before.startswith("]") and before.endswith("]") else []
 
 
 def _nothing(_: str) -> Iterable[str]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from placement_lint.cli import main
-from tests.trace.running import command, environment, needs_jax
+from tests.marks import NEEDS_JAX
+from tests.trace.running import command, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = needs_jax
+pytestmark = NEEDS_JAX
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 NO_JAX = (

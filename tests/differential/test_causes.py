@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,22 +10,12 @@ import pytest
 
 from tests.differential.analysis import analyse
 from tests.differential.compare import compare
+from tests.marks import RUNS_PROGRAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.differential.oracle_client import OracleClient
 
-pytestmark = [
-    pytest.mark.fuzz,
-    pytest.mark.skipif(
-        sys.version_info < (3, 11), reason="instructions have no columns before Python 3.11"
-    ),
-    pytest.mark.skipif(
-        importlib.util.find_spec("jax") is None or importlib.util.find_spec("safetensors") is None,
-        reason='needs JAX: pip install "placement-lint[verify]"',
-    ),
-]
+pytestmark = [pytest.mark.fuzz, *RUNS_PROGRAMS]
 
 HEAD = """\
 import collections, contextlib, dataclasses, functools
@@ -54,15 +42,6 @@ def modules_of(text: str) -> dict[str, str]:
     first, *rest = _FILE.split(text)
     parts = dict(zip(rest[::2], rest[1::2], strict=True)) if rest else {"main": first}
     return {name: HEAD + body for name, body in parts.items()}
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[OracleClient]:
-    from tests.differential.oracle_client import OracleClient
-
-    client = OracleClient()
-    yield client
-    client.close()
 
 
 @pytest.mark.parametrize("name", CAUSES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING
@@ -16,21 +14,14 @@ from tests.differential.analysis import analyse
 from tests.differential.compare import Comparison, Disagreement, compare
 from tests.differential.programs import LEVELS, programs, random_program
 from tests.differential.reduction import reduced
+from tests.marks import RUNS_PROGRAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.differential.oracle_client import OracleClient
 
-pytestmark = [
-    pytest.mark.skipif(
-        sys.version_info < (3, 11), reason="instructions have no columns before Python 3.11"
-    ),
-    pytest.mark.skipif(
-        importlib.util.find_spec("jax") is None or importlib.util.find_spec("safetensors") is None,
-        reason='needs JAX: pip install "placement-lint[verify]"',
-    ),
-]
+pytestmark = RUNS_PROGRAMS
 
 _SAMPLE = 12
 _FEW = 40
@@ -41,15 +32,6 @@ _BATCH = 250
 KNOWN: dict[tuple[int, int], str] = {}
 
 Modules = dict[str, str]
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[OracleClient]:
-    from tests.differential.oracle_client import OracleClient
-
-    client = OracleClient()
-    yield client
-    client.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -10,20 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.marks import RUNS_PROGRAMS
 
+if TYPE_CHECKING:
     from tests.differential.oracle_client import OracleClient, Run
 
-pytestmark = [
-    pytest.mark.skipif(
-        sys.version_info < (3, 11), reason="instructions have no columns before Python 3.11"
-    ),
-    pytest.mark.skipif(
-        importlib.util.find_spec("jax") is None or importlib.util.find_spec("safetensors") is None,
-        reason='needs JAX: pip install "placement-lint[verify]"',
-    ),
-]
+pytestmark = RUNS_PROGRAMS
 
 _HEADER = """\
 import jax
@@ -98,15 +89,6 @@ _MOVES = {
     "with jax.default_device(cpu): x[0]": [],
     "jax.config.update('jax_default_device', cpu); x[0]": [],
 }
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[OracleClient]:
-    from tests.differential.oracle_client import OracleClient
-
-    client = OracleClient()
-    yield client
-    client.close()
 
 
 def _program(statement: str) -> dict[str, str]:

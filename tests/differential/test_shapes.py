@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.differential.analysis import analyse
 from tests.differential.compare import compare
+from tests.marks import RUNS_PROGRAMS
 from tests.placement.test_shapes import HEAD, SHAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.differential.oracle_client import OracleClient
 
-pytestmark = [
-    pytest.mark.fuzz,
-    pytest.mark.skipif(
-        sys.version_info < (3, 11), reason="instructions have no columns before Python 3.11"
-    ),
-    pytest.mark.skipif(
-        importlib.util.find_spec("jax") is None or importlib.util.find_spec("safetensors") is None,
-        reason='needs JAX: pip install "placement-lint[verify]"',
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[OracleClient]:
-    from tests.differential.oracle_client import OracleClient
-
-    client = OracleClient()
-    yield client
-    client.close()
+pytestmark = [pytest.mark.fuzz, *RUNS_PROGRAMS]
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
@@ -20,6 +19,7 @@ from placement_lint.jaxmodel.backend_start import (
 from placement_lint.jaxmodel.transfer import ROWS, Effect
 from tests.jaxmodel.backend_start_calls import CALLS, OF_JITTED
 from tests.jaxmodel.environments import Environment, each_environment, environment, run_module
+from tests.marks import NEEDS_JAX
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ def row_disagreements(name: str, calls: list[Any]) -> list[str]:
     return [f"{name}: {started}; expected {says}" for started in ran if says not in {started, None}]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+@NEEDS_JAX
 @pytest.mark.skipif(not IS_POSIX, reason="each call is made in a fork, which this system has not")
 def test_jax_agrees_with_what_is_said() -> None:
     assert disagreements(sys.executable) == []

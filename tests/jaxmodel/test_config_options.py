@@ -1,18 +1,16 @@
 """Every option of the JAX that is installed, assigned to as an attribute."""
 
 import functools
-import importlib.util
 import json
 import subprocess
 import sys
-
-import pytest
 
 from placement_lint.jaxmodel.config_options import (
     CONFIG_FLAGS,
     CONFIG_OPTIONS,
     CONFIG_PROPERTIES,
 )
+from tests.marks import NEEDS_JAX
 
 PROGRAM = """
 import json, sys
@@ -29,9 +27,7 @@ def assign(name):
 json.dump([jax.__version__, {name: assign(name) for name in jax.config.values}], sys.stdout)
 """
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("jax") is None, reason="JAX is not installed"
-)
+pytestmark = NEEDS_JAX
 
 
 @functools.cache

@@ -1,7 +1,6 @@
 """Every row of the configuration contexts, executed on the JAX that is installed."""
 
 import functools
-import importlib.util
 import json
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from placement_lint.jaxmodel.config_states import (
     ConfigContext,
     ContextKind,
 )
+from tests.marks import NEEDS_JAX
 
 # Values that the system default is not; for switches, the other way round than they stand.
 SAMPLES = {
@@ -84,9 +84,7 @@ states = [
 json.dump([jax.__version__, {row[0]: run(*row) for row in rows}, states], sys.stdout)
 """
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("jax") is None, reason="JAX is not installed"
-)
+pytestmark = NEEDS_JAX
 
 
 def version(text: str) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ from placement_lint.jaxmodel.environment import UNREAD_OPTIONS, VARIABLES, Read,
 from placement_lint.jaxmodel.startup import DEAD_VARIABLES
 from placement_lint.jaxmodel.versions import parse_version
 from tests.jaxmodel.environments import ROOT, Environment, each_environment, environment
+from tests.marks import NEEDS_JAX
 
 if TYPE_CHECKING:
     from placement_lint.jaxmodel.versions import Version
@@ -153,7 +153,7 @@ def check(python: str) -> None:
         assert plain["plugin"].get(option) != expected, name
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+@NEEDS_JAX
 def test_the_installed_jax_reads_what_the_table_says() -> None:
     check(sys.executable)
 

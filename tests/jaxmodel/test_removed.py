@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import pytest
 
 from placement_lint.jaxmodel.removed import OLD_APIS, OLD_NAMES, OldApi, State, Use
 from tests.jaxmodel.environments import Environment, each_environment, environment, run_module
+from tests.marks import NEEDS_JAX
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def disagreements(python: Path | str) -> list[str]:
     return wrong
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+@NEEDS_JAX
 def test_jax_agrees_with_every_row() -> None:
     assert disagreements(sys.executable) == []
 

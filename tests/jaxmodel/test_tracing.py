@@ -1,7 +1,6 @@
 """Every row of the calls that trace, executed on the JAX that is installed."""
 
 import functools
-import importlib.util
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.tracing import TRACING_WORDS, TRACINGS, TraceKind, Tracing
 from placement_lint.jaxmodel.transfer import TABLE
+from tests.marks import NEEDS_JAX
 
 # How each is called with a function `body` of one array; by default `call(body)(x)`.
 CALLS = {
@@ -118,9 +118,6 @@ json.dump({name: run(name, how) for name, how in calls.items()} | {
 """
 
 jax_rows = [row for row in TRACINGS.values() if row.name.startswith("jax.")]
-needs_jax = pytest.mark.skipif(
-    importlib.util.find_spec("jax") is None, reason="JAX is not installed"
-)
 
 
 @functools.cache
@@ -149,7 +146,7 @@ def seen(row: Tracing) -> dict[str, Any]:
     return result
 
 
-@needs_jax
+@NEEDS_JAX
 @pytest.mark.parametrize("row", jax_rows, ids=lambda row: row.name)
 def test_its_functions_are_where_the_row_says(row: Tracing) -> None:
     parameters = seen(row)["parameters"]
@@ -157,7 +154,7 @@ def test_its_functions_are_where_the_row_says(row: Tracing) -> None:
         assert parameters[position] in {keyword, RENAMED.get((row.name, keyword))}
 
 
-@needs_jax
+@NEEDS_JAX
 @pytest.mark.parametrize(
     "row", [row for row in jax_rows if row.name not in NOT_CALLED], ids=lambda row: row.name
 )
@@ -177,7 +174,7 @@ def test_what_is_left_of_placements_inside(row: Tracing) -> None:
         assert result["put"] is None
 
 
-@needs_jax
+@NEEDS_JAX
 def test_callbacks_take_their_function_first() -> None:
     for name in HOST_CALLBACKS:
         result = measured()[name]

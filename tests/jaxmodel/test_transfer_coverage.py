@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import pytest
 from placement_lint.jaxmodel.transfer import ROWS
 from tests.jaxmodel.environments import Environment, each_environment, environment, run_module
 from tests.jaxmodel.transfer_unmodelled import REASONS, reason_for
+from tests.marks import NEEDS_JAX
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def uncovered(python: Path | str) -> list[str]:
     return sorted(name for name in found - NAMES if reason_for(name) is None)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+@NEEDS_JAX
 def test_every_public_name_is_covered() -> None:
     assert uncovered(sys.executable) == []
 

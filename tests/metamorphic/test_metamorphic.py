@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
-import importlib.util
 import itertools
 import symtable
-import sys
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -19,6 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.differential.programs import LEVELS, programs
+from tests.marks import RUNS_PROGRAMS
 from tests.metamorphic.differences import known_differences, write_differences
 from tests.metamorphic.program import Variant, mapped, marked, origins, unmarked
 from tests.metamorphic.subjects import (
@@ -165,13 +164,6 @@ def test_the_same_is_found_in_random_programs(name: str) -> None:
 
 # -- what JAX does -------------------------------------------------------------------------------
 
-needs_jax = [
-    pytest.mark.skipif(sys.version_info < (3, 11), reason="co_positions is new in Python 3.11"),
-    pytest.mark.skipif(
-        importlib.util.find_spec("jax") is None or importlib.util.find_spec("safetensors") is None,
-        reason='needs JAX: pip install "placement-lint[verify]"',
-    ),
-]
 _JAX_SAMPLE = [
     "JDP201/hazards/several-uses-one-fix", "JDP201/hazards/unpacking", "JDP201/hazards/alias",
     "JDP202/hazards/methods-that-compute", "JDP202/clean/committed-then-computed",
@@ -244,7 +236,7 @@ def check_jax(subject: Subject, variants: Iterable[Variant]) -> None:
 class TestJax:
     """A transformed program prints what it did, and moves arrays at the lines where it did."""
 
-    pytestmark = needs_jax
+    pytestmark = RUNS_PROGRAMS
 
     @pytest.mark.parametrize("name", TRANSFORMATIONS)
     def test_sample(self, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -11,15 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import placement_lint
 
 TOP = Path(placement_lint.__file__).parents[1]
-
-needs_jax = pytest.mark.skipif(
-    importlib.util.find_spec("jax") is None, reason="the program that is traced needs JAX"
-)
 
 
 @dataclass(frozen=True)

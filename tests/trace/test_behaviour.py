@@ -8,12 +8,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tests.fixture_cases import FIXTURES
-from tests.trace.running import Traced, needs_jax, trace
+from tests.marks import NEEDS_JAX
+from tests.trace.running import Traced, trace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = needs_jax
+pytestmark = NEEDS_JAX
 SOURCE = FIXTURES / "trace" / "copies.py"
 LINES = SOURCE.read_text(encoding="utf-8").splitlines()
 MAKES, MAKES_AGAIN = (

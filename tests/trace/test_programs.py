@@ -14,8 +14,9 @@ from placement_lint.trace.join import Judgement, State, join
 from placement_lint.trace.launch import VIRTUAL, Target, run
 from placement_lint.trace.record import Record, read
 from placement_lint.trace.recorder import DRAGGED
+from tests.marks import NEEDS_JAX
 from tests.program_cases import ProgramCase, Text, all_programs
-from tests.trace.running import environment, needs_jax
+from tests.trace.running import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 MOVES = frozenset({"JDP201", "JDP202"})
 PROGRAMS = [program for program in all_programs() if program.run is not None]
 
-pytestmark = needs_jax
+pytestmark = NEEDS_JAX
 
 HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
 DRIVER = '''\

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from tests.fixture_cases import FIXTURES
-from tests.trace.running import Traced, needs_jax, trace
+from tests.marks import NEEDS_JAX
+from tests.trace.running import Traced, trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-pytestmark = needs_jax
+pytestmark = NEEDS_JAX
 ROWS, LOOKUPS, STEPS = 16, 4, 3
 BYTES = ROWS * 6 * 1024 * 2
 LOOKUP = ["--rows", str(ROWS), "--lookups", str(LOOKUPS)]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _RECORDED = COMPILING | {TraceKind.REPLAYED}
-_WORDS = sorted({name.rpartition(".")[2].encode() for name in INERT_WHEN_TRACED})
 _ENTERING = frozenset({"enter_context", "enterContext", "enter_async_context"})
 _OBEYED = "jax.ensure_compile_time_eval"
 
