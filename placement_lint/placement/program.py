@@ -686,7 +686,17 @@ class Program:
         if self._frames:
             frame = self._frames[-1]
             if key[0] not in frame.own and key not in frame.reads:
-                frame.reads[key] = frame.entry.get(key)
+                frame.reads[key] = self._seen(key, frame.entry)
+
+    def _seen(self, key: Variable, variables: Variables) -> Value | None:
+        """Give what a function sees that reads a variable of another body.
+
+        That of a function which was left is what the last calls made of it, wherever they were.
+        """
+        held = variables.get(key)
+        if held is None and not isinstance(key[0], Instance) and key[0] not in self._module_scopes:
+            return self._final.get(key)
+        return held
 
     @property
     def frame(self) -> Frame | None:
@@ -844,7 +854,7 @@ class Program:
                 there = State(DefaultDevice(ANY_DEVICE), (), state.variables)
                 key = self._key(bindings, there)
         for execution in contexts.get(key, ()):
-            if all(state.variables.get(name) == held for name, held in execution.reads.items()):
+            if all(self._seen(key, state.variables) == held for key, held in execution.reads.items()):
                 return execution
         self._executions += 1
         execution = self._execute(place, bindings, there)
@@ -943,10 +953,10 @@ class Program:
         base = None
         if end is not None:
             changes = end.variables.changes(entered)
-            self.finish(changes)
             writes = {key: held for key, held in changes.items() if key[0] not in own}
             for key in writes:
-                frame.reads.setdefault(key, entry.get(key))
+                frame.reads.setdefault(key, self._seen(key, entry))
+            self.finish(changes)
             base = end.base if end.base != before else None
         if base is not None:
             self._sets_default.add(place)
