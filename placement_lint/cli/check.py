@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.files.discovery import Found
     from placement_lint.findings import Finding
-    from placement_lint.lint.run import FixMode, Outcome
+    from placement_lint.lint.outcome import FixMode, Outcome
 
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
 _STDIN = "-"
@@ -176,7 +176,8 @@ class _Run:
         self._say_what_is_left_out(found, paths)
         self._say_targets(found.files)
 
-        from placement_lint.lint.run import Skipped, lint_paths
+        from placement_lint.lint.outcome import Skipped
+        from placement_lint.lint.run import lint_paths
 
         mode = self._fix_mode(here)
         outcome = lint_paths(
@@ -221,7 +222,8 @@ class _Run:
             return CLEAN
         data = b"" if sys.stdin is None else sys.stdin.buffer.read()
 
-        from placement_lint.lint.run import FixMode, lint_text
+        from placement_lint.lint.outcome import FixMode
+        from placement_lint.lint.run import lint_text
 
         mode = self._fix_mode(settings)
         if excluded:
@@ -275,7 +277,7 @@ class _Run:
         streams.write("\n".join(shown.values()))
 
     def _fix_mode(self, settings: Settings) -> FixMode:
-        from placement_lint.lint.run import FixMode
+        from placement_lint.lint.outcome import FixMode
 
         if self.args.diff:
             return FixMode.DIFF

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import json
 import time
@@ -21,6 +20,7 @@ from placement_lint.lint.file import (
     text_of_source,
     tool_finding,
 )
+from placement_lint.lint.outcome import FixedFile, FixMode, Outcome, Skipped
 from placement_lint.lint.pinning import PINS
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.target import forget
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
     from placement_lint.lint.fixing import FixResult
-    from placement_lint.lint.reveal import Revealed
     from placement_lint.lint.together import Together
 
 PARALLEL_BYTES = 500_000
@@ -50,52 +49,6 @@ _REVEAL = b"# reveal:"
 
 LONG_LINE = 500
 """Mean length of the lines of a file that looks like an attack on the parser."""
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A file, or a part of the work on it, that was passed over, and why."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class FixedFile:
-    """A file that fixes have changed, or would change."""
-
-    path: str
-    before: str
-    """Its text, with the byte order mark if it has one."""
-    after: str
-    counts: Mapping[str, int]
-    """How many findings were fixed, by code."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a run."""
-
-    findings: tuple[Finding, ...]
-    """What is left after fixing, in the order of every report."""
-    skipped: tuple[Skipped, ...]
-    files: int
-    parsed: int
-    cached: int
-    seconds: float
-    fixed: tuple[FixedFile, ...]
-    sources: Callable[[str], Source | None]
-    """Gives the text that the findings of a file are about; None where it cannot be had."""
-    revealed: tuple[Revealed, ...] = ()
-    """Answers to `# reveal: name` comments."""
-
-
-class FixMode(enum.Enum):
-    """What happens to fixes: nothing; they are written; they are worked out and not written."""
-
-    NONE = enum.auto()
-    APPLY = enum.auto()
-    DIFF = enum.auto()
 
 
 @dataclass(frozen=True)

@@ -854,7 +854,9 @@ class Program:
                 there = State(DefaultDevice(ANY_DEVICE), (), state.variables)
                 key = self._key(bindings, there)
         for execution in contexts.get(key, ()):
-            if all(self._seen(key, state.variables) == held for key, held in execution.reads.items()):
+            if all(
+                self._seen(key, state.variables) == held for key, held in execution.reads.items()
+            ):
                 return execution
         self._executions += 1
         execution = self._execute(place, bindings, there)

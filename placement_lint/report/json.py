@@ -10,7 +10,7 @@ from placement_lint.report.escape import escape
 
 if TYPE_CHECKING:
     from placement_lint.findings import Edit, Finding, Fix, Related, Span
-    from placement_lint.lint.run import Outcome
+    from placement_lint.lint.outcome import Outcome
 
 VERSION = 1
 """Goes up when a field changes its meaning or goes; fields may be added without."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.findings import Finding, Severity, Span
+from placement_lint.lint.outcome import Outcome
 
 if TYPE_CHECKING:
     import subprocess
@@ -60,7 +61,7 @@ class TestExitCodes:
         failed = Finding(
             "JDP903", "internal-error", "m", "clean.py", Span(1, 1, 1, 1), Severity.ERROR
         )
-        outcome = run.Outcome((failed,), (), 1, 1, 0, 0.0, (), lambda _: None)
+        outcome = Outcome((failed,), (), 1, 1, 0, 0.0, (), lambda _: None)
         monkeypatch.setattr(run, "lint_paths", lambda *_, **__: outcome)
         assert lint("clean.py", "--exit-zero")[0] == 2
 

@@ -11,7 +11,8 @@ import libcst as cst
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.lint.file import FileOptions
-from placement_lint.lint.run import FixMode, Outcome, Request, check_files
+from placement_lint.lint.outcome import FixMode, Outcome
+from placement_lint.lint.run import Request, check_files
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 

@@ -20,7 +20,8 @@ from placement_lint.config.settings import Settings
 from placement_lint.findings import Confidence
 from placement_lint.lint import run
 from placement_lint.lint.file import FileResult, lint_source
-from placement_lint.lint.run import FixMode, Request, check_files, lint_paths, lint_text
+from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.run import Request, check_files, lint_paths, lint_text
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.registry import rule_by_code
 from placement_lint.rules.selection import UnknownSelectorError
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.lint.file import FileOptions
-    from placement_lint.lint.run import Outcome
+    from placement_lint.lint.outcome import Outcome
     from placement_lint.rules.context import Context
 
 PUT = b"import jax\njax.device_put(1)\n"

@@ -11,7 +11,8 @@ from placement_lint.config.settings import Settings
 from placement_lint.files.source import Cell, Source
 from placement_lint.findings import Edit, Span
 from placement_lint.lint.file import FileOptions, lint_source
-from placement_lint.lint.run import FixMode, lint_paths
+from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.run import lint_paths
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.registry import rule_by_code
 from tests.lint.helpers import Crashing, PutFlagged, options

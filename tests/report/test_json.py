@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint import __version__
 from placement_lint.findings import Applicability, Confidence, Edit, Finding, Fix, Related, Span
-from placement_lint.lint.run import Outcome, Skipped
+from placement_lint.lint.outcome import Outcome, Skipped
 from placement_lint.report.json import RULE_URL, render
 
 if TYPE_CHECKING:
