@@ -68,11 +68,18 @@ def _trace(arguments: list[str]) -> int:
     return trace.main(arguments)
 
 
+def _clean(arguments: list[str]) -> int:
+    from placement_lint.cli import clean
+
+    return clean.main(arguments)
+
+
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "check": _check,
     "rule": _rule,
     "verify": _verify,
     "trace": _trace,
+    "clean": _clean,
 }
 
 

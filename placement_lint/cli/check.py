@@ -35,7 +35,8 @@ _DESCRIPTION = """\
 Find, explain and mend device-placement mistakes in JAX code.
 
 Commands: check (what runs when none is named), rule (explain the rules), verify (prove them on
-the JAX that is here), trace (run a program and report the copies that happen).
+the JAX that is here), trace (run a program and report the copies that happen), clean (delete
+what was remembered of earlier runs).
 `placement-lint COMMAND --help` tells more."""
 
 _EPILOG = """\
@@ -117,6 +118,14 @@ def _parser() -> Parser:
     other.add_argument(
         "-j", "--jobs", type=_jobs, default=_jobs("auto"), metavar="N", help="processes, or auto"
     )
+    other.add_argument(
+        "--no-cache", action="store_true", help="look at every file, and remember nothing"
+    )
+    other.add_argument(
+        "--cache-dir",
+        metavar="DIR",
+        help="where to remember what was found (default: .placement_lint_cache in the project)",
+    )
     other.add_argument("--version", action="version", version=_version(), help="print the version")
     other.add_argument("-h", "--help", action="help", help="print this")
     return parser
@@ -166,7 +175,8 @@ class _Run:
             self.failed = True
             streams.complain(f"error: {escape(failed.path)}: {failed.reason}")
         here = self.loader.for_folder(".")
-        self._check_selectors([here, *map(self.loader.for_file, found.files)])
+        if self.args.show_files or self.args.show_settings:
+            self._check_all_selectors(found.files)
         if self.args.show_files:
             streams.write("".join(f"{escape(path)}\n" for path in found.files))
         if self.args.show_settings:
@@ -177,17 +187,8 @@ class _Run:
         self._say_targets(found.files)
 
         from placement_lint.lint.outcome import Skipped
-        from placement_lint.lint.run import lint_paths
 
-        mode = self._fix_mode(here)
-        outcome = lint_paths(
-            found.files,
-            self.loader.for_file,
-            jobs=self.args.jobs,
-            fix=mode,
-            reveal=self.args.reveal,
-            folders=found.walked > 0,
-        )
+        outcome = self._lint(found, paths, here)
         self._say_what_is_known(outcome)
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
         passed = [
@@ -201,6 +202,43 @@ class _Run:
             self._diff(outcome)
         self._summarise(outcome)
         return self._exit_code(outcome)
+
+    def _lint(self, found: Found, paths: Sequence[str], here: Settings) -> Outcome:
+        from placement_lint.lint.outcome import FixMode
+
+        mode, folders = self._fix_mode(here), found.walked > 0
+        if mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal):
+            from placement_lint.lint.cache import cache_for
+            from placement_lint.lint.cached import lint_cached
+
+            cache = cache_for(str(here.root or "."), paths, self.args.cache_dir)
+            outcome = lint_cached(
+                found.files,
+                self.loader.for_file,
+                here,
+                cache,
+                jobs=self.args.jobs,
+                folders=folders,
+                prepare=lambda: self._check_all_selectors(found.files),
+            )
+            if cache.problem and self.args.verbose:
+                self._warn(f"nothing is remembered: {escape(cache.problem)}")
+            return outcome
+        self._check_all_selectors(found.files)
+        from placement_lint.lint.run import lint_paths
+
+        return lint_paths(
+            found.files,
+            self.loader.for_file,
+            jobs=self.args.jobs,
+            fix=mode,
+            reveal=self.args.reveal,
+            folders=folders,
+        )
+
+    def _check_all_selectors(self, files: Iterable[str]) -> None:
+        here = self.loader.for_folder(".")
+        self._check_selectors([here, *map(self.loader.for_file, files)])
 
     def _say_what_is_known(self, outcome: Outcome) -> None:
         for each in outcome.revealed:

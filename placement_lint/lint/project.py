@@ -26,9 +26,10 @@ from placement_lint.syntax.mentions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from placement_lint.rules.run_view import RunView
+    from placement_lint.lint.memory import ModuleEffects
+    from placement_lint.lint.run_view import WholeRun
     from placement_lint.syntax.mentions import Exports
     from placement_lint.syntax.names import ExportResolver
 
@@ -70,8 +71,17 @@ def mentions_roots(data: bytes) -> bool:
 class Project:
     """The files of one run, by the places at which an import finds them."""
 
-    def __init__(self, paths: Iterable[str] = (), mentioning: Iterable[str] = ()) -> None:
-        """Take the paths of the run, and those of them whose bytes mention the roots."""
+    def __init__(
+        self,
+        paths: Iterable[str] = (),
+        mentioning: Iterable[str] = (),
+        known_effects: Callable[[str], ModuleEffects | None] | None = None,
+    ) -> None:
+        """Take the paths of the run, and those of them whose bytes mention the roots.
+
+        `known_effects` tells what was found out before of what importing a file does.
+        """
+        self.known_effects = known_effects
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
         self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
@@ -91,7 +101,7 @@ class Project:
     # -- for a file of the run ------------------------------------------------------------------
 
     @functools.cached_property
-    def view(self) -> RunView:
+    def view(self) -> WholeRun:
         """What rules may ask about the run; it finds out nothing before it is asked."""
         from placement_lint.lint.run_view import WholeRun
 
@@ -159,7 +169,7 @@ class Project:
             _Asked(path, way.target)
             for ways in self._ways_in(path, text).values()
             for way in ways
-            if way.is_import and self._may_be_of_run(way.target)
+            if way.is_import and self.may_be_of_run(way.target)
         ]
         found: set[str] = set()
         seen: set[str] = set()
@@ -289,7 +299,8 @@ class Project:
                 return True
         return False
 
-    def _may_be_of_run(self, name: str) -> bool:
+    def may_be_of_run(self, name: str) -> bool:
+        """Tell whether a name in a file may be one of a file of the run."""
         if not self._places:
             return False
         first = name.partition(".")[0]
@@ -341,7 +352,7 @@ class Project:
 
         The rest is empty where the name is that of the module itself.
         """
-        located = self._locate(path, name) if self._may_be_of_run(name) else None
+        located = self._locate(path, name) if self.may_be_of_run(name) else None
         if located is None or located[0] not in self._places:
             return None
         return self._places[located[0]], ".".join(located[1])
@@ -382,7 +393,7 @@ class Project:
 
     def _is_of_package(self, path: str, target: str) -> bool:
         """Tell whether what is imported is a folder that holds modules of the run."""
-        located = self._locate(path, target) if self._may_be_of_run(target) else None
+        located = self._locate(path, target) if self.may_be_of_run(target) else None
         return located is not None and not located[1] and located[0] in self._children
 
     def _named_below(
@@ -411,7 +422,7 @@ class Project:
 
     def _candidates(self, path: str, name: str) -> frozenset[str]:
         """Give all names of the roots that a qualified name in a file may stand for."""
-        if not self._may_be_of_run(name):
+        if not self.may_be_of_run(name):
             return frozenset()
         return frozenset(self._ends(_Asked(path, name))[0])
 
@@ -474,7 +485,7 @@ class Project:
         return self._ways[path]
 
     def _leads_on(self, way: Way) -> bool:
-        return way.target.partition(".")[0] in ROOTS or self._may_be_of_run(way.target)
+        return way.target.partition(".")[0] in ROOTS or self.may_be_of_run(way.target)
 
     # -- what the modules really bind -----------------------------------------------------------
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from placement_lint.files.notebook import NotPythonError, is_notebook, read_notebook
+from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.findings import Confidence
 from placement_lint.lint.file import (
@@ -20,9 +19,12 @@ from placement_lint.lint.file import (
     text_of_source,
     tool_finding,
 )
+from placement_lint.lint.memory import Checked, Group, Sorted
 from placement_lint.lint.outcome import FixedFile, FixMode, Outcome, Skipped
 from placement_lint.lint.pinning import PINS
 from placement_lint.lint.project import Project, mentions_roots
+from placement_lint.lint.questions import Answers, Questions
+from placement_lint.lint.reading import Sources, open_source, reopened
 from placement_lint.lint.target import forget
 from placement_lint.lint.together import carries, commits
 from placement_lint.lint.unused import Sight
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
     from placement_lint.lint.fixing import FixResult
-    from placement_lint.lint.together import Together
+    from placement_lint.lint.memory import ModuleEffects
+    from placement_lint.lint.recollection import Recollection
+    from placement_lint.lint.together import Neighbours, Together
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -91,6 +95,10 @@ class _Examined:
     skipped: Skipped | None = None
     unwritten: Finding | None = None
     """Why what fixes made of it could not be written."""
+    answers: Answers | None = None
+    """What other files told it; None where that is not all that it depends on."""
+    effects: Mapping[str, ModuleEffects] = field(default_factory=dict)
+    """What was found out of modules on the way."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -119,17 +127,19 @@ def lint_paths(
     fix: FixMode = FixMode.NONE,
     reveal: bool = False,
     folders: bool = False,
+    recollection: Recollection | None = None,
 ) -> Outcome:
     """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting.
 
     `folders` says that these are all the files of the folders that were asked for.
+    `recollection` is asked what is known of files already, and notes what is found out.
     """
     sight = Sight.WHOLE if folders else Sight.IMPORTS
 
     def request_for(path: str) -> Request:
         return _request(settings_for(path), path, reveal=reveal, sight=sight)
 
-    return check_files(files, request_for, jobs=jobs, fix=fix)
+    return check_files(files, request_for, jobs=jobs, fix=fix, recollection=recollection)
 
 
 def lint_text(
@@ -151,7 +161,7 @@ def lint_text(
             after = each.change.after
 
     def source_of(name: str) -> Source | None:
-        return _opened(path, after) if name == path else None
+        return reopened(path, after) if name == path else None
 
     outcome = _outcome(sifted, examined, started, source_of)
     return outcome, None if fix is FixMode.NONE else after
@@ -164,33 +174,27 @@ def check_files(
     jobs: int = 1,
     fix: FixMode = FixMode.NONE,
     parallel_bytes: int = PARALLEL_BYTES,
+    recollection: Recollection | None = None,
 ) -> Outcome:
     """Check files, each as asked; with several jobs in processes, where the text is worth it."""
     started = time.perf_counter()
     forget()
-    sifted = _Sifted()
+    sifted = _Sifted(recollection)
     for path in sorted(dict.fromkeys(files)):
-        request = request_for(path)
-        try:
-            data = read_bytes(path)
-        except UnreadableError as error:
-            sifted.fail(path, error)
-        else:
-            sifted.add(path, data, request)
+        sifted.take(path, request_for(path))
     project = sifted.with_reexports()
     sifted.pin(project)
-    together = sifted.together(project)
-    examined: list[_Examined] = []
+    programs: list[Together] = []
     program: dict[str, _Examined] = {}
-    if together is not None:
-        program = _examine_together(together, sifted.requests, project, fix)
-        sifted.tasks = [task for task in sifted.tasks if task.path not in program]
-        examined += program.values()
+    for neighbours in sifted.neighbourhoods(project):
+        program |= _examine_neighbours(neighbours, sifted, project, fix, programs)
+    sifted.tasks = [task for task in sifted.tasks if task.path not in program]
+    examined = [*program.values(), *sifted.recalled(project)]
     # The largest first, so that none of them is what all the others' processes wait for.
     tasks = sorted(sifted.tasks, key=lambda task: (-task.size, task.path))
     if sum(task.size for task in tasks) < parallel_bytes:
         jobs = 1
-    examined += _examine_all(tasks, _Examiner(project, fix), jobs)
+    examined += sifted.noted(_examine_all(tasks, _Examiner(project, fix), jobs))
     if fix is FixMode.APPLY:
         examined = _written(examined)
         if len(sifted.files) > 1 and any(one.change or one.unwritten for one in examined):
@@ -202,12 +206,14 @@ def check_files(
             again = {
                 one.path: one for one in _examine_all(seen, _Examiner(actual, FixMode.NONE), jobs)
             }
-            if together is not None:
+            for together in programs:
                 whole = together.afresh(actual)
                 again |= _examine_together(whole, sifted.requests, actual, FixMode.NONE)
             examined = [one.seen_again(again) for one in examined]
     fixed = {one.path: one.change.after for one in examined if one.change is not None}
-    return _outcome(sifted, examined, started, _Sources(fixed))
+    if recollection is not None:
+        recollection.now.effects.update(project.view.take_learned())
+    return _outcome(sifted, examined, started, Sources(fixed))
 
 
 def _examine_all(tasks: Sequence[_Task], examine: _Examiner, jobs: int) -> list[_Examined]:
@@ -229,7 +235,8 @@ def _examine_all(tasks: Sequence[_Task], examine: _Examiner, jobs: int) -> list[
 class _Sifted:
     """The files of a run, sorted into those that may hold a finding and those that cannot."""
 
-    def __init__(self) -> None:
+    def __init__(self, recollection: Recollection | None = None) -> None:
+        self.recollection = recollection
         self.files: list[str] = []
         self.tasks: list[_Task] = []
         self.findings: list[Finding] = []
@@ -245,6 +252,20 @@ class _Sifted:
         """Note a file that cannot be read."""
         self.files.append(path)
         self.findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
+
+    def take(self, path: str, request: Request) -> None:
+        """Sort a file, by its bytes where these are not known already."""
+        recollection = self.recollection
+        try:
+            data = read_bytes(path) if recollection is None else recollection.read(path)
+        except UnreadableError as error:
+            self.fail(path, error)
+            return
+        if data is not None:
+            self.add(path, data, request)
+        elif recollection is not None:
+            self._file(path, request, recollection.sorted(path))
+            self.files.append(path)
 
     def add(self, path: str, data: bytes, request: Request) -> None:
         """Sort a file by its bytes."""
@@ -262,32 +283,45 @@ class _Sifted:
 
     def _sort(self, path: str, data: bytes, request: Request) -> None:
         words = _words(path, data)
-        self.requests[path] = request
-        task = _Task(path, request, len(words))
-        if not is_notebook(path) and _asks_for_placements(request.options):
-            if carries(words):
-                self._carrying.append(path)
-            elif commits(words):
-                self._committing.append(path)
-        if any(word in words for word in PINS) and not is_notebook(path):
-            self._choosing.append(path)
-        if mentions_roots(words):
-            self._mentioning.append(path)
+        in_python = not is_notebook(path)
+        places = in_python and _asks_for_placements(request.options)
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=_JAX in words)
-        if asks or passes_filter(text, request.options.rules):
-            self.tasks.append(task)
-            return
-        self._undecided.append(task)
-        if len(words) > LONG_LINE * (words.count(b"\n") + words.count(b"\r") + 1):
+        found = Sorted(
+            size=len(words),
+            mentions_roots=mentions_roots(words),
+            carries=places and carries(words),
+            commits=places and commits(words),
+            chooses=in_python and any(word in words for word in PINS),
+            passes=asks or passes_filter(text, request.options.rules),
+        )
+        self._file(path, request, found)
+        guarded = None
+        if not found.passes and _has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
-            finding = guard(_open(path, data))
-            self.findings += [] if finding is None else [finding]
+            guarded = guard(open_source(path, data))
+            self.findings += [] if guarded is None else [guarded]
+        if self.recollection is not None and guarded is None:
+            self.recollection.now.sorted[path] = found
+
+    def _file(self, path: str, request: Request, found: Sorted) -> None:
+        """Put a file where it belongs."""
+        self.requests[path] = request
+        if found.carries:
+            self._carrying.append(path)
+        elif found.commits:
+            self._committing.append(path)
+        if found.chooses:
+            self._choosing.append(path)
+        if found.mentions_roots:
+            self._mentioning.append(path)
+        (self.tasks if found.passes else self._undecided).append(_Task(path, request, found.size))
 
     @property
     def project(self) -> Project:
         """The files as modules of one program, as they are on the disk from now on."""
-        return Project(self.files, self._mentioning)
+        known = None if self.recollection is None else self.recollection.effects
+        return Project(self.files, self._mentioning, known)
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
@@ -312,18 +346,50 @@ class _Sifted:
             self.requests[path] = replace(request, options=options)
         self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
 
-    def together(self, project: Project) -> Together | None:
-        """Interpret the files together that have to be; None, where each can be alone."""
+    def neighbourhoods(self, project: Project) -> list[Neighbours]:
+        """Give the files that may have to be interpreted together."""
         if len(self.files) < 2 or not self._carrying:
-            return None
-        from placement_lint.lint.together import group
+            return []
+        from placement_lint.lint.together import neighbourhoods
 
-        with_accelerator = [
-            path
-            for path in (*self._carrying, *self._committing)
-            if self.requests[path].options.accelerator
-        ]
-        return group(with_accelerator, _options_in(self.requests, project), project)
+        def with_accelerator(paths: Iterable[str]) -> list[str]:
+            return [path for path in paths if self.requests[path].options.accelerator]
+
+        carrying = with_accelerator(self._carrying)
+        return neighbourhoods(carrying, with_accelerator(self._committing), project)
+
+    def recalled(self, project: Project) -> list[_Examined]:
+        """Take out the files of which it is known what would be found in them."""
+        if self.recollection is None:
+            return []
+        known = {}
+        for task in self.tasks:
+            accelerator = task.request.options.accelerator
+            result = self.recollection.checked(task.path, project, accelerator=accelerator)
+            if result is not None:
+                known[task.path] = _Examined(task.path, result)
+        self.tasks = [task for task in self.tasks if task.path not in known]
+        return [*known.values()]
+
+    def noted(self, examined: Iterable[_Examined]) -> list[_Examined]:
+        """Remember what was found in files that were looked at alone."""
+        examined = [*examined]
+        if self.recollection is None:
+            return examined
+        for one in examined:
+            self.recollection.looked_at.add(one.path)
+            if one.answers is not None:
+                accelerator = self.requests[one.path].options.accelerator
+                checked = Checked(one.result, one.answers, accelerator)
+                self.recollection.note_checked(one.path, checked)
+            else:
+                self.recollection.is_certain = False
+            self.recollection.now.effects.update(one.effects)
+        return examined
+
+
+def _has_long_lines(words: bytes) -> bool:
+    return len(words) > LONG_LINE * (words.count(b"\n") + words.count(b"\r") + 1)
 
 
 def _asks_for_placements(options: FileOptions) -> bool:
@@ -332,7 +398,7 @@ def _asks_for_placements(options: FileOptions) -> bool:
 
 def _imports_enough(task: _Task, project: Project) -> bool:
     """Tell whether a file passes the filter by what it imports from other files of the run."""
-    source = _opened(task.path)
+    source = reopened(task.path)
     names = "" if source is None else project.reexported(task.path, source.text)
     if source is None or not names:
         return False
@@ -362,15 +428,19 @@ def _examine(
     path: str, data: bytes, request: Request, fix: FixMode, project: Project | None = None
 ) -> _Examined:
     try:
-        source = _open(path, data)
-        exports = None if project is None else project.resolver(path)
+        source = open_source(path, data)
+        asked = None if project is None else Questions(project, path)
+        exports = None if asked is None else asked.name
         options = _with_sight(request.options, source, project)
-        run = None if project is None else project.view
         if fix is FixMode.NONE:
-            return _Examined(path, lint_source(source, options, exports, run))
+            result = lint_source(source, options, exports, asked)
+            if project is None or asked is None or not _may_be_remembered(source, options, result):
+                return _Examined(path, result)
+            effects = project.view.take_learned()
+            return _Examined(path, result, answers=asked.answers, effects=effects)
         from placement_lint.lint.fixing import fix_source
 
-        fixed = fix_source(source, options, exports, run, unsafe=request.unsafe_fixes)
+        fixed = fix_source(source, options, exports, asked, unsafe=request.unsafe_fixes)
         if fixed.text == source.content:
             return _Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
         return _Examined(path, fixed.result, _change(source, data, fixed))
@@ -380,6 +450,56 @@ def _examine(
     except Exception as error:  # our fault, and no reason to lose the other files
         finding = _failure(path, error)
     return _Examined(path, FileResult((finding,)))
+
+
+def _may_be_remembered(source: Source, options: FileOptions, result: FileResult) -> bool:
+    """Tell whether what was found depends on nothing but the files of the run."""
+    return not _asks_for_sight(options, source) and not any(
+        finding.code == InternalError.code for finding in result.findings
+    )
+
+
+def _examine_neighbours(
+    neighbours: Neighbours,
+    sifted: _Sifted,
+    project: Project,
+    fix: FixMode,
+    programs: list[Together],
+) -> dict[str, _Examined]:
+    """Check files that have to do with one another, if it is not known what is found in them.
+
+    Adds the program that they are to the programs of the run, if they had to be read.
+    """
+    from placement_lint.lint.together import group
+
+    requests, recollection = sifted.requests, sifted.recollection
+    digest = ""
+    if recollection is not None:
+        accelerated = {
+            path
+            for path in neighbours.paths & requests.keys()
+            if requests[path].options.accelerator
+        }
+        digest = recollection.group(neighbours.paths, accelerated)
+        known = recollection.results(digest, project)
+        if known is not None:
+            return {path: _Examined(path, result) for path, result in known.items()}
+    options_for = _options_in(requests, project)
+    together = group(neighbours, options_for, project)
+    programs.append(together)
+    examined = _examine_together(together, requests, project, fix)
+    if recollection is not None:
+        recollection.looked_at.update(examined)
+        results = {path: one.result for path, one in examined.items()}
+        if all(
+            _may_be_remembered(source, options_for(source), results.get(path, FileResult(())))
+            for path, source in together.sources.items()
+        ):
+            answers = {path: asked.answers for path, asked in together.asked.items()}
+            recollection.note_group(digest, Group(results, answers))
+        else:
+            recollection.is_certain = False
+    return examined
 
 
 def _options_in(
@@ -404,7 +524,7 @@ def _examine_together(
         # Also a file that something carried a placement into: it may be edited as well.
         try:
             data[path] = read_bytes(path)
-            sources[path] = _open(path, data[path])
+            sources[path] = open_source(path, data[path])
         except (UnreadableError, NotPythonError):
             # Read a moment ago; the file is checked alone, which says what is wrong with it.
             continue
@@ -451,11 +571,16 @@ def _change(source: Source, data: bytes, fixed: FixResult) -> _Change:
 
 def _with_sight(options: FileOptions, source: Source, project: Project | None) -> FileOptions:
     """Note where a file imports, from beside it, what is not in the run, if that matters."""
-    if options.sight is Sight.WHOLE or not NAMED_SUPPRESSION.met_by(text_of_source(source)):
+    if not _asks_for_sight(options, source):
         return options
     if (project or Project()).sees_imports_of(source.path, source.text):
         return options
     return replace(options, sight=Sight.PART)
+
+
+def _asks_for_sight(options: FileOptions, source: Source) -> bool:
+    """Tell whether it matters what there is beside the run."""
+    return options.sight is not Sight.WHOLE and NAMED_SUPPRESSION.met_by(text_of_source(source))
 
 
 def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:
@@ -523,25 +648,12 @@ def _outcome(
         skipped=tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason))),
         files=len(sifted.files),
         parsed=sum(one.result.parsed for one in done),
-        cached=0,
+        cached=0 if sifted.recollection is None else sifted.recollection.recalled,
         seconds=time.perf_counter() - started,
         fixed=tuple(one.change.file for one in done if one.change is not None),
         sources=sources,
         revealed=tuple(sorted(each for one in done for each in one.result.revealed)),
     )
-
-
-class _Sources:
-    """The texts that findings are about, read again when they are asked for."""
-
-    def __init__(self, fixed: Mapping[str, bytes]) -> None:
-        """Take the bytes of the files that fixes change, whether or not they were written."""
-        self._fixed = fixed
-        self._read = functools.lru_cache(maxsize=32)(_opened)
-
-    def __call__(self, path: str) -> Source | None:
-        """Give the text of a file of the run."""
-        return self._read(path, self._fixed.get(path))
 
 
 def _request(
@@ -573,16 +685,4 @@ def _words(path: str, data: bytes) -> bytes:
             pass
         else:
             return data
-    return _open(path, data).text.encode("utf-8", "surrogatepass")
-
-
-def _open(path: str, data: bytes) -> Source:
-    return read_notebook(path, data) if is_notebook(path) else Source.decode(path, data)
-
-
-def _opened(path: str, data: bytes | None = None) -> Source | None:
-    """Read a file once more, if it is still what it was."""
-    try:
-        return _open(path, read_bytes(path) if data is None else data)
-    except (UnreadableError, NotPythonError):
-        return None
+    return open_source(path, data).text.encode("utf-8", "surrogatepass")

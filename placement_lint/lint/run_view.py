@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.lint.graph import closure
+from placement_lint.lint.memory import ModuleEffects
+from placement_lint.lint.questions import Questions, still_hold
 from placement_lint.rules.run_view import NOTHING, ImportEffects, Origin
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ class WholeRun:
         self._reaches: dict[str, bool] = {}
         self._callers: dict[str, dict[str, Origin]] = {}
         self._programs: dict[str, frozenset[str]] = {}
+        self._learned: dict[str, ModuleEffects] = {}
         self.parsed = 0
         """How many files were parsed for it."""
 
@@ -56,12 +60,31 @@ class WholeRun:
             # A module in a circle of imports is there already when it is imported once more.
             self._effects[path] = NOTHING
             if self._leads_to_jax(path):
-                from placement_lint.rules.timeline import timeline
-
-                facts = self._parse(path)
-                if facts is not None:
-                    self._effects[path] = timeline(facts).effects()
+                found = self._recalled(path) or self._found(path)
+                self._learned[path] = found
+                self._effects[path] = found.value
         return self._effects[path]
+
+    def _recalled(self, path: str) -> ModuleEffects | None:
+        """Give what was found out before, where it would be found again."""
+        known = self._project.known_effects
+        before = None if known is None else known(path)
+        if before is None or not still_hold(before.answers, self._project, path):
+            return None
+        return before
+
+    def _found(self, path: str) -> ModuleEffects:
+        from placement_lint.rules.timeline import timeline
+
+        asked = Questions(self._project, path)
+        facts = self._parse(path, asked)
+        effects = NOTHING if facts is None else timeline(facts).effects()
+        return ModuleEffects(effects, asked.answers)
+
+    def take_learned(self) -> dict[str, ModuleEffects]:
+        """Give what importing modules does, as far as it was found out since this was called."""
+        learned, self._learned = self._learned, {}
+        return learned
 
     def _leads_to_jax(self, path: str) -> bool:
         """Tell whether a file, or one that it may import, mentions JAX or sets variables for it."""
@@ -100,9 +123,9 @@ class WholeRun:
         """Give every file of a program that a file is part of."""
         if path not in self._programs:
             imported, importing = self._graph
-            tops = _closure(path, importing)
+            tops = closure(path, importing)
             self._programs[path] = frozenset(
-                each for top in tops for each in _closure(top, imported)
+                each for top in tops for each in closure(top, imported)
             )
         return self._programs[path]
 
@@ -119,7 +142,7 @@ class WholeRun:
 
     # -- files ------------------------------------------------------------------------------
 
-    def _parse(self, path: str) -> ModuleFacts | None:
+    def _parse(self, path: str, asked: Questions | None = None) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
         from placement_lint.lint.file import FileResult, parse
         from placement_lint.rules.module import ModuleFacts
@@ -132,7 +155,8 @@ class WholeRun:
         if isinstance(parsed, FileResult):
             return None
         self.parsed += 1
-        return ModuleFacts(parsed, path, exports=self._project.resolver(path), run=self)
+        asked = asked or Questions(self._project, path)
+        return ModuleFacts(parsed, path, exports=asked.name, run=asked)
 
 
 def _data(path: str) -> bytes:
@@ -140,17 +164,6 @@ def _data(path: str) -> bytes:
         return read_bytes(path)
     except UnreadableError:
         return b""
-
-
-def _closure(start: str, edges: dict[str, set[str]]) -> set[str]:
-    found = {start}
-    pending = [start]
-    while pending:
-        for other in edges.get(pending.pop(), ()):
-            if other not in found:
-                found.add(other)
-                pending.append(other)
-    return found
 
 
 def _merged(one: ImportEffects, other: ImportEffects) -> ImportEffects:

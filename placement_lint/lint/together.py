@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.lint.file import Analysis, FileOptions, FileResult, internal_error, parse
 from placement_lint.lint.garbage import collection_paused
+from placement_lint.lint.graph import closure
+from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import text_of
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -81,6 +84,7 @@ class Together:
         self.members: list[str] = []
         """The files that were given to be interpreted together."""
         self.results: dict[str, FileResult] = {}
+        self.asked: dict[str, Questions] = {}
         self.analyses: dict[str, Analysis] = {}
         self.program: Program | None = None
 
@@ -158,34 +162,64 @@ class Together:
             if name in self.members:
                 self.results[name] = parsed
             return False
-        resolver, view = self.project.resolver(name), self.project.view
-        self.analyses[name] = Analysis(source, parsed, self.options_for(source), resolver, view)
+        asked = self.asked[name] = Questions(self.project, name)
+        options = self.options_for(source)
+        self.analyses[name] = Analysis(source, parsed, options, asked.name, asked)
         return True
 
 
-def group(
-    carrying: Iterable[str], options_for: Callable[[Source], FileOptions], project: Project
-) -> Together | None:
-    """Interpret the files together that have to be, given those that place arrays.
+@dataclass(frozen=True)
+class Neighbours:
+    """Files that have to do with one another: they import one another, in any number of steps."""
 
-    Those are the files that do so, and the files that import something through which a placement
-    gets out of one of these; None, where no file has anything to do with another.
+    paths: frozenset[str]
+    placing: frozenset[str]
+    """Those that place arrays, or commit some."""
+    importers: Mapping[str, list[tuple[str, str]]]
+    """From each file of the run to those that import it, with the first part of the name."""
+
+
+def neighbourhoods(
+    carrying: Iterable[str], committing: Iterable[str], project: Project
+) -> list[Neighbours]:
+    """Give the files among which a placement may get from one to another.
+
+    `carrying` are those that place arrays, `committing` those that only commit some.
     """
-    return run_deep(_group, sorted(carrying), options_for, project)
+    importers: dict[str, list[tuple[str, str]]] = {}
+    neighbours: dict[str, set[str]] = {}
+    for importer, imported, name in project.imports():
+        importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
+        neighbours.setdefault(importer, set()).add(imported)
+        neighbours.setdefault(imported, set()).add(importer)
+    carrying = frozenset(carrying)
+    placing = carrying | frozenset(committing)
+    found: list[Neighbours] = []
+    seen: set[str] = set()
+    for path in sorted(carrying & neighbours.keys()):
+        if path not in seen:
+            paths = closure(path, neighbours)
+            seen |= paths
+            found.append(Neighbours(frozenset(paths), placing & paths, importers))
+    return found
+
+
+def group(
+    neighbours: Neighbours, options_for: Callable[[Source], FileOptions], project: Project
+) -> Together:
+    """Interpret the files together that have to be.
+
+    Those are the files that place arrays, and the files that import something through which a
+    placement gets out of one of these.
+    """
+    return run_deep(_group, neighbours, options_for, project)
 
 
 def _group(
-    carrying: list[str], options_for: Callable[[Source], FileOptions], project: Project
-) -> Together | None:
-    importers: dict[str, list[tuple[str, str]]] = {}
-    linked: set[str] = set()
-    for importer, imported, name in project.imports():
-        importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
-        linked.add(importer)
-    members = set(carrying)
-    if members.isdisjoint(linked) and members.isdisjoint(importers):
-        # Files that import nothing of the run, and that no other imports, are as well alone.
-        return None
+    neighbours: Neighbours, options_for: Callable[[Source], FileOptions], project: Project
+) -> Together:
+    importers = neighbours.importers
+    members = set(neighbours.placing)
     together = Together({}, options_for, project)
     while True:
         try:

@@ -256,7 +256,7 @@ class TestFormats:
 
     def test_quiet_and_verbose(self, lint: Lint) -> None:
         assert lint("hazard.py", "-q")[2] == ""
-        assert "1 of 1 files parsed" in lint("hazard.py", "-v")[2]
+        assert "1 of 1 files parsed" in lint("hazard.py", "-v", "--no-cache")[2]
 
 
 class TestSettings:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from placement_lint.files.source import Source
     from placement_lint.lint.file import FileOptions
     from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.together import Neighbours
     from placement_lint.rules.context import Context
 
 PUT = b"import jax\njax.device_put(1)\n"
@@ -665,10 +666,13 @@ def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
     )
     asked: list[list[str]] = []
 
-    def group(carrying: list[str], _options_for: object, _project: object) -> None:
-        asked.append(carrying)
+    def neighbourhoods(
+        carrying: list[str], committing: list[str], _project: object
+    ) -> list[Neighbours]:
+        asked.append([*carrying, *committing])
+        return []
 
-    monkeypatch.setattr("placement_lint.lint.together.group", group)
+    monkeypatch.setattr("placement_lint.lint.together.neighbourhoods", neighbourhoods)
     paths = [*map(str, files(tmp_path))]
     assert lint_paths(paths, lambda _: Settings(select=("JDP101",))).findings == ()
     assert asked == []

@@ -1,0 +1,379 @@
+"""Where runs leave what they found out for the next one: `.placement_lint_cache`.
+
+For each way in which the tool is called there are two files of JSON. The first says what the files
+of the run looked like and what came of it all: where nothing has changed, that is the answer, and
+neither LibCST nor the rules are imported. The second is read where something has changed. Nothing
+in either is executed. What is damaged, or of another version of anything, is as good as absent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from placement_lint import __version__
+from placement_lint.lint.encoding import finding_from_json, finding_to_json
+from placement_lint.lint.outcome import Outcome, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from placement_lint.files.source import Source
+    from placement_lint.lint.memory import Memory
+
+FOLDER = ".placement_lint_cache"
+
+_FORMAT = 1
+_FIRST, _SECOND = ".run.json", ".files.json"
+_MOST_RUNS = 32
+_MOST_BYTES = 64 * 1024 * 1024
+_LARGEST = 32 * 1024 * 1024
+"""A file larger than this is neither written nor read."""
+_SETTLED = 2_000_000_000
+"""In nanoseconds: a file changed less than this before it was read may change once more without
+that showing in its times."""
+_WRITING = ".writing-"
+_ABOUT = {
+    ".gitignore": "*\n",
+    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# What placement-lint found out, to be faster the next time. Delete it whenever you like.\n",
+}
+
+Stamp = tuple[int, int, int, int]
+"""Of a file: size, inode, and when it and its status changed, in nanoseconds. Zeros: not known."""
+
+_NO_STAMP: Stamp = (0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A file as the last run saw it."""
+
+    stamp: Stamp
+    content: str
+    settings: str
+
+
+@dataclass(frozen=True)
+class Last:
+    """What the last run left."""
+
+    files: Mapping[str, Seen]
+    surroundings: Any
+    outcome: Any
+    """Findings and what was passed over, as JSON has them; None where they may change by chance."""
+    second: str
+    """The name of what belongs to it in the second file."""
+
+
+@dataclass
+class Cache:
+    """What is kept for one way of calling the tool."""
+
+    folder: str
+    name: str
+    is_own: bool = True
+    """Whether the folder is where nobody asked for one. Then what it holds is used only in the
+    very folder that it was written in: a repository cannot bring it along."""
+    started: int = field(default_factory=time.time_ns)
+    problem: str = ""
+    """Why what was found out could not be kept."""
+
+    def last(self) -> Last | None:
+        """Read what the last run left; None where there is nothing of use."""
+        value = self._read(_FIRST)
+        try:
+            if value is None or value["identity"] != self._identity():
+                return None
+            settings = value["settings"]
+            files = {
+                path: Seen(tuple(stamp), content, settings[number])
+                for path, stamp, content, number in value["files"]
+            }
+            return Last(files, value["surroundings"], value["outcome"], value["second"])
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None  # damaged: as good as absent
+
+    def memory(self, last: Last) -> Memory | None:
+        """Read what the last run remembered of each file."""
+        from placement_lint.lint.memory import from_json
+
+        value = self._read(_SECOND)
+        try:
+            if value is None or value["second"] != last.second:
+                return None
+            return from_json(value)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None  # damaged: as good as absent
+
+    def keep(
+        self, files: Mapping[str, Seen], surroundings: Any, outcome: Outcome | None, memory: Memory
+    ) -> None:
+        """Write what a run found out; what cannot be written is not kept."""
+        from placement_lint.lint.memory import to_json
+
+        second = blake2b(os.urandom(16), digest_size=8).hexdigest()
+        try:
+            self._make_folder()
+            self._write(_SECOND, {"second": second, **to_json(memory)})
+            self._keep_first(files, surroundings, _outcome_to(outcome), second)
+            self._prune()
+        except (OSError, ValueError) as error:
+            self.problem = str(error)
+
+    def keep_stamps(self, files: Mapping[str, Seen], last: Last) -> None:
+        """Write what files look like now whose text is what it was."""
+        try:
+            self._keep_first(files, last.surroundings, last.outcome, last.second)
+        except (OSError, ValueError) as error:
+            self.problem = str(error)
+
+    def _keep_first(
+        self, files: Mapping[str, Seen], surroundings: Any, outcome: Any, second: str
+    ) -> None:
+        numbers: dict[str, int] = {}
+        rows = [
+            [path, seen.stamp, seen.content, numbers.setdefault(seen.settings, len(numbers))]
+            for path, seen in files.items()
+        ]
+        first = {
+            "identity": self._identity(),
+            "settings": [*numbers],
+            "files": rows,
+            "surroundings": surroundings,
+            "outcome": outcome,
+            "second": second,
+        }
+        self._write(_FIRST, first)
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _identity(self) -> list[Any]:
+        """Give all that has to be the same for a record to be of use."""
+        place = os.stat(self.folder)
+        where = [place.st_dev, place.st_ino] if self.is_own else []
+        return [_FORMAT, where, *_tool()]
+
+    def _make_folder(self) -> None:
+        os.makedirs(self.folder, exist_ok=True)
+        if self.is_own and not _is_folder(self.folder):
+            message = f"{self.folder} is a link"
+            raise OSError(message)
+        for name, text in _ABOUT.items():
+            path = os.path.join(self.folder, name)
+            if not os.path.lexists(path):
+                with open(path, "x", encoding="utf-8") as file:
+                    file.write(text)
+
+    def _read(self, suffix: str) -> Any:
+        """Read one of the files; None where there is none, or not the one that was written."""
+        try:
+            if self.is_own and not _is_folder(self.folder):
+                return None
+            with _opened(os.path.join(self.folder, self.name + suffix)) as descriptor:
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                    return None
+                with open(descriptor, "rb", closefd=False) as file:
+                    data = file.read()
+            checksum, _, text = data.partition(b"\n")
+            return json.loads(text) if checksum.decode() == _digest(text) else None
+        except (OSError, ValueError, RecursionError):
+            return None  # absent, unreadable or damaged: the run finds out for itself
+
+    def _write(self, suffix: str, value: Any) -> None:
+        """Put a file in its place in one step."""
+        text = json.dumps(value, separators=(",", ":")).encode("ascii")
+        if len(text) > _LARGEST:
+            message = f"what is known of so many files takes more than {_LARGEST >> 20} MiB"
+            raise ValueError(message)
+        descriptor, temporary = tempfile.mkstemp(dir=self.folder, prefix=_WRITING)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(_digest(text).encode() + b"\n" + text)
+            os.replace(temporary, os.path.join(self.folder, self.name + suffix))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def _prune(self) -> None:
+        """Delete the oldest records where there are too many, and what a killed run left."""
+        with os.scandir(self.folder) as entries:
+            kept = [
+                (entry.stat(follow_symlinks=False), entry.path)
+                for entry in entries
+                if _is_ours(entry.name) and entry.name not in _ABOUT
+            ]
+        kept.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
+        size = 0
+        for number, (status, path) in enumerate(kept):
+            size += status.st_size
+            is_left_over = (
+                os.path.basename(path).startswith(_WRITING)
+                and status.st_mtime_ns < self.started - 3600 * 10**9
+            )
+            if is_left_over or number >= 2 * _MOST_RUNS or size > _MOST_BYTES:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+
+
+def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cache:
+    """Give the cache of a way of calling the tool: from where, and for which paths.
+
+    `root` is the folder of the project; `folder` is where the cache is to be, if anywhere else.
+    """
+    name = _digest(json.dumps([os.path.realpath("."), *call]).encode())[:20]
+    return Cache(folder or os.path.join(root, FOLDER), name, is_own=folder is None)
+
+
+def clean(folder: str) -> bool:
+    """Delete a cache, and give whether there was one. What else lies in the folder stays.
+
+    Raises OSError where it cannot be deleted.
+    """
+    if not os.path.isdir(folder) or os.path.islink(folder):
+        return False
+    with os.scandir(folder) as entries:
+        ours = [entry.path for entry in entries if _is_ours(entry.name)]
+    for path in ours:
+        os.unlink(path)
+    with contextlib.suppress(OSError):  # something else lies in it
+        os.rmdir(folder)
+    return bool(ours)
+
+
+def _is_ours(name: str) -> bool:
+    return name in _ABOUT or name.endswith((_FIRST, _SECOND)) or name.startswith(_WRITING)
+
+
+def digest(data: bytes) -> str:
+    """Give what stands for the content of a file."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+_digest = digest
+
+
+def stamp_of(path: str, before: int) -> Stamp:
+    """Give what a file looks like from outside, if it has long been so: since before a time."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return _NO_STAMP
+    if max(status.st_mtime_ns, status.st_ctime_ns) > before - _SETTLED:
+        return _NO_STAMP
+    return (status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def unchanged(path: str, seen: Seen) -> bool:
+    """Tell whether a file surely is what it was, without reading it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    now = (status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+    return seen.stamp == now
+
+
+def recall(
+    last: Last,
+    files: Sequence[str],
+    settings: Callable[[str], str],
+    surroundings: Any,
+    sources: Callable[[str], Source | None],
+    started: float,
+) -> tuple[Outcome | None, dict[str, Seen]]:
+    """Give what came of the last run if nothing has changed since, and the files as they are now.
+
+    The files are those of which it had to be found out; none where nothing had to.
+    """
+    if last.outcome is None or last.surroundings != surroundings or [*last.files] != [*files]:
+        return None, {}
+    renewed: dict[str, Seen] = {}
+    now = time.time_ns()
+    for path, seen in last.files.items():
+        if seen.settings != settings(path):
+            return None, {}
+        if not unchanged(path, seen):
+            stamp = stamp_of(path, now)
+            try:
+                with open(path, "rb") as file:
+                    content = digest(file.read())
+            except OSError:
+                return None, {}
+            if content != seen.content:
+                return None, {}
+            renewed[path] = Seen(stamp, content, seen.settings)
+    try:
+        findings, skipped = last.outcome
+        outcome = Outcome(
+            findings=tuple(map(finding_from_json, findings)),
+            skipped=tuple(Skipped(*each) for each in skipped),
+            files=len(files),
+            parsed=0,
+            cached=len(files),
+            seconds=time.perf_counter() - started,
+            fixed=(),
+            sources=sources,
+        )
+    except (TypeError, ValueError):
+        return None, {}  # damaged: as good as absent
+    return outcome, {**last.files, **renewed} if renewed else {}
+
+
+def _outcome_to(outcome: Outcome | None) -> Any:
+    if outcome is None:
+        return None
+    findings = [*map(finding_to_json, outcome.findings)]
+    return [findings, [[skip.path, skip.reason] for skip in outcome.skipped]]
+
+
+def _tool() -> list[Any]:
+    """Give what findings depend on beside the files: this tool, LibCST, Python."""
+    import importlib.util
+
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    libcst = importlib.util.find_spec("libcst")
+    theirs = [] if libcst is None or libcst.origin is None else [_stamped(libcst.origin)]
+    modules = blake2b(repr(sorted(_modules(ours))).encode(), digest_size=8).hexdigest()
+    return [__version__, modules, theirs, sys.implementation.cache_tag, [*sys.version_info[:3]]]
+
+
+def _modules(folder: str) -> Iterator[list[Any]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _modules(entry.path)
+            elif entry.name.endswith((".py", ".json")):
+                yield _stamped(entry.path)
+
+
+def _stamped(path: str) -> list[Any]:
+    status = os.stat(path)
+    return [path, status.st_size, status.st_mtime_ns]
+
+
+def _is_folder(path: str) -> bool:
+    """Tell whether this is a folder, and no link to one."""
+    return stat.S_ISDIR(os.lstat(path).st_mode)
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[int]:
+    """Open a file to be read, of whatever kind it is: a pipe does not make us wait."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,134 @@
+"""A run with a cache: nothing is looked at again that cannot have changed its meaning."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.config.line_length import line_length
+from placement_lint.lint.cache import Last, digest, recall
+from placement_lint.lint.reading import Sources
+from placement_lint.lint.target import forget, target_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from placement_lint.config.settings import Settings
+    from placement_lint.lint.cache import Cache
+    from placement_lint.lint.outcome import Outcome
+
+_DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
+"""Findings of what could not be read, and of our own failures: the next run tries again."""
+
+
+def lint_cached(
+    files: Sequence[str],
+    settings_for: Callable[[str], Settings],
+    here: Settings,
+    cache: Cache,
+    *,
+    jobs: int = 1,
+    folders: bool = False,
+    prepare: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Check files as `lint_paths` does, by what the last run left in the cache where that holds.
+
+    `here` are the settings of the folder that the tool was called in. `prepare` is called before
+    any file is looked at.
+    """
+    started = time.perf_counter()
+    forget()
+    files = sorted(dict.fromkeys(files))
+    digests = _Digests(settings_for)
+    surroundings = [folders, _digest(here, "", None), _packages_around(files)]
+    last = cache.last()
+    if last is not None:
+        sources = Sources()
+        outcome, renewed = recall(last, files, digests, surroundings, sources, started)
+        if outcome is not None:
+            if renewed:
+                cache.keep_stamps(renewed, last)
+            return outcome
+    prepare()
+    return _lint(files, settings_for, cache, jobs, folders, digests, surroundings, last)
+
+
+def _lint(
+    files: Sequence[str],
+    settings_for: Callable[[str], Settings],
+    cache: Cache,
+    jobs: int,
+    folders: bool,
+    digests: Callable[[str], str],
+    surroundings: Any,
+    last: Last | None,
+) -> Outcome:
+    from placement_lint.lint.memory import Memory
+    from placement_lint.lint.recollection import Recollection
+    from placement_lint.lint.run import lint_paths
+
+    usable = last is not None and last.surroundings == surroundings
+    before = cache.memory(last) if last is not None and usable else None
+    seen = last.files if last is not None and before is not None else {}
+    recollection = Recollection(before or Memory(), seen, digests)
+    outcome = lint_paths(files, settings_for, jobs=jobs, folders=folders, recollection=recollection)
+    is_certain = recollection.is_certain and not any(
+        finding.code in _DEPENDING_ON_CHANCE for finding in outcome.findings
+    )
+    kept = outcome if is_certain and len(recollection.files) == len(files) else None
+    cache.keep(recollection.files, surroundings, kept, recollection.now)
+    return outcome
+
+
+class _Digests:
+    """Gives what stands for all that is set for a file: one for each folder."""
+
+    def __init__(self, settings_for: Callable[[str], Settings]) -> None:
+        self._settings_for = settings_for
+        self._of_folder: dict[tuple[str, int], str] = {}
+        self._of_settings: dict[tuple[int, str, int | None], str] = {}
+
+    def __call__(self, path: str) -> str:
+        settings = self._settings_for(path)
+        key = (os.path.dirname(path), id(settings))
+        if key not in self._of_folder:
+            target = str(target_for(settings.target_jax, path).target)
+            length = line_length(path)
+            by_settings = (id(settings), target, length)
+            if by_settings not in self._of_settings:
+                self._of_settings[by_settings] = _digest(settings, target, length)
+            self._of_folder[key] = self._of_settings[by_settings]
+        return self._of_folder[key]
+
+
+def _digest(settings: Settings, target: str, length: int | None) -> str:
+    told = [
+        settings.select,
+        settings.extend_select,
+        settings.ignore,
+        settings.extend_ignore,
+        sorted(settings.per_file_ignores.items()),
+        str(settings.root),
+        settings.accelerator,
+        settings.min_confidence,
+        target,
+        length,
+    ]
+    return digest(json.dumps(told).encode())[:16]
+
+
+def _packages_around(files: Sequence[str]) -> str:
+    """Give what stands for which of the folders that files lie in, or above them, are packages."""
+    within = {os.path.dirname(os.path.abspath(path)) for path in files}
+    folders = set(within)
+    for folder in within:
+        above = os.path.dirname(folder)
+        while above not in folders:
+            folders.add(above)
+            above = os.path.dirname(above)
+    packages = [
+        folder for folder in sorted(folders) if os.path.exists(os.path.join(folder, "__init__.py"))
+    ]
+    return digest("\n".join(packages).encode("utf-8", "surrogatepass"))

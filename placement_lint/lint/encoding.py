@@ -1,0 +1,83 @@
+"""Findings as what JSON has, and back: for ourselves, not for other programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.findings import (
+    Applicability,
+    Confidence,
+    Edit,
+    Finding,
+    Fix,
+    Related,
+    Severity,
+    Span,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.lint.file import FileResult
+
+
+def finding_to_json(finding: Finding) -> list[Any]:
+    """Give all of a finding."""
+    return [
+        finding.code,
+        finding.name,
+        finding.message,
+        finding.path,
+        _span(finding.span),
+        finding.severity.value,
+        finding.confidence.value,
+        [[each.message, each.path, _span(each.span)] for each in finding.related],
+        None if finding.fix is None else _fix(finding.fix),
+        finding.cell,
+    ]
+
+
+def finding_from_json(value: Any) -> Finding:
+    """Give what `finding_to_json` has made. Raises TypeError or ValueError for anything else."""
+    code, name, message, path, span, severity, confidence, related, fix, cell = value
+    return Finding(
+        code,
+        name,
+        message,
+        path,
+        Span(*span),
+        Severity(severity),
+        Confidence(confidence),
+        tuple(Related(text, there, Span(*place)) for text, there, place in related),
+        None if fix is None else _fix_from(*fix),
+        cell,
+    )
+
+
+def result_to_json(result: FileResult) -> list[Any]:
+    """Give what was found in a file; what was revealed is not kept."""
+    return [[*map(finding_to_json, result.findings)], result.exact, result.silenced]
+
+
+def result_from_json(value: Any) -> FileResult:
+    """Give what `result_to_json` has made, as of a file that was not parsed this time."""
+    from placement_lint.lint.file import FileResult
+
+    findings, exact, silenced = value
+    return FileResult(tuple(map(finding_from_json, findings)), exact=exact, silenced=silenced)
+
+
+def _span(span: Span) -> list[int]:
+    return [span.line, span.column, span.end_line, span.end_column]
+
+
+def _fix(fix: Fix) -> list[Any]:
+    edits = [[edit.path, _span(edit.span), edit.text, edit.cell] for edit in fix.edits]
+    return [fix.applicability.value, fix.message, edits, fix.group]
+
+
+def _fix_from(applicability: str, message: str, edits: Any, group: str) -> Fix:
+    return Fix(
+        Applicability(applicability),
+        message,
+        tuple(Edit(path, Span(*span), text, cell) for path, span, text, cell in edits),
+        group,
+    )

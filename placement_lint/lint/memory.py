@@ -1,0 +1,130 @@
+"""What a run remembers of its files for the next one.
+
+A file's record holds as long as its text and its settings are what they were, and the other files
+of the run tell it what they told it then: so a change in one file makes those be looked at again
+that it matters to, and no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from placement_lint.lint import questions
+from placement_lint.lint.encoding import result_from_json, result_to_json
+from placement_lint.lint.questions import Answers, effects_from_json, effects_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from placement_lint.lint.file import FileResult
+    from placement_lint.rules.run_view import ImportEffects
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """What the bytes of a file say about it, by its settings."""
+
+    size: int
+    """Of its code, in bytes."""
+    mentions_roots: bool
+    carries: bool
+    commits: bool
+    chooses: bool
+    passes: bool
+    """Whether it may hold a finding, by its own words."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found in a file that was looked at alone."""
+
+    result: FileResult
+    answers: Answers
+    accelerator: bool
+    """Whether the program that it belongs to was taken to have one."""
+
+
+@dataclass(frozen=True)
+class ModuleEffects:
+    """What importing a file does, with what it was told then."""
+
+    value: ImportEffects
+    answers: Answers
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a file, and the settings that it was checked by."""
+
+    content: str
+    """A digest of its bytes."""
+    settings: str
+    """A digest."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What was found in files that were interpreted together."""
+
+    results: Mapping[str, FileResult]
+    answers: Mapping[str, Answers]
+
+
+@dataclass
+class Memory:
+    """What a run knows of the last one, and notes for the next."""
+
+    texts: dict[str, Text] = field(default_factory=dict)
+    """The files as they are now."""
+    sorted: dict[str, Sorted] = field(default_factory=dict)
+    checked: dict[str, Checked] = field(default_factory=dict)
+    effects: dict[str, ModuleEffects] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    """By a digest of all that the files say which may have to do with one another."""
+
+
+def to_json(memory: Memory) -> dict[str, Any]:
+    """Give a memory as what JSON has."""
+    return {
+        "texts": {path: [text.content, text.settings] for path, text in memory.texts.items()},
+        "sorted": {path: [*vars(each).values()] for path, each in memory.sorted.items()},
+        "checked": {
+            path: [result_to_json(each.result), questions.to_json(each.answers), each.accelerator]
+            for path, each in memory.checked.items()
+        },
+        "effects": {
+            path: [effects_to_json(each.value), questions.to_json(each.answers)]
+            for path, each in memory.effects.items()
+        },
+        "groups": {
+            digest: [
+                {path: result_to_json(result) for path, result in group.results.items()},
+                {path: questions.to_json(each) for path, each in group.answers.items()},
+            ]
+            for digest, group in memory.groups.items()
+        },
+    }
+
+
+def from_json(value: Any) -> Memory:
+    """Give what `to_json` has made. Raises KeyError, TypeError or ValueError for anything else."""
+    return Memory(
+        {path: Text(*text) for path, text in value["texts"].items()},
+        {path: Sorted(*each) for path, each in value["sorted"].items()},
+        {
+            path: Checked(result_from_json(result), questions.from_json(answers), accelerator)
+            for path, (result, answers, accelerator) in value["checked"].items()
+        },
+        {
+            path: ModuleEffects(effects_from_json(effects), questions.from_json(answers))
+            for path, (effects, answers) in value["effects"].items()
+        },
+        {
+            digest: Group(
+                {path: result_from_json(result) for path, result in results.items()},
+                {path: questions.from_json(each) for path, each in answers.items()},
+            )
+            for digest, (results, answers) in value["groups"].items()
+        },
+    )
