@@ -213,6 +213,10 @@ class _Walk:
         return folders
 
     def _candidate(self, entry: os.DirEntry[str], path: str) -> None:
+        if entry.is_file(follow_symlinks=False):
+            # The folder says so itself: there is no need to ask for the file's status.
+            self._add(path, entry.path, is_link=False)
+            return
         try:
             mode = entry.stat().st_mode
         except OSError as error:

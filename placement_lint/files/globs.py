@@ -8,6 +8,7 @@ that `!x.py` does not bring back what lies in an ignored folder.
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from dataclasses import dataclass, field
@@ -65,11 +66,30 @@ class Globs:
 
     def verdict(self, parts: tuple[str, ...], *, is_folder: bool) -> bool | None:
         """Tell whether an entry is ignored. None: no glob speaks of it."""
-        path = "/".join(parts)
-        for glob in reversed(self.globs):
+        named = self._names.get(parts[-1], ())
+        last = next((at for at, only in named if is_folder or not only), -1)
+        path = "/".join(parts) if self._patterns else ""
+        for at, glob in self._patterns:
+            if at < last:
+                break
             if glob.matches(path, is_folder=is_folder):
                 return not glob.negated
-        return None
+        return True if last >= 0 else None
+
+    @functools.cached_property
+    def _names(self) -> dict[str, list[tuple[int, bool]]]:
+        """From plain names to where they stand, the last first, and whether for folders only."""
+        names: dict[str, list[tuple[int, bool]]] = {}
+        for at, glob in reversed([*enumerate(self.globs)]):
+            if glob.pattern is None:
+                names.setdefault(glob.text, []).append((at, glob.folders_only))
+        return names
+
+    @functools.cached_property
+    def _patterns(self) -> tuple[tuple[int, Glob], ...]:
+        """The globs that are no plain names, the last first, with where they stand."""
+        every = reversed([*enumerate(self.globs)])
+        return tuple((at, glob) for at, glob in every if glob.pattern is not None)
 
     def covers(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
         """Tell whether an entry, or a folder above it, is ignored."""

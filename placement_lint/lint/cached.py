@@ -35,6 +35,7 @@ def lint_cached(
 ) -> Outcome:
     """Check files as `lint_paths` does, by what the last run left in the cache where that holds.
 
+    The settings are the same for all the files of a folder, but for `per_file_ignores`.
     `here` are the settings of the folder that the tool was called in. `prepare` is called before
     any file is looked at.
     """
@@ -87,20 +88,20 @@ class _Digests:
 
     def __init__(self, settings_for: Callable[[str], Settings]) -> None:
         self._settings_for = settings_for
-        self._of_folder: dict[tuple[str, int], str] = {}
+        self._of_folder: dict[str, str] = {}
         self._of_settings: dict[tuple[int, str, int | None], str] = {}
 
     def __call__(self, path: str) -> str:
-        settings = self._settings_for(path)
-        key = (os.path.dirname(path), id(settings))
-        if key not in self._of_folder:
+        folder = os.path.dirname(path)
+        if folder not in self._of_folder:
+            settings = self._settings_for(path)
             target = str(target_for(settings.target_jax, path).target)
             length = line_length(path)
             by_settings = (id(settings), target, length)
             if by_settings not in self._of_settings:
                 self._of_settings[by_settings] = _digest(settings, target, length)
-            self._of_folder[key] = self._of_settings[by_settings]
-        return self._of_folder[key]
+            self._of_folder[folder] = self._of_settings[by_settings]
+        return self._of_folder[folder]
 
 
 def _digest(settings: Settings, target: str, length: int | None) -> str:
@@ -121,7 +122,7 @@ def _digest(settings: Settings, target: str, length: int | None) -> str:
 
 def _packages_around(files: Sequence[str]) -> str:
     """Give what stands for which of the folders that files lie in, or above them, are packages."""
-    within = {os.path.dirname(os.path.abspath(path)) for path in files}
+    within = {os.path.abspath(folder) for folder in {os.path.dirname(path) for path in files}}
     folders = set(within)
     for folder in within:
         above = os.path.dirname(folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from placement_lint.files.notebook import NotPythonError, is_notebook, read_notebook
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 
 if TYPE_CHECKING:
@@ -42,11 +41,15 @@ def names_of(path: str) -> Names | None:
 
 def open_source(path: str, data: bytes) -> Source:
     """Read a file or a notebook from its bytes. Raises UnreadableError, or NotPythonError."""
+    from placement_lint.files.notebook import is_notebook, read_notebook
+
     return read_notebook(path, data) if is_notebook(path) else Source.decode(path, data)
 
 
 def reopened(path: str, data: bytes | None = None) -> Source | None:
     """Read a file once more, if it is still what it was."""
+    from placement_lint.files.notebook import NotPythonError
+
     try:
         return open_source(path, read_bytes(path) if data is None else data)
     except (UnreadableError, NotPythonError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from placement_lint.placement.values import (
     MAX_DEPTH,
     NOTHING,
+    PLAIN,
     UNKNOWN,
     Mapping,
     Sequence,
@@ -21,6 +22,7 @@ from placement_lint.placement.values import (
     join,
     known_key,
     limited,
+    value,
 )
 
 _MAX_ITEMS = 128
@@ -165,6 +167,15 @@ def changed(
         else:
             atoms.append(atom)
     return limited(frozenset(atoms)) if touched else held
+
+
+def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
+    """Give what the values of a dict are, or `pairs`: its items."""
+    element = join(*(held for _, held in mapping.items), mapping.element)
+    if pairs:
+        element = value(Sequence((PLAIN, element), join(PLAIN, element)))
+    views = None if mapping.site is None else (mapping.site, pairs)
+    return Sequence(None, element, views=views)
 
 
 def anonymous_outside(held: Value) -> Value:

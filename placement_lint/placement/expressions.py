@@ -21,6 +21,7 @@ from placement_lint.placement.containers import (
     of_site,
     sited,
     unsure,
+    view_of,
     with_item,
     with_more,
     without_item,
@@ -370,6 +371,9 @@ class Expressions:
         if qualified is not None:
             key = self.program.attribute_of_module(self.module, qualified)
             if key is not None:
+                if not self.program.is_rebound(key):
+                    # Where it is not assigned to here, it is what it was.
+                    self.program.finish({key: self.program.imported(self.module, qualified, state)})
                 self.program.rebind(key, held, state)
             else:
                 self.escapes(held, state)
@@ -833,17 +837,30 @@ class Expressions:
                 found.add(replace(atom, operands=operands))
                 continue
             found.add(atom)
+            if isinstance(atom, Sequence) and atom.views is not None:
+                site, pairs = atom.views
+                for changed in self._held_now(site, now, since):
+                    if isinstance(changed, Mapping):
+                        found.add(view_of(changed, pairs=pairs))
             if isinstance(atom, Sequence | Mapping) and atom.site is not None:
-                for key in self.program.containers.holders(atom.site):
-                    before = None if since is None else self.program.held(key, since)
-                    after = self.program.held(key, now)
-                    if after is not None and after is not before:
-                        found.update(of_site(after, atom.site))
+                found.update(self._held_now(atom.site, now, since))
         return limited(frozenset(found))
+
+    def _held_now(
+        self, site: Site, now: State, since: State | None
+    ) -> Iterator[Sequence | Mapping]:
+        """Give a container as variables hold it now that held something else before."""
+        for key in self.program.containers.holders(site):
+            before = None if since is None else self.program.held(key, since)
+            after = self.program.held(key, now)
+            if after is not None and after is not before:
+                yield from of_site(after, site)
 
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
         """Give what iterating over an expression gives; iterating over an array indexes it."""
         held = self.program.consumed(held, state)
+        if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
+            held = self.grown(held, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         found = element_of(held - objects) if held - objects else NOTHING
         for instance in objects:

@@ -12,6 +12,7 @@ from placement_lint.placement.containers import (
     emptied,
     loosened,
     merged,
+    view_of,
     with_item,
     with_more,
     without_item,
@@ -322,11 +323,8 @@ class MethodCalls:
     def _mapping_method(
         self, atom: Mapping, name: str, node: cst.Call, operands: list[Operand]
     ) -> Value:
-        every = join(*(held for _, held in atom.items), atom.element)
-        if name == "values":
-            return value(Sequence(None, every))
-        if name == "items":
-            return value(Sequence(None, value(Sequence((PLAIN, every), join(PLAIN, every)))))
+        if name in {"items", "values"}:
+            return value(view_of(atom, pairs=name == "items"))
         if name == "keys":
             return value(Sequence(None, PLAIN))
         if name in {"get", "pop", "setdefault"} and node.args:

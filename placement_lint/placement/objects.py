@@ -236,7 +236,8 @@ class ObjectCalls:
             function = program.method(atom.cls, "__call__")
             if function is not None:
                 return self._method_called(function, atom, passed, state, node)
-        if isinstance(atom, External) and passed.carry_placement(program, state):
+        placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
+        if isinstance(atom, External) and placed:
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
@@ -244,7 +245,7 @@ class ObjectCalls:
                 if isinstance(node, cst.Call) and any(isinstance(a, Computation) for a in found):
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
-        if state.default.devices != SYSTEM or passed.carry_placement(program, state):
+        if placed:
             program.hands_out()
         for held in passed.every():
             self.on.escapes(held, state)

@@ -603,6 +603,10 @@ class Program:
             return None
         return variable(self.modules[found[0]].names.module_scope, found[1])
 
+    def is_rebound(self, key: Variable) -> bool:
+        """Tell whether a variable was assigned to from outside of its module or class."""
+        return key in self._rebound
+
     def rebind(self, key: Variable, held: Value, state: State) -> None:
         """Assign to a variable of another module."""
         self._rebound.add(key)

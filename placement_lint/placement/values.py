@@ -210,6 +210,8 @@ class Sequence:
     """Of a named tuple: the names of its items."""
     cls: Place | None = None
     """Of a named tuple: its class, where that is of the program."""
+    views: tuple[Site, bool] | None = None
+    """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
 
 
 @dataclass(frozen=True)
