@@ -1,24 +1,27 @@
-"""Every case of the fixtures: as it stands, written in other ways, suppressed, and fixed."""
+"""Every case of the fixtures: as it stands, written in other ways, suppressed, and fixed.
+
+`pytest -k JDP201` checks the cases of a rule; `pytest -m fuzz -k JDP201` writes each of them in
+every way, of which by default each case has one in its turn.
+"""
 
 import ast
 import functools
 import io
-import itertools
 import re
 import runpy
 import sys
 import tokenize
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Finding
-from placement_lint.lint.file import FileOptions, lint_source, passes_filter
-from placement_lint.lint.fixing import FixResult, fix_source
+from placement_lint.lint.file import FileOptions, FileResult, lint_source, passes_filter
+from placement_lint.lint.fixing import FixResult, fix_sources
 from placement_lint.lint.project import mentions_roots
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.base import Rule
@@ -26,6 +29,7 @@ from placement_lint.rules.needs import FileText
 from placement_lint.rules.registry import all_rules, rule_by_code
 from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
 from tests.import_styles import STYLES
+from tests.trials import Share, Trials
 from tests.variants import Layout, Variant, with_comment, with_crlf, wrapped
 
 CASES = all_cases()
@@ -36,8 +40,10 @@ PROOFS = sorted(path.parent.name for path in FIXTURES.glob("JDP*/proof.py"))
 LINE_LENGTH = 100
 """What this project's own settings say, which hold for the cases too."""
 
-every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-every_hazard = pytest.mark.parametrize("case", HAZARDS, ids=lambda case: case.id)
+FOLDERS: dict[str, list[Case]] = {}
+for _case in CASES:
+    FOLDERS.setdefault(f"{_case.code}/{_case.kind}", []).append(_case)
+every_folder = pytest.mark.parametrize("folder", FOLDERS)
 
 
 @functools.cache
@@ -51,16 +57,26 @@ def rules_for(code: str) -> tuple[type[Rule], ...]:
     return (*default_rules(), rule) if rule.pedantic else default_rules()
 
 
+@functools.lru_cache(maxsize=64)
+def linted(source: Source, rules: tuple[type[Rule], ...]) -> FileResult:
+    """Lint a text once for all that look at what is found in it."""
+    return lint_source(source, FileOptions(rules, sight=Sight.WHOLE))
+
+
 def lint(text: str, code: str) -> list[Finding]:
-    options = FileOptions(rules_for(code), sight=Sight.WHOLE)
-    return list(lint_source(Source("case.py", text), options).findings)
+    return list(linted(Source("case.py", text), rules_for(code)).findings)
 
 
 def fix(
     text: str, code: str, *, unsafe: bool, rules: tuple[type[Rule], ...] | None = None
 ) -> FixResult:
-    options = FileOptions(rules if rules is not None else rules_for(code), sight=Sight.WHOLE)
-    return fix_source(Source("case.py", text), options, unsafe=unsafe)
+    chosen = rules if rules is not None else rules_for(code)
+
+    def each(sources: Mapping[str, Source]) -> dict[str, FileResult]:
+        return {path: linted(source, chosen) for path, source in sources.items()}
+
+    source = Source("case.py", text)
+    return fix_sources({source.path: source}, each, unsafe={source.path: unsafe})[source.path]
 
 
 def check(findings: list[Finding], expected: Annotated, variant: Variant | None = None) -> None:
@@ -96,8 +112,7 @@ def test_there_are_cases() -> None:
     assert len(CASES) - len(HAZARDS) > 200
 
 
-@every_case
-def test_plain(case: Case) -> None:
+def as_it_stands(case: Case, share: Share) -> None:
     findings = lint(case.before.text, case.code)
     check(findings, case.before)
     got = {(f.span.line, f.code) for f in findings}
@@ -107,89 +122,103 @@ def test_plain(case: Case) -> None:
         assert (each.line, each.code) in got, f"no longer a false alarm: {each}"
 
 
-@every_case
-def test_the_case_is_a_program(case: Case) -> None:
-    if sys.version_info < case.needs_python:
-        pytest.skip(f"needs Python {case.needs_python}")
-    for section in (case.before, case.becomes, case.becomes_unsafe):
-        if section is not None:
-            assert compiles(section.text)
+def it_is_a_program(case: Case, share: Share) -> None:
+    if sys.version_info >= case.needs_python:
+        for section in (case.before, case.becomes, case.becomes_unsafe):
+            if section is not None:
+                assert compiles(section.text)
 
 
 # -- written another way ------------------------------------------------------------------------
 
 
-@every_case
-def test_crlf(case: Case) -> None:
-    variant = with_crlf(case.before.text)
-    check(lint(variant.text, case.code), case.before, variant)
+WRAPPINGS = {"class Wrapped:": "not in class", "def wrapped():": "not in function", "if True:": ""}
+_IN_A_BLOCK = "if True:"
 
 
-WRAPPINGS = {"def wrapped():": "not in function", "class Wrapped:": "not in class", "if True:": ""}
+def wrappings(case: Case, share: Share) -> list[str]:
+    """Give the headers below which a case is put."""
+    # A star import is allowed at module level only.
+    is_allowed = "import *" not in case.before.text
+    return share.of(
+        [*WRAPPINGS],
+        lambda header: (
+            header == _IN_A_BLOCK or (is_allowed and WRAPPINGS[header] not in case.options)
+        ),
+    )
 
 
-@every_case
-def test_wrapped(case: Case) -> None:
-    for header, option in WRAPPINGS.items():
-        # A star import is allowed at module level only.
-        is_allowed = "import *" not in case.before.text or header == "if True:"
-        if option not in case.options and is_allowed:
-            variant = wrapped(case.before.text, header)
-            check(lint(variant.text, case.code), case.before, variant)
-
-
-@every_case
-def test_import_styles(case: Case) -> None:
+def restyled(case: Case, share: Share) -> Iterator[tuple[str, Variant]]:
+    """Give the case with its imports written in other ways, of those that apply to it."""
     if "not restyled" in case.options:
-        pytest.skip(case.options["not restyled"])
-    for style in STYLES.values():
-        variant = style(case.before.text)
-        if variant is not None:
-            assert variant.text != case.before.text
-            check(lint(variant.text, case.code), case.before, variant)
+        return
+    for name in share.of([*STYLES], lambda name: styled(case.before.text, name) is not None):
+        variant = styled(case.before.text, name)
+        assert variant is not None
+        yield name, variant
 
 
-@every_hazard
-def test_the_file_filter_lets_it_through(case: Case) -> None:
+@functools.lru_cache(maxsize=16)
+def styled(text: str, name: str) -> Variant | None:
+    return STYLES[name](text)
+
+
+def with_crlf_too(case: Case, share: Share) -> None:
+    if share.one_in(3):
+        variant = with_crlf(case.before.text)
+        check(lint(variant.text, case.code), case.before, variant)
+
+
+def it_is_wrapped(case: Case, share: Share) -> None:
+    for header in wrappings(case, share):
+        variant = wrapped(case.before.text, header)
+        check(lint(variant.text, case.code), case.before, variant)
+
+
+def its_imports_are_written_otherwise(case: Case, share: Share) -> None:
+    for _, variant in restyled(case, share):
+        assert variant.text != case.before.text
+        check(lint(variant.text, case.code), case.before, variant)
+
+
+def the_file_filter_lets_it_through(case: Case, share: Share) -> None:
     texts = [case.before.text, with_crlf(case.before.text).text]
-    texts += [wrapped(case.before.text, "if True:").text]
-    if "not restyled" not in case.options:
-        texts += [v.text for style in STYLES.values() if (v := style(case.before.text))]
-    for expected in case.before.findings:
-        rules = (rule_by_code(expected.code),)
+    texts += [wrapped(case.before.text, _IN_A_BLOCK).text]
+    texts += [variant.text for _, variant in restyled(case, share)]
+    for code in {expected.code for expected in case.before.findings}:
+        rules = (rule_by_code(code),)
         for text in texts:
             data = text.encode()
             said = FileText(data, jax=mentions_roots(data))
-            assert passes_filter(said, rules), (expected.code, text)
+            assert passes_filter(said, rules), (code, text)
 
 
 # -- suppressed ---------------------------------------------------------------------------------
 
 
-FORMS = ("# noqa: {code}", "# placement-lint: ignore[{code}] known")
+FORMS = ["# noqa: {code}", "# placement-lint: ignore[{code}] known"]
 
 
-@every_hazard
-def test_each_finding_suppressed(case: Case) -> None:
+def each_finding_is_suppressed(case: Case, share: Share) -> None:
     layout = Layout(case.before.text)
     targets = sorted({(each.line, each.code) for each in case.before.findings})
-    for target, form in itertools.product(targets, FORMS):
+    for number, target in enumerate(targets, share.number):
         line, code = target
-        text = with_comment(case.before.text, line, form.format(code=code))
-        got = Counter((f.span.line, f.code) for f in lint(text, case.code))
-        assert got[target] == 0, text
         same_statement = layout.logical_line(line)
-        for other in case.before.findings:
-            is_beside = other.code == code and other.line in same_statement
-            if not is_beside:
-                assert got[other.line, other.code] > 0, (target, other, text)
+        for form in Share(number, every=share.every).of(FORMS):
+            text = with_comment(case.before.text, line, form.format(code=code))
+            got = Counter((f.span.line, f.code) for f in lint(text, case.code))
+            assert got[target] == 0, text
+            for other in case.before.findings:
+                is_beside = other.code == code and other.line in same_statement
+                if not is_beside:
+                    assert got[other.line, other.code] > 0, (target, other, text)
 
 
 # -- fixed --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", FIXABLE, ids=lambda case: case.id)
-def test_fix_gives_the_text_that_is_expected(case: Case) -> None:
+def fixing_gives_the_text_that_is_expected(case: Case, share: Share) -> None:
     for section, unsafe in ((case.becomes, False), (case.becomes_unsafe, True)):
         if section is not None:
             fixed = fix(case.before.text, case.code, unsafe=unsafe)
@@ -197,8 +226,7 @@ def test_fix_gives_the_text_that_is_expected(case: Case) -> None:
             check(list(fixed.result.findings), section)
 
 
-@every_case
-def test_fix_ends_keeps_comments_and_compiles(case: Case) -> None:
+def fixing_ends_keeps_comments_and_compiles(case: Case, share: Share) -> None:
     for unsafe in (False, True):
         check_fix(case, unsafe=unsafe)
 
@@ -228,19 +256,19 @@ def said(text: str) -> list[str]:
     return [comment for comment in comments if comment]
 
 
-@every_hazard
-def test_fixed_with_crlf_is_the_fixed_text_with_crlf(case: Case) -> None:
-    fixed = fix(case.before.text, case.code, unsafe=True).text
-    assert (
-        fix(with_crlf(case.before.text).text, case.code, unsafe=True).text == with_crlf(fixed).text
-    )
+def fixed_with_crlf_it_is_the_fixed_text_with_crlf(case: Case, share: Share) -> None:
+    if share.one_in(3):
+        fixed = fix(case.before.text, case.code, unsafe=True).text
+        crlf = fix(with_crlf(case.before.text).text, case.code, unsafe=True).text
+        assert crlf == with_crlf(fixed).text
 
 
-@every_hazard
-def test_fixed_in_a_block_is_the_fixed_text_in_a_block(case: Case) -> None:
+def fixed_in_a_block_it_is_the_fixed_text_in_a_block(case: Case, share: Share) -> None:
+    if _IN_A_BLOCK not in wrappings(case, share):
+        return
     fixed = fix(case.before.text, case.code, unsafe=True).text
-    inner = fix(wrapped(case.before.text, "if True:").text, case.code, unsafe=True).text
-    expected = wrapped(fixed, "if True:").text
+    inner = fix(wrapped(case.before.text, _IN_A_BLOCK).text, case.code, unsafe=True).text
+    expected = wrapped(fixed, _IN_A_BLOCK).text
     if inner != expected:
         # The block may have made a line of the fix too long, which is then split.
         assert any(len(line) > LINE_LENGTH for line in expected.splitlines()), inner
@@ -255,6 +283,76 @@ def compiles(text: str) -> bool:
         except SyntaxError:
             return False
     return True
+
+
+# -- all of that --------------------------------------------------------------------------------
+
+_OF_ALL = (
+    as_it_stands,
+    it_is_a_program,
+    with_crlf_too,
+    it_is_wrapped,
+    its_imports_are_written_otherwise,
+    fixing_gives_the_text_that_is_expected,
+    fixing_ends_keeps_comments_and_compiles,
+)
+_OF_HAZARDS = (
+    the_file_filter_lets_it_through,
+    each_finding_is_suppressed,
+    fixed_with_crlf_it_is_the_fixed_text_with_crlf,
+    fixed_in_a_block_it_is_the_fixed_text_in_a_block,
+)
+
+
+def check_all(folder: str, *, every: bool) -> None:
+    with Trials() as trials:
+        for number, case in enumerate(FOLDERS[folder]):
+            share = Share(number, every=every)
+            # One after another: what is found in one text is looked at by several.
+            for aspect in (*_OF_ALL, *(_OF_HAZARDS if case.kind == "hazards" else ())):
+                with trials.of(f"{case.id}: {aspect.__name__}"):
+                    aspect(case, share)
+
+
+@every_folder
+def test_cases(folder: str) -> None:
+    """What every case gives and becomes; of the other ways to write it, one in its turn.
+
+    `pytest -m fuzz tests/test_fixtures.py` writes every case in every way.
+    """
+    check_all(folder, every=False)
+
+
+@pytest.mark.fuzz
+@every_folder
+def test_cases_written_in_every_way(folder: str) -> None:
+    check_all(folder, every=True)
+
+
+def test_the_sample_has_every_way_of_every_rule_in_it() -> None:
+    """What the default suite leaves out of a rule's cases, it does not leave out of the rule."""
+    with Trials() as trials:
+        for folder, cases in FOLDERS.items():
+            shares = [Share(number, every=False) for number in range(len(cases))]
+            every = {way for case in cases for way in wrappings(case, Share(0, every=True))}
+            tried = {
+                way
+                for case, share in zip(cases, shares, strict=True)
+                for way in wrappings(case, share)
+            }
+            with trials.of(folder):
+                assert tried == every
+                assert shares[0].one_in(3)
+
+
+def test_the_sample_has_every_import_style_in_it() -> None:
+    cases = FOLDERS["JDP201/hazards"]
+    tried = {
+        name
+        for number, case in enumerate(cases)
+        for name, _ in restyled(case, Share(number, every=False))
+    }
+    assert tried == STYLES.keys()
 
 
 # -- the proofs ---------------------------------------------------------------------------------
