@@ -1,10 +1,13 @@
 """The house has floors: a folder imports only from folders below it, and from itself."""
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.trials import Trials
 
 PACKAGE = Path(__file__).parent.parent / "placement_lint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -24,6 +27,11 @@ FACADE = {"__init__", "__main__"}
 """The package's own face may import anything, lazily."""
 HEAVY = {"PIL", "flax", "jax", "jaxlib", "matplotlib", "numpy", "safetensors", "torch"}
 SLOW_LIBCST = {"libcst.codemod", "libcst.matchers", "libcst.metadata", "libcst.helpers"}
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -58,17 +66,17 @@ def allowed(room: str, other: str) -> bool:
 
 def outward(path: Path) -> list[tuple[int, str]]:
     """Give the imports of a module from other packages."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     return [(line, name) for line, name in imports(tree) if name.split(".")[0] != PACKAGE.name]
 
 
 def inward(path: Path) -> list[tuple[int, str]]:
     """Give the rooms that a module imports from."""
     found = []
-    for line, name in imports(ast.parse(path.read_text(encoding="utf-8"))):
+    for line, name in imports(tree_of(path)):
         top, *rest = name.split(".")
         if top == PACKAGE.name:
-            is_room = rest and rest[0] in {room_of(module) for module in MODULES}
+            is_room = rest and rest[0] in ROOMS
             found.append((line, rest[0] if is_room else "__init__"))
     return found
 
@@ -77,23 +85,37 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-every_module = pytest.mark.parametrize("path", MODULES, ids=name_of)
+ROOMS = {room_of(path) for path in MODULES}
+
+
+def of_every_module(check: Callable[[Path], None]) -> Callable[[], None]:
+    """Make one test of what holds for each module."""
+
+    @functools.wraps(check)
+    def test() -> None:
+        with Trials() as trials:
+            for path in MODULES:
+                with trials.of(name_of(path)):
+                    check(path)
+
+    # Pytest must not see the parameter of what is wrapped.
+    del test.__wrapped__
+    return test
 
 
 def test_every_room_has_a_floor() -> None:
-    rooms = {room_of(path) for path in MODULES}
-    assert rooms <= FLOORS.keys() | BESIDE | FACADE
-    assert {"findings", "files", "jaxmodel", "rules", "syntax"} <= rooms
+    assert ROOMS - FLOORS.keys() - BESIDE - FACADE == set()
+    assert {"findings", "files", "jaxmodel", "rules", "syntax"} <= ROOMS
 
 
-@every_module
+@of_every_module
 def test_imports_lead_downward(path: Path) -> None:
     room = room_of(path)
     wrong = [(line, other) for line, other in inward(path) if not allowed(room, other)]
     assert wrong == []
 
 
-@every_module
+@of_every_module
 def test_what_runs_jax_is_imported_by_its_own_command_only(path: Path) -> None:
     room = room_of(path)
     if room in BESIDE:
@@ -101,7 +123,7 @@ def test_what_runs_jax_is_imported_by_its_own_command_only(path: Path) -> None:
     found = {other for _, other in inward(path)} & BESIDE
     if name_of(path) in {"cli/verify.py", "cli/trace.py"}:
         assert found <= {path.stem}
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = tree_of(path)
         at_import_time = [name for node in tree.body for _, name in imports_of_statement(node)]
         assert not [n for n in at_import_time if n.startswith(f"{PACKAGE.name}.{path.stem}")]
     else:
@@ -116,19 +138,19 @@ def imports_of_statement(node: ast.stmt) -> Iterator[tuple[int, str]]:
         yield from imports(node)
 
 
-@every_module
+@of_every_module
 def test_heavy_packages_only_where_they_run(path: Path) -> None:
     wrong = [(line, name) for line, name in outward(path) if name.split(".")[0] in HEAVY]
     assert room_of(path) in BESIDE or wrong == []
 
 
-@every_module
+@of_every_module
 def test_nothing_slow_or_recursive_of_libcst(path: Path) -> None:
     for line, name in outward(path):
         assert not any(name == slow or name.startswith(f"{slow}.") for slow in SLOW_LIBCST), (
             f"line {line}: {name}"
         )
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute):
             assert node.attr not in {"CSTVisitor", "CSTTransformer"}, f"line {node.lineno}"
             is_module = isinstance(node.value, ast.Name) and node.value.id == "cst"

@@ -14,6 +14,7 @@ from placement_lint.lint.outcome import FixMode, Outcome
 from placement_lint.lint.run import lint_paths
 from tests.differential.oracle_client import OracleClient
 from tests.program_cases import ProgramCase, Text, all_programs, read_program
+from tests.trials import Share, Trials
 
 PROGRAMS = all_programs()
 CLEAN = [
@@ -23,6 +24,7 @@ CLEAN = [
 ]
 RUNNABLE = [program for program in PROGRAMS if program.run is not None]
 MOVES = frozenset({"JDP201", "JDP202"})
+FIXES = {"safe-fixes": False, "unsafe-fixes": True}
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 
@@ -103,10 +105,38 @@ def test_there_are_programs() -> None:
 
 
 @every_program
-def test_findings(program: ProgramCase, tmp_path: Path) -> None:
-    outcome = lint(write(tmp_path, program.texts()))
-    check(tmp_path, outcome, program.files)
-    got = {(inside(tmp_path, f.path), f.span.line, f.code) for f in outcome.findings}
+def test_findings_and_fixes(program: ProgramCase, tmp_path: Path) -> None:
+    """What is found, where the arrays were made, in any order; and what fixing makes of it.
+
+    Where unsafe fixes give nothing else than safe ones, one of the two is tried, in turn;
+    `pytest -m fuzz tests/test_programs.py` tries both.
+    """
+    outcome = lint(write(tmp_path / "found", program.texts()))
+    with Trials() as trials:
+        with trials.of("findings"):
+            check_findings(program, tmp_path / "found", outcome)
+        with trials.of("the first related place is the creation"):
+            check_creations(program, tmp_path / "found", outcome)
+        with trials.of("the order of the paths does not matter"):
+            check_orders(program, tmp_path / "found", outcome)
+        with trials.of("the files are Python"):
+            check_syntax(program)
+        differ = program.fix_is_wrong or program.fixed(unsafe=True) != program.fixed(unsafe=False)
+        for how in Share(PROGRAMS.index(program), every=differ).of([*FIXES]):
+            with trials.of(how):
+                check_fixed(program, tmp_path / how, unsafe=FIXES[how])
+
+
+@pytest.mark.fuzz
+@every_program
+@pytest.mark.parametrize("how", FIXES)
+def test_both_fixes(program: ProgramCase, how: str, tmp_path: Path) -> None:
+    check_fixed(program, tmp_path, unsafe=FIXES[how])
+
+
+def check_findings(program: ProgramCase, folder: Path, outcome: Outcome) -> None:
+    check(folder, outcome, program.files)
+    got = {(inside(folder, f.path), f.span.line, f.code) for f in outcome.findings}
     for path, text in program.files.items():
         for each in text.expected.missed:
             assert (path, each.line, each.code) not in got, f"no longer missed: {path} {each}"
@@ -114,14 +144,12 @@ def test_findings(program: ProgramCase, tmp_path: Path) -> None:
             assert (path, each.line, each.code) in got, f"no longer a false alarm: {path} {each}"
 
 
-@every_program
-def test_the_first_related_place_is_the_creation(program: ProgramCase, tmp_path: Path) -> None:
-    outcome = lint(write(tmp_path, program.texts()))
+def check_creations(program: ProgramCase, folder: Path, outcome: Outcome) -> None:
     made = {
-        creation(tmp_path, found)
+        creation(folder, found)
         for found in outcome.findings
         if found.code in MOVES
-        and (inside(tmp_path, found.path), found.span.line, found.code) not in program.undecided
+        and (inside(folder, found.path), found.span.line, found.code) not in program.undecided
     }
     wanted = {(path, line) for path, text in program.files.items() for line in text.made_here}
     if program.undecided:
@@ -130,41 +158,33 @@ def test_the_first_related_place_is_the_creation(program: ProgramCase, tmp_path:
         assert made == wanted
 
 
-@every_program
-def test_the_order_of_the_paths_does_not_matter(program: ProgramCase, tmp_path: Path) -> None:
-    paths = write(tmp_path, program.texts())
-    first = lint(paths).findings
-    for order in (paths[::-1], paths[1:] + paths[:1]):
-        assert lint(order).findings == first
+def check_orders(program: ProgramCase, folder: Path, outcome: Outcome) -> None:
+    paths = [str(folder / path) for path in program.files]
+    assert lint(paths[::-1]).findings == outcome.findings
 
 
-@every_program
-def test_the_files_are_python(program: ProgramCase) -> None:
+def check_syntax(program: ProgramCase) -> None:
     for files in (program.files, program.becomes, program.becomes_unsafe):
         for path, text in files.items():
             compile(text.expected.text, path, "exec", dont_inherit=True)
 
 
-# -- what fixing makes of it ----------------------------------------------------------------------
-
-
-@every_program
-@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
-def test_fixed(program: ProgramCase, unsafe: bool, tmp_path: Path) -> None:
-    paths = write(tmp_path, program.texts())
+def check_fixed(program: ProgramCase, folder: Path, *, unsafe: bool) -> None:
+    paths = write(folder, program.texts())
     outcome = lint(paths, fix=FixMode.APPLY, unsafe=unsafe)
     wanted = program.fixed(unsafe=unsafe)
-    after = read(tmp_path, program)
+    after = read(folder, program)
     texts = {path: text.expected.text for path, text in wanted.items()}
     if program.fix_is_wrong and not unsafe:
         assert after != texts, "the safe fixes are no longer wrong"
     elif not program.undecided:
         assert after == texts
-        check(tmp_path, outcome, wanted)
+        check(folder, outcome, wanted)
     again = lint(paths)
     assert again.findings == outcome.findings
-    assert not lint(paths, fix=FixMode.APPLY, unsafe=unsafe).fixed
-    assert read(tmp_path, program) == after
+    if again.findings:
+        assert not lint(paths, fix=FixMode.APPLY, unsafe=unsafe).fixed
+        assert read(folder, program) == after
 
 
 # -- what JAX does --------------------------------------------------------------------------------
