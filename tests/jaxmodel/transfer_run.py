@@ -8,7 +8,12 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.jaxmodel.transfer import Row
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,11 +75,44 @@ class Report:
 def is_selected(name: str, words: tuple[str, ...]) -> bool:
     """Tell whether a row is among those that begin with one of the words, or with none of `-word`.
 
-    Without words, all are.
+    `=name` selects the rows of this name alone. Without words, all are.
     """
+    named = {word[1:] for word in words if word.startswith("=")}
     without = tuple(word[1:] for word in words if word.startswith("-"))
-    only = tuple(word for word in words if not word.startswith("-"))
-    return name.startswith(only or "") and not name.startswith(without)
+    only = tuple(word for word in words if not word.startswith(("-", "=")))
+    if named and not only:
+        return name in named
+    return (name in named or name.startswith(only or "")) and not name.startswith(without)
+
+
+_SLOW = frozenset(
+    """
+    jax.hessian.of_quadratic jax.lax.linalg.cholesky jax.lax.random_gamma_grad jax.numpy.choose
+    jax.numpy.unique_inverse jax.random.ball jax.scipy.cluster.vq.vq jax.scipy.signal.csd
+    jax.scipy.special.bernoulli
+""".split()
+)
+"""What takes half a second or longer to compile: for a sample, others of its kind will do."""
+
+
+def sample(rows: Iterable[Row], every: int) -> list[str]:
+    """Give the words for some rows: the first of each kind in each module, then one in so many.
+
+    The modules of `jax.scipy`, which are of one kind and take long to compile, count as one.
+    """
+    kinds: dict[tuple[object, ...], dict[str, None]] = {}
+    for row in rows:
+        module = row.name.rpartition(".")[0]
+        if module.startswith("jax.scipy."):
+            module = "jax.scipy"
+        kind = (module, row.effect, row.gives, row.certain, row.device is None)
+        kinds.setdefault(kind, {})[row.name] = None
+    names: set[str] = set()
+    for found in kinds.values():
+        for start in range(0, len(found), every):
+            some = [*found][start : start + every]
+            names.add(next((name for name in some if name not in _SLOW), some[0]))
+    return [f"={name}" for name in sorted(names)]
 
 
 def run(python: Path | str, *words: str, time_limit: float) -> Report:
