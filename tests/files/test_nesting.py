@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from placement_lint.files.nesting import (
     measure,
     too_deep,
 )
+from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +88,7 @@ LINEAR_CHAINS: dict[str, tuple[Callable[[int], str], int, Excess]] = {
     "class pattern": (patterns("A(a=", ")"), 16, Excess.PATTERN),
     "mapping pattern": (patterns('{"a": ', "}"), 8, Excess.PATTERN),
 }
+SLOW = {"not", "minus", "run of signs", "lambda", "conditional"}
 SQUARE_CHAINS: dict[str, tuple[Callable[[int], str], int, Excess]] = {
     "sum": (chain("+"), 7_745, Excess.REWORK),
     "attribute": (chain("."), 7_745, Excess.REWORK),
@@ -105,7 +108,7 @@ FLAT: dict[str, Callable[[int], str]] = {
 }
 
 PARSER = """
-import sys
+import json, sys
 import libcst
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -117,42 +120,112 @@ def round_trip(source):
         # These count the recursion through C code against a limit that nothing can raise.
         return sys.version_info[:2] in {(3, 12), (3, 13)}
 
-sys.exit(0 if run_deep(round_trip, sys.stdin.buffer.read()) else 3)
+for line in sys.stdin:
+    try:
+        said = "" if run_deep(round_trip, json.loads(line).encode()) else "another text"
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"[:300]
+    print(json.dumps(said), flush=True)
 """
 
 
-def assert_parses(source: str) -> None:
-    assert too_deep(source) is None
-    outcome = subprocess.run(
-        [sys.executable, "-c", PARSER], input=source.encode(), capture_output=True, check=False
+def parsed(sources: list[str], program: str = PARSER) -> list[str]:
+    """Parse sources in a process beside this one; say of each what is wrong, "" for nothing.
+
+    One that kills the process is said to, and the next ones are parsed in another.
+    """
+    found: list[str] = []
+    while len(found) < len(sources):
+        left = sources[len(found) :]
+        outcome = subprocess.run(
+            [sys.executable, "-c", program],
+            input="".join(f"{json.dumps(source)}\n" for source in left),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found += [str(json.loads(line)) for line in outcome.stdout.splitlines()]
+        if outcome.returncode != 0 or len(found) < len(sources):
+            assert len(found) < len(sources), outcome.stderr[-2000:]
+            found.append(f"ended with {outcome.returncode}: {outcome.stderr[-2000:]}")
+    return found
+
+
+def assert_parse(sources: dict[str, str]) -> None:
+    with Trials() as trials:
+        for name, said in zip(sources, parsed([*sources.values()]), strict=True):
+            with trials.of(name):
+                assert too_deep(sources[name]) is None
+                assert said == ""
+
+
+def test_a_parser_that_is_killed_is_seen_and_the_next_source_is_parsed() -> None:
+    mortal = PARSER.replace(
+        "import libcst\n",
+        "import libcst, os\nparse = libcst.parse_module\n"
+        "libcst.parse_module = lambda text: os.abort() if b'deadly' in text else parse(text)\n",
     )
-    assert outcome.returncode == 0, outcome.stderr[-2000:]
+    first, second, third, fourth = parsed(["x = 1\n", "deadly\n", "x = (\n", "y\n"], mortal)
+    assert (first, fourth) == ("", "")
+    assert second.startswith("ended with ")
+    assert third.startswith("ParserSyntaxError")
+
+
+def test_brackets_at_the_limit_parse() -> None:
+    limit = DEFAULT_LIMITS.brackets
+    assert_parse({construct: source(limit) for construct, source in BRACKETS.items()})
 
 
 @pytest.mark.parametrize("construct", BRACKETS)
-def test_brackets_at_the_limit_parse_and_one_more_is_refused(construct: str) -> None:
-    source = BRACKETS[construct]
+def test_one_bracket_more_is_refused(construct: str) -> None:
     limit = DEFAULT_LIMITS.brackets
-    assert_parses(source(limit))
-    refused = too_deep(source(limit + 1))
+    refused = too_deep(BRACKETS[construct](limit + 1))
     assert refused is not None
     assert (refused.excess, refused.size, refused.limit) == (Excess.BRACKETS, limit + 1, limit)
     assert refused.message == "201 nested brackets, at most 200"
 
 
+def test_chains_at_the_limit_parse() -> None:
+    """But for those that take LibCST a second each: these at a fifth of it.
+
+    At the limit itself with `pytest -m fuzz tests/files`.
+    """
+    assert_parse(
+        {
+            construct: source(largest // 5 if construct in SLOW else largest)
+            for construct, (source, largest, _) in LINEAR_CHAINS.items()
+        }
+    )
+
+
+@pytest.mark.fuzz
+def test_every_chain_at_the_limit_parses() -> None:
+    assert_parse(
+        {construct: source(largest) for construct, (source, largest, _) in LINEAR_CHAINS.items()}
+    )
+
+
 @pytest.mark.parametrize("construct", LINEAR_CHAINS)
-def test_chains_at_the_limit_parse_and_one_more_is_refused(construct: str) -> None:
+def test_one_link_more_is_refused(construct: str) -> None:
     source, largest, excess = LINEAR_CHAINS[construct]
-    assert_parses(source(largest))
     refused = too_deep(source(largest + 1))
     assert refused is not None
     assert refused.excess is excess
 
 
+def test_chains_that_parse_slowly_parse() -> None:
+    """At a part of the limit; at the limit itself with `pytest -m fuzz tests/files`."""
+    assert_parse(
+        {
+            construct: source(min(largest, 600))
+            for construct, (source, largest, _) in SQUARE_CHAINS.items()
+        }
+    )
+
+
 @pytest.mark.parametrize("construct", SQUARE_CHAINS)
 def test_chains_that_parse_slowly_are_refused_beyond_the_limit(construct: str) -> None:
     source, largest, excess = SQUARE_CHAINS[construct]
-    assert_parses(source(min(largest, 600)))
     assert too_deep(source(largest)) is None
     refused = too_deep(source(largest + 1))
     assert refused is not None
@@ -163,7 +236,7 @@ def test_chains_that_parse_slowly_are_refused_beyond_the_limit(construct: str) -
 @pytest.mark.parametrize("construct", SQUARE_CHAINS)
 def test_chains_that_parse_slowly_parse_at_the_limit(construct: str) -> None:
     source, largest, _ = SQUARE_CHAINS[construct]
-    assert_parses(source(largest))
+    assert_parse({construct: source(largest)})
 
 
 @pytest.mark.parametrize("construct", FLAT)
@@ -171,9 +244,9 @@ def test_flat_code_of_any_length_passes(construct: str) -> None:
     assert too_deep(FLAT[construct](100_000)) is None
 
 
-@pytest.mark.parametrize("head", ["if a:", "def f():", "class A:", "while a:", "with a:"])
-def test_indentation_parses_as_deep_as_python_takes_it(head: str) -> None:
-    assert_parses(blocks(head)(98))
+def test_indentation_parses_as_deep_as_python_takes_it() -> None:
+    heads = ["if a:", "def f():", "class A:", "while a:", "with a:"]
+    assert_parse({head: blocks(head)(98) for head in heads})
 
 
 def test_much_code_far_to_the_right_is_refused() -> None:
@@ -216,9 +289,8 @@ def test_elifs_of_separate_ifs_do_not_add_up_and_nested_ones_do() -> None:
     assert (refused.excess, refused.size) == (Excess.ELIFS, 11)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_strings_and_comments_hold_no_brackets() -> None:
+    texts = [
         "x = '" + "(" * 300 + "'\n",
         'x = "' + "[" * 300 + '"\n',
         "x = '''\n" + "(" * 300 + "\n'''\n",
@@ -236,10 +308,8 @@ def test_elifs_of_separate_ifs_do_not_add_up_and_nested_ones_do() -> None:
         "x = f'\\N{" + "(" * 300 + "}'\n",
         "x = f'\\N{{b}" + "(" * 300 + "'\n",
         "if'" + "{" * 300 + "':\n    pass\n",
-    ],
-)
-def test_strings_and_comments_hold_no_brackets(text: str) -> None:
-    assert_parses(text)
+    ]
+    assert_parse({f"{number}: {text[:40]!r}": text for number, text in enumerate(texts)})
 
 
 @pytest.mark.parametrize(
