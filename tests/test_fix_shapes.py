@@ -15,6 +15,7 @@ from placement_lint.lint.fixing import FixResult
 from tests.fixture_cases import Case
 from tests.shapes import STATEMENTS, TEXTS, reshaped
 from tests.test_fixtures import FIXABLE, compiles, fix, lint, said
+from tests.trials import Share, Trials
 from tests.variants import Layout
 
 SHAPES = (*STATEMENTS, *TEXTS)
@@ -100,12 +101,17 @@ def _lines_lost(text: str, fixed: FixResult) -> str | None:
     return f"has lost the lines {lost}" if lost else None
 
 
-def _chosen(code: str) -> Iterator[tuple[Case, str, str]]:
-    """Give for each shape one case of a rule that has it, another one for each."""
+def _chosen(code: str, *, every: bool) -> Iterator[tuple[Case, str, str]]:
+    """Give for each shape one case of a rule that has it, another one for each.
+
+    Of the shapes, give one in three by default, in turn with those of the other rules.
+    """
     cases = [
         case for case in FIXABLE if case.code == code and sys.version_info >= case.needs_python
     ]
     for number, shape in enumerate(SHAPES):
+        if not Share(number + CODES.index(code), every=every).one_in(3):
+            continue
         start = number % len(cases)
         for case in cases[start:] + cases[:start]:
             text = in_shape(case, shape)
@@ -114,14 +120,28 @@ def _chosen(code: str) -> Iterator[tuple[Case, str, str]]:
                 break
 
 
-@pytest.mark.parametrize("code", CODES)
+def check_shapes(code: str, *, every: bool) -> None:
+    with Trials() as trials:
+        for case, shape, text in _chosen(code, every=every):
+            with trials.of(f"{case.id} as {shape}"):
+                wrong = problem(text, code)
+                assert wrong is None, f"{text}\n-- {wrong}"
+    assert len(trials.made) > len(TEXTS) / (2 if every else 6)
+
+
+every_code = pytest.mark.parametrize("code", CODES)
+
+
+@every_code
+def test_fixes_suit_their_shapes(code: str) -> None:
+    """One in three for each rule; `pytest -m fuzz tests/test_fix_shapes.py` tries every shape."""
+    check_shapes(code, every=False)
+
+
+@pytest.mark.fuzz
+@every_code
 def test_fixes_suit_every_shape(code: str) -> None:
-    seen = 0
-    for case, shape, text in _chosen(code):
-        wrong = problem(text, code)
-        assert wrong is None, f"{case.id} as {shape}\n{text}\n-- {wrong}"
-        seen += 1
-    assert seen > len(TEXTS) / 2
+    check_shapes(code, every=True)
 
 
 def test_a_shape_moves_the_statement_alone() -> None:

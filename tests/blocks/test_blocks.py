@@ -17,9 +17,11 @@ from placement_lint.lint.fixing import FixResult, fix_source
 from placement_lint.rules.registry import rule_by_code
 from tests.blocks.programs import programs
 from tests.test_fixtures import compiles, said
+from tests.trials import Trials
 
 ROOT = Path(__file__).parent.parent.parent
-COUNT = int(os.environ.get("PLACEMENT_LINT_BLOCKS", "300"))
+_FEW = 100
+_MANY = 1000
 _ASSIGNED = re.compile(r"^\s*jax\.default_\w+ =", re.MULTILINE)
 
 
@@ -43,20 +45,29 @@ def run(pairs: list[tuple[str, str]]) -> list[tuple[list[object], list[object]]]
     return noted
 
 
-def test_random_programs_make_their_arrays_where_it_was_meant() -> None:
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(_FEW, id="few"), pytest.param(_MANY, id="many", marks=pytest.mark.fuzz)],
+)
+def test_random_programs_make_their_arrays_where_it_was_meant(count: int) -> None:
+    """A few at every run, the same ones; a thousand with `pytest -m fuzz tests/blocks`."""
     pytest.importorskip("jax")
     pairs: list[tuple[str, str]] = []
     blocks = 0
-    for text in programs(COUNT):
-        result = fixed(text)
-        assert not result.result.findings, (text, result.result.findings)
-        assert not _ASSIGNED.search(result.text), result.text
-        assert compiles(result.text)
-        assert said(result.text) == said(text), result.text
-        assert fixed(result.text).text == result.text
-        blocks += result.text.count("with jax.default_device(")
-        pairs.append((text, result.text))
-    assert blocks > COUNT
-    for (text, after), (meant, got) in zip(pairs, run(pairs), strict=True):
-        assert meant == got, f"{text}\n-- became --\n{after}"
-        assert len(meant) > 1
+    with Trials() as trials:
+        for number, text in enumerate(programs(count)):
+            with trials.of(f"program {number}"):
+                result = fixed(text)
+                assert not result.result.findings, (text, result.result.findings)
+                assert not _ASSIGNED.search(result.text), result.text
+                assert compiles(result.text)
+                assert said(result.text) == said(text), result.text
+                assert fixed(result.text).text == result.text
+                blocks += result.text.count("with jax.default_device(")
+                pairs.append((text, result.text))
+    assert blocks > count
+    with Trials() as trials:
+        for (text, after), (meant, got) in zip(pairs, run(pairs), strict=True):
+            with trials.of(text):
+                assert meant == got, f"-- became --\n{after}"
+                assert len(meant) > 1

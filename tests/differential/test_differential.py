@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = RUNS_PROGRAMS
 
-_SAMPLE = 12
+_SAMPLE = 6
 _FEW = 40
 _MANY = 2000
 _BATCH = 250
@@ -44,7 +44,7 @@ def outcome(oracle: OracleClient) -> Callable[[Modules, list[int]], Comparison]:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_sample(outcome: Callable[[Modules, list[int]], Comparison], level: int) -> None:
-    """The same few programs at every run."""
+    """The same few programs at every run; more of them with `pytest -m fuzz tests/differential`."""
     total = Comparison()
     for number in range(_SAMPLE):
         modules, seeds = random_program(number, level), [0, 1, number + 2]
