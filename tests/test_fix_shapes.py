@@ -134,11 +134,11 @@ every_code = pytest.mark.parametrize("code", CODES)
 
 @every_code
 def test_fixes_suit_their_shapes(code: str) -> None:
-    """One in three for each rule; `pytest -m fuzz tests/test_fix_shapes.py` tries every shape."""
+    """One in three for each rule; `pytest -m every tests/test_fix_shapes.py` tries every shape."""
     check_shapes(code, every=False)
 
 
-@pytest.mark.fuzz
+@pytest.mark.every
 @every_code
 def test_fixes_suit_every_shape(code: str) -> None:
     check_shapes(code, every=True)

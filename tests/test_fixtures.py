@@ -1,6 +1,6 @@
 """Every case of the fixtures: as it stands, written in other ways, suppressed, and fixed.
 
-`pytest -k JDP201` checks the cases of a rule; `pytest -m fuzz -k JDP201` writes each of them in
+`pytest -k JDP201` checks the cases of a rule; `pytest -m every -k JDP201` writes each of them in
 every way, of which by default each case has one in its turn.
 """
 
@@ -318,12 +318,12 @@ def check_all(folder: str, *, every: bool) -> None:
 def test_cases(folder: str) -> None:
     """What every case gives and becomes; of the other ways to write it, one in its turn.
 
-    `pytest -m fuzz tests/test_fixtures.py` writes every case in every way.
+    `pytest -m every tests/test_fixtures.py` writes every case in every way.
     """
     check_all(folder, every=False)
 
 
-@pytest.mark.fuzz
+@pytest.mark.every
 @every_folder
 def test_cases_written_in_every_way(folder: str) -> None:
     check_all(folder, every=True)

@@ -75,11 +75,11 @@ def check_growth(rule: type[Rule], *, every: bool) -> None:
 
 @every_rule
 def test_more_of_the_same_takes_its_share(rule: type[Rule]) -> None:
-    """In two of the shapes; in each of them with `pytest -m fuzz tests/test_growth.py`."""
+    """In two of the shapes; in each of them with `pytest -m every tests/test_growth.py`."""
     check_growth(rule, every=False)
 
 
-@pytest.mark.fuzz
+@pytest.mark.every
 @every_rule
 def test_more_of_the_same_takes_its_share_in_every_shape(rule: type[Rule]) -> None:
     check_growth(rule, every=True)

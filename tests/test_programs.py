@@ -109,7 +109,7 @@ def test_findings_and_fixes(program: ProgramCase, tmp_path: Path) -> None:
     """What is found, where the arrays were made, in any order; and what fixing makes of it.
 
     Where unsafe fixes give nothing else than safe ones, one of the two is tried, in turn;
-    `pytest -m fuzz tests/test_programs.py` tries both.
+    `pytest -m every tests/test_programs.py` tries both.
     """
     outcome = lint(write(tmp_path / "found", program.texts()))
     with Trials() as trials:
@@ -127,7 +127,7 @@ def test_findings_and_fixes(program: ProgramCase, tmp_path: Path) -> None:
                 check_fixed(program, tmp_path / how, unsafe=FIXES[how])
 
 
-@pytest.mark.fuzz
+@pytest.mark.every
 @every_program
 @pytest.mark.parametrize("how", FIXES)
 def test_both_fixes(program: ProgramCase, how: str, tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_one_bracket_more_is_refused(construct: str) -> None:
 def test_chains_at_the_limit_parse() -> None:
     """But for those that take LibCST a second each: these at a fifth of it.
 
-    At the limit itself with `pytest -m fuzz tests/files`.
+    At the limit itself with `pytest -m every tests/files`.
     """
     assert_parse(
         {
@@ -198,7 +198,7 @@ def test_chains_at_the_limit_parse() -> None:
     )
 
 
-@pytest.mark.fuzz
+@pytest.mark.every
 def test_every_chain_at_the_limit_parses() -> None:
     assert_parse(
         {construct: source(largest) for construct, (source, largest, _) in LINEAR_CHAINS.items()}
@@ -214,7 +214,7 @@ def test_one_link_more_is_refused(construct: str) -> None:
 
 
 def test_chains_that_parse_slowly_parse() -> None:
-    """At a part of the limit; at the limit itself with `pytest -m fuzz tests/files`."""
+    """At a part of the limit; at the limit itself with `pytest -m every tests/files`."""
     assert_parse(
         {
             construct: source(min(largest, 600))
@@ -232,7 +232,7 @@ def test_chains_that_parse_slowly_are_refused_beyond_the_limit(construct: str) -
     assert refused.excess is excess
 
 
-@pytest.mark.fuzz
+@pytest.mark.every
 @pytest.mark.parametrize("construct", SQUARE_CHAINS)
 def test_chains_that_parse_slowly_parse_at_the_limit(construct: str) -> None:
     source, largest, _ = SQUARE_CHAINS[construct]

@@ -48,13 +48,13 @@ def agrees(*words: str) -> None:
 def test_jax_agrees_with_a_sample_of_the_rows() -> None:
     """Rows of every kind and module; that every row agrees with JAX, the record says.
 
-    `pytest -m fuzz tests/jaxmodel/test_transfer.py` executes every row on the JAX that is
+    `pytest -m every tests/jaxmodel/test_transfer.py` executes every row on the JAX that is
     installed. Without that on each of the versions, no row can change: see test_transfer_record.
     """
     agrees(*sample([row for row in ROWS if not row.name.startswith(OTHERS)], _ONE_IN))
 
 
-@pytest.mark.fuzz
+@pytest.mark.every
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("group", GROUPS)
 def test_jax_agrees_with_every_row(group: str) -> None:
