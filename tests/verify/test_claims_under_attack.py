@@ -2,11 +2,14 @@
 
 A proof that also holds when it is broken proves nothing. The attacks are the same for each proof
 that there is, so a new rule is attacked without anyone's doing. A few run always, one for each
-kind of stage and instrument; the others are marked `attack`.
+kind of stage and instrument; the others are marked `attack`: `pytest -m attack -n auto`.
+
+The sides run in forks of a process that has imported JAX, where they would import it first. That
+they are the same in processes of their own is what `placement-lint verify` shows, and a test here.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,7 +17,9 @@ import pytest
 from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.observation import Outcome, Verdict, judge
 from placement_lint.verify.proofs import FRESH, Proof, find_proofs, proof_folder
-from placement_lint.verify.runner import Runner, probe, reason_to_skip, run_side
+from placement_lint.verify.runner import Environment, Runner, probe, reason_to_skip, run_side
+from tests.trials import Trials
+from tests.verify.warm import CAN_FORK, WarmRunner
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]
@@ -61,18 +66,27 @@ _own.subprocess = _Silent
 }
 
 
-@functools.cache
-def genuine(code: str) -> tuple[Outcome, Outcome]:
-    """Run a shipped proof as it is, once for all the attacks on it."""
-    with Runner(time_limit=100) as runner:
-        reason = reason_to_skip(SHIPPED[code], probe(runner, VIRTUAL))
-        if reason:
-            pytest.skip(reason)
-        hazard, fixed = (run_side(runner, SHIPPED[code], side, VIRTUAL) for side in SIDES)
-    return hazard, fixed
-
-
 SIDES = ("hazard", "fixed")
+Genuine = tuple[Outcome, Outcome]
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[WarmRunner]:
+    with WarmRunner(time_limit=100) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def here() -> Environment:
+    with Runner(time_limit=100) as runner:
+        return probe(runner, VIRTUAL)
+
+
+@functools.cache
+def genuine(code: str, runner: Runner) -> Genuine:
+    """Run a shipped proof as it is, once for all the attacks on it."""
+    hazard, fixed = (run_side(runner, SHIPPED[code], side, VIRTUAL) for side in SIDES)
+    return hazard, fixed
 
 
 def blindfolded(proof: Proof, instrument: str) -> str:
@@ -81,62 +95,122 @@ def blindfolded(proof: Proof, instrument: str) -> str:
     return f'{opening}"""{docstring}"""\n{BLINDFOLDS[instrument]}\n{rest}'
 
 
-def one_side(runner: Runner, proof: Proof, code: str, side: str) -> Verdict:
-    """Judge a changed side beside the other one as it is."""
-    outcomes = dict(zip(SIDES, genuine(code), strict=True))
-    outcomes[side] = run_side(runner, proof, side, VIRTUAL)
-    return judge(outcomes["hazard"], outcomes["fixed"])
+class Attack:
+    """One proof, and what comes of it when a side of it is changed."""
 
+    def __init__(self, code: str, runner: Runner, write_proof: WriteProof) -> None:
+        self.proof = SHIPPED[code]
+        self.genuine = genuine(code, runner)
+        self._runner = runner
+        self._write_proof = write_proof
 
-@every_claim
-def test_the_claim_holds(code: str) -> None:
-    verdict = judge(*genuine(code))
-    assert verdict.problems == ()
-    assert verdict.ok
+    def one_side(self, text: str, side: str) -> Verdict:
+        """Judge a side of another text beside the other one as it is."""
+        outcomes = dict(zip(SIDES, self.genuine, strict=True))
+        outcomes[side] = run_side(self._runner, self._write_proof(text), side, VIRTUAL)
+        return judge(outcomes["hazard"], outcomes["fixed"])
 
+    def put_in_place(self, kept: str, lost: str) -> None:
+        """Put one side in the place of the other."""
+        verdict = self.one_side(f"{self.proof.source}\n\n{lost} = {kept}\n", lost)
+        assert not verdict.ok
+        assert verdict.reproduced == (kept == "hazard")
+        assert verdict.cured == (kept == "fixed")
 
-@every_claim
-@pytest.mark.parametrize(("lost", "kept"), [SIDES, SIDES[::-1]])
-def test_one_side_in_the_place_of_the_other_fails(
-    runner: Runner, write_proof: WriteProof, code: str, lost: str, kept: str
-) -> None:
-    genuine(code)
-    proof = write_proof(f"{SHIPPED[code].source}\n\n{lost} = {kept}\n")
-    verdict = one_side(runner, proof, code, lost)
-    assert not verdict.ok
-    assert verdict.reproduced == (kept == "hazard")
-    assert verdict.cured == (kept == "fixed")
+    def measure_the_same(self) -> None:
+        """Let every observation measure the same in both sides."""
+        same = [
+            replace(side, observations=tuple(replace(seen, measured=7) for seen in each))
+            for side in self.genuine
+            for each in [side.observations]
+        ]
+        verdict = judge(*same)
+        assert not verdict.ok
+        assert all("the observation is blind" in problem for problem in verdict.problems)
 
+    def instruments(self) -> list[str]:
+        """Give the instruments that the proof uses, and that can be blinded here."""
+        if self.proof.stage == FRESH:
+            # To put a blindfold on would import JAX before the code under proof does.
+            return []
+        used = {seen.instrument for seen in self.genuine[0].observations}
+        return sorted(used & BLINDFOLDS.keys())
 
-@every_claim
-def test_an_observation_that_measures_the_same_in_both_fails(code: str) -> None:
-    same = [
-        replace(side, observations=tuple(replace(seen, measured=7) for seen in side.observations))
-        for side in genuine(code)
-    ]
-    verdict = judge(*same)
-    assert not verdict.ok
-    assert all("the observation is blind" in problem for problem in verdict.problems)
-
-
-@every_claim
-def test_a_blinded_instrument_fails(runner: Runner, write_proof: WriteProof, code: str) -> None:
-    """Each instrument that the proof uses, and that is known here, is blinded in its turn."""
-    hazard, _ = genuine(code)
-    used = {seen.instrument for seen in hazard.observations}
-    if SHIPPED[code].stage == FRESH:
-        # To put a blindfold on would import JAX before the code under proof does.
-        used -= BLINDFOLDS.keys()
-    for instrument in sorted(used & BLINDFOLDS.keys()):
-        proof = write_proof(blindfolded(SHIPPED[code], instrument))
-        verdict = one_side(runner, proof, code, "hazard")
+    def blind(self, instrument: str) -> None:
+        """Take an instrument's sight away."""
+        text = blindfolded(self.proof, instrument)
+        verdict = self.one_side(text, "hazard")
         if verdict.ok:
             # One that takes the sign for given is only caught where there must be none.
-            verdict = one_side(runner, proof, code, "fixed")
-        assert not verdict.ok, instrument
+            verdict = self.one_side(text, "fixed")
+        assert not verdict.ok
 
 
-def test_the_attacks_that_always_run_cover_the_instruments_and_exist() -> None:
+@every_claim
+def test_the_claim_holds_and_every_attack_on_it_fails(
+    warm: WarmRunner, here: Environment, write_proof: WriteProof, code: str
+) -> None:
+    reason = reason_to_skip(SHIPPED[code], here)
+    if reason:
+        pytest.skip(reason)
+    attack = Attack(code, warm, write_proof)
+    with Trials() as trials:
+        with trials.of("the claim holds"):
+            verdict = judge(*attack.genuine)
+            assert verdict.problems == ()
+            assert verdict.ok
+        for kept, lost in (SIDES, SIDES[::-1]):
+            with trials.of(f"{kept} in the place of {lost}"):
+                attack.put_in_place(kept, lost)
+        with trials.of("the same is measured in both"):
+            attack.measure_the_same()
+        for instrument in attack.instruments():
+            with trials.of(f"blinded: {instrument}"):
+                attack.blind(instrument)
+
+
+def test_the_attacks_that_always_run_cover_the_instruments_and_exist(warm: WarmRunner) -> None:
     assert set(ALWAYS) <= SHIPPED.keys()
-    used = {seen.instrument for code in ALWAYS for seen in genuine(code)[0].observations}
+    used = {seen.instrument for code in ALWAYS for seen in genuine(code, warm)[0].observations}
     assert used >= BLINDFOLDS.keys() - {".committed"}
+
+
+@pytest.mark.parametrize("code", ["JDP101", "JDP201"])
+def test_a_warm_process_sees_what_one_of_its_own_sees(
+    runner: Runner, warm: WarmRunner, code: str
+) -> None:
+    for side, seen in zip(SIDES, genuine(code, warm), strict=True):
+        alone = run_side(runner, SHIPPED[code], side, VIRTUAL)
+        assert not alone.failure
+        assert (seen.observations, seen.stage) == (alone.observations, alone.stage)
+    assert bool(warm.forks) == CAN_FORK
+
+
+@pytest.mark.parametrize("side", ["hazard", "fixed"])
+def test_what_goes_wrong_in_a_warm_process_is_said_as_in_one_of_its_own(
+    runner: Runner, warm: WarmRunner, write_proof: WriteProof, side: str
+) -> None:
+    proof = write_proof(BROKEN)
+    assert run_side(warm, proof, side, VIRTUAL).failure == FAILURES[side]
+    assert run_side(runner, proof, side, VIRTUAL).failure == FAILURES[side]
+    # The next one finds nothing of it.
+    assert genuine("JDP101", warm)[0].observations
+
+
+BROKEN = '''"""It ends in two ways."""
+import os
+
+def hazard(accelerator, host):
+    raise KeyError("x")
+
+def fixed(accelerator, host):
+    print("the last words", flush=True)
+    os._exit(3)
+
+def observe(run):
+    return run()
+'''
+FAILURES = {
+    "hazard": "raised KeyError: 'x'",
+    "fixed": "ended with status 3 and no answer: the last words",
+}
