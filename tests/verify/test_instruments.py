@@ -1,6 +1,6 @@
 """Instruments are run where they work, in subprocesses, and must notice when they are blind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -8,9 +8,17 @@ from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.observation import Outcome
 from placement_lint.verify.proofs import Proof
 from placement_lint.verify.runner import Runner, run_side
+from tests.verify.warm import WarmRunner
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    with WarmRunner(time_limit=100) as warm:
+        yield warm
+
 
 HEAD = '''"""Title."""
 import time
