@@ -164,6 +164,38 @@ class Says(Needs):
         return not self._words.isdisjoint(text.mentions.words)
 
 
+class Given(Uses):
+    """The file may call one of these qualified names with something like this between the brackets.
+
+    Comments and strings there count, too. Where it cannot be told what a call is given, this is
+    met.
+    """
+
+    def __init__(self, names: Iterable[str], pattern: str) -> None:
+        """Take the names, and a regular expression."""
+        super().__init__(*names)
+        self._given = re.compile(pattern)
+
+    def met_by(self, text: FileText) -> bool:
+        """Look for the names first."""
+        if not super().met_by(text):
+            return False
+        return text.mentions.is_open or any(
+            given is None or self._given.search(given) is not None
+            for given in text.mentions.arguments_of(self._names)
+        )
+
+
+class Begins(Uses):
+    """The file may have a statement that begins with one of these qualified names."""
+
+    def met_by(self, text: FileText) -> bool:
+        """Look for the names first."""
+        if not super().met_by(text):
+            return False
+        return text.mentions.is_open or text.mentions.begins_statement(self._names)
+
+
 class AnyOf(Needs):
     """One of these is met."""
 
@@ -251,3 +283,26 @@ LISTED_DEVICES = AnyOf(
     AllOf(b"getattr", Says("devices", "local_devices")),
 )
 """Code that gets a device by which something may be committed."""
+
+DEVICE_ARGUMENT = Pattern(rb"\bdevice(?:[\s\\]*=(?!=)|[\"'][\s\\]*:)", word=b"device")
+"""A `device=`, or an item `"device":` that may become one."""
+
+COMMITTED = AnyOf(b"device_put", b"to_device", b"from_dlpack", DEVICE_ARGUMENT)
+"""Code by which an array may be committed to a device that is known."""
+
+ELSEWHERE = AnyOf(
+    Says("default_device", "jax_default_device", "from_dlpack"),
+    LISTED_DEVICES,
+    AllOf(AnyOf(b"cpu", b"gpu", b"tpu"), Pattern(rb"[\"'](?:cpu|gpu|tpu)[\"']")),
+)
+"""Code by which an array may surely be elsewhere than on the default device."""
+
+SETS_VARIABLES = AnyOf(
+    b"putenv",
+    Pattern(
+        rb"environ\b(?:[\s\\)]*(?:\[[^\]]*\][\s\\)]*[-+*/|&^%@<>]{0,3}=(?!=)"
+        rb"|\.[\s\\]*(?:setdefault|update)\b)|(?![\s\\)]*[\[.]))",
+        word=b"environ",
+    ),
+)
+"""Code that sets an environment variable, or uses `os.environ` as a whole."""

@@ -42,6 +42,12 @@ _CHAINS = re.compile(_CHAIN)
 _CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
 _MADE = re.compile(r"=(?!=)[\s\\(]*([^\W\d][\w.]*)[\s\\)]*\(")
 _ENTERED = re.compile(r"\bwith\b(?=(.{0,400}))", re.DOTALL)
+_CALLS = re.compile(r"([^\W\d][\w.]*)(?:[\s\\)]|#[^\n]*\n)*\(")
+_IN_BRACKETS = re.compile(rf"[()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
+_LONGEST_CALL = 4_000
+"""Characters between the brackets of a call."""
+# What may stand before a statement on its line: a block's header, another statement, a bracket.
+_STATEMENTS = re.compile(rf"(?:^|[;:])[\s\\(]*({_CHAIN})", re.MULTILINE)
 _GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
 # Comments and strings as wholes, so that nothing in them is taken for code, and dotted names that
 # stand together, with the prefix of a string. What each may begin with is what is searched for.
@@ -202,6 +208,25 @@ class Mentions:
                 return True
         return False
 
+    def arguments_of(self, names: frozenset[str]) -> Iterator[str | None]:
+        """Give what stands between the brackets of each call of one of these; None: not to be told.
+
+        Never fewer calls than there are, and never less than a call is given.
+        """
+        fits: dict[str, bool] = {}
+        for match in _CALLS.finditer(self._text):
+            chain = match[1]
+            if chain not in fits:
+                fits[chain] = not names.isdisjoint(self._meant_by([chain.strip(".")]))
+            if fits[chain]:
+                yield _between_brackets(self._text, match.end())
+        if not names.isdisjoint(self._meant_by_all(_split(self._text))):
+            yield None
+
+    def begins_statement(self, names: frozenset[str]) -> bool:
+        """Tell whether a statement may begin with one of these."""
+        return not names.isdisjoint(self._meant_by_all(_STATEMENTS.findall(self._text)))
+
     def _meant_by_all(self, chains: Iterable[str]) -> set[str]:
         return self._meant_by(chain for each in set(chains) for chain in _joined(each))
 
@@ -279,6 +304,25 @@ def _holds_code(string: str) -> bool:
     """Tell whether names in a string may be code: not in one of several lines, but formatted."""
     is_long = string.endswith(('"""', "'''")) and len(string) > len('""""')
     return not is_long or _FORMATTED.match(string) is not None
+
+
+def _between_brackets(text: str, start: int) -> str | None:
+    """Give the text up to the bracket that closes the one before it; None where that is unsure.
+
+    Strings with code in them may hold quotes that are not theirs, from Python 3.12 on.
+    """
+    depth = 1
+    for match in _IN_BRACKETS.finditer(text, start, start + _LONGEST_CALL):
+        first = match.group()[0]
+        if first in "([{":
+            depth += 1
+        elif first in ")]}":
+            depth -= 1
+            if not depth:
+                return text[start : match.start()]
+        elif first in _QUOTES and _FORMATTED.search(text, match.start() - 2, match.start() + 1):
+            return None
+    return None
 
 
 def _split(text: str) -> Iterator[str]:

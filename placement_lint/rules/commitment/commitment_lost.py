@@ -22,7 +22,7 @@ from placement_lint.placement.values import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
-from placement_lint.rules.needs import LISTED_DEVICES, AllOf, AnyOf, Identifier
+from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -108,7 +108,7 @@ class CommitmentLost(Rule):
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     follows_callers = True
     needs = AllOf(
-        AnyOf(b"device_put", b"to_device", Identifier(b"device")),
+        COMMITTED,
         AnyOf(b"jit", b"vmap", b"asarray", b"array", b"device_get", b"pickle", b"equinox"),
         LISTED_DEVICES,
     )

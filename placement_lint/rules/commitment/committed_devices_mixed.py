@@ -12,7 +12,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.values import Computation
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import LISTED_DEVICES, AllOf, AnyOf, Identifier
+from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
@@ -114,10 +114,7 @@ class CommittedDevicesMixed(Rule):
     code, name = "JDP205", "committed-devices-mixed"
     severity = Severity.ERROR
     follows_callers = True
-    needs = AllOf(
-        AnyOf(b"device_put", b"to_device", Identifier(b"device")),
-        LISTED_DEVICES,
-    )
+    needs = AllOf(COMMITTED, LISTED_DEVICES)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AnyOf, Says, Uses
+from placement_lint.rules.needs import AnyOf, Begins, Says
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 
@@ -70,7 +70,7 @@ class DevicePutDiscarded(Rule):
     code, name = "JDP204", "device-put-discarded"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
-    needs = AnyOf(Uses("jax.device_put"), Says("to_device"))
+    needs = AnyOf(Begins("jax.device_put"), Says("to_device"))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         """Look at an expression that is a statement of its own."""

@@ -8,7 +8,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import Array, differ
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.creation import is_repeatable
-from placement_lint.rules.needs import Uses
+from placement_lint.rules.needs import ELSEWHERE, AllOf, Uses
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.spelling import needed
 
@@ -82,7 +82,7 @@ class DevicePutWithoutDevice(Rule):
     code, name = "JDP203", "device-put-without-device"
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
-    needs = Uses("jax.device_put")
+    needs = AllOf(Uses("jax.device_put"), ELSEWHERE)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at each `device_put`."""

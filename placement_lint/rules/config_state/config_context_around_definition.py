@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Enters, Jax
 from placement_lint.rules.staging import Stagings
 from placement_lint.syntax.calls import Arguments
 
@@ -89,7 +89,7 @@ class ConfigContextAroundDefinition(Rule):
 
     code, name = "JDP106", "config-context-around-definition"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
-    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"jit", b"pmap"))
+    needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Enters(*CONFIG_CONTEXTS))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
         """Look at each `with` that enters such a context."""

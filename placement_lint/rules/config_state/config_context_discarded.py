@@ -13,7 +13,7 @@ from placement_lint.jaxmodel.config_states import (
     ContextKind,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, Jax, Uses
+from placement_lint.rules.needs import AllOf, Begins, Jax
 from placement_lint.rules.surroundings import failure_is_expected
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class ConfigContextDiscarded(Rule):
 
     code, name = "JDP102", "config-context-discarded"
     severity, fix = Severity.ERROR, Applicability.SAFE
-    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS))
+    needs = AllOf(Jax(), Begins(*CONFIG_CONTEXTS))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         """Look at an expression that is a statement of its own."""

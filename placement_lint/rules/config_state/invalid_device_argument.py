@@ -20,7 +20,7 @@ from placement_lint.placement.values import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Says, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Says, Uses
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
@@ -116,7 +116,10 @@ class InvalidDeviceArgument(Rule):
     needs = AllOf(
         Jax(),
         AnyOf(
-            Uses("jax.default_device", "jax.device_put", _SHARDING, *_BACKENDS),
+            Uses("jax.default_device", _SHARDING),
+            Given(("jax.device_put",), r",|\*|\bdevice\b"),
+            Given(_BACKENDS, r":\d"),
+            Given(("jax.local_devices",), "[\"']"),
             Says("to_device"),
             AllOf(Uses("jax.config.update"), b"default_device"),
             # The argument of a creator is looked at where it is a literal.

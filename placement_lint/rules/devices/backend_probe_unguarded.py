@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_platform
-from placement_lint.rules.needs import AllOf, Jax, Uses
+from placement_lint.rules.needs import AllOf, Given, Jax
 from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class BackendProbeUnguarded(Rule):
 
     code, name = "JDP302", "backend-probe-unguarded"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
-    needs = AllOf(Jax(), Uses("jax.devices", "jax.local_devices"))
+    # Something like a string, and not just "cpu".
+    needs = AllOf(Jax(), Given(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at `jax.devices("gpu")`."""

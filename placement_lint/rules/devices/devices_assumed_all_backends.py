@@ -16,7 +16,7 @@ from placement_lint.rules.devices.queries import (
     is_pinned_to_cpu,
     lists_default_backend,
 )
-from placement_lint.rules.needs import AllOf, Jax, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Enters, Jax, Pattern, Says, Uses
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
@@ -87,7 +87,15 @@ class DevicesAssumedAllBackends(Rule):
 
     code, name = "JDP301", "devices-assumed-all-backends"
     severity, fix = Severity.ERROR, Applicability.SAFE
-    needs = AllOf(Jax(), b"cpu", Uses("jax.devices", "jax.local_devices"))
+    needs = AllOf(
+        Jax(),
+        b"cpu",
+        Uses("jax.devices", "jax.local_devices"),
+        AnyOf(
+            AllOf(Pattern(rb"[\"']cpu[\"']", word=b"cpu"), Says(*_PLATFORM_ATTRIBUTES)),
+            Enters("jax.default_device"),
+        ),
+    )
 
     def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
         """Look at `for d in jax.devices() if d.platform == "cpu"`."""

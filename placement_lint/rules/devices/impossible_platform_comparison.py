@@ -31,8 +31,21 @@ _TEXTS = frozenset({"builtins.repr", "builtins.str"})
 # A device is written `CudaDevice(id=0)` or `cuda:0`, and a list of CPUs `[CpuDevice(id=0)]`.
 _NEVER_WRITTEN = frozenset({"gpu"})
 _NEVER_LISTED = frozenset({"cpu", "gpu"})
-_NAMES = rb"[rRuU]?[\"'](?i:cpu|cuda|gpu|hip|nvidia|rocm|tpu)(?::\d+)?[\"']"
+_NAMES = rb"[\"'](?i:cpu|cuda|gpu|hip|nvidia|rocm|tpu)(?::\d+)?[\"']"
+_NEVER_GIVEN = _NAMES.replace(b"(?i:", rb"(?!(?:cpu|gpu|tpu)[\"'])(?i:", 1)
 _NUMBERED = re.compile(r".*:\d+")
+_OF_AN_ARRAY = Pattern(rb"\.[\s\\]*device\b", word=b"device")
+
+
+def _compared_with(names: bytes) -> Pattern:
+    """Make the pattern of a comparison with one of these, or with a collection of them."""
+    return Pattern(
+        rb"(?:==|!=|\bin\b|\bcase\b)(?:[\s\\(\[{]|#[^\n]*\n)*[rRuU]?"
+        + names
+        + rb"|"
+        + names
+        + rb"(?:[\s\\)\]}]|#[^\n]*\n)*(?:==|!=|\bin\b|\bnot\b)"
+    )
 
 
 class ImpossiblePlatformComparison(Rule):
@@ -93,16 +106,14 @@ class ImpossiblePlatformComparison(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
+        AnyOf(Uses(_DEFAULT_BACKEND, *_BACKENDS, *_LISTS), _OF_AN_ARRAY),
+        Pattern(_NAMES),
         AnyOf(
-            Uses(_DEFAULT_BACKEND, *_BACKENDS, *_LISTS),
-            Pattern(rb"\.[\s\\]*device\b", word=b"device"),
-        ),
-        Pattern(
-            rb"(?:==|!=|\bin\b|\bcase\b)[\s\\]*[(\[{]*[\s\\]*"
-            + _NAMES
-            + rb"|"
-            + _NAMES
-            + rb"[\s\\]*[)\]}]*[\s\\]*(?:==|!=|\bin\b|\bnot\b)"
+            # The name of a platform, with one that none has.
+            _compared_with(_NEVER_GIVEN),
+            AllOf(Pattern(rb"\bcase\b", word=b"case"), Pattern(_NEVER_GIVEN)),
+            # A device, or the text of one, with any.
+            AllOf(AnyOf(Uses(*_LISTS), _OF_AN_ARRAY), _compared_with(_NAMES)),
         ),
     )
 

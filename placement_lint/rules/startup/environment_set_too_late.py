@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.environment import VARIABLES, Read
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier
+from placement_lint.rules.needs import SETS_VARIABLES, AllOf, AnyOf, Identifier
 from placement_lint.rules.surroundings import is_asserted_to_fail, is_in_test
 from placement_lint.rules.timeline import Kind, timeline
 from placement_lint.rules.variables import settings
@@ -96,7 +96,7 @@ class EnvironmentSetTooLate(Rule):
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     # Whatever imports jax may be another module of the project.
     needs = AllOf(
-        AnyOf(b"environ", b"putenv"),
+        SETS_VARIABLES,
         AnyOf(
             b"JAX_",
             *(

@@ -17,7 +17,7 @@ from placement_lint.jaxmodel.startup import (
     PREALLOCATION,
 )
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.needs import SETS_VARIABLES, AllOf, AnyOf
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.rules.variables import Setting, settings
 from placement_lint.syntax.calls import Arguments, string_value
@@ -90,9 +90,14 @@ class InertEnvironmentVariable(Rule):
     code, name = "JDP508", "inert-environment-variable"
     severity = Severity.ERROR
     needs = AnyOf(
-        *(name.encode() for name in sorted(DEAD_VARIABLES.keys() | UNREAD_OPTIONS)),
-        b"JAX_PLATFORMS", b"jax_platforms", b"MEM_FRACTION", _ALLOCATOR.encode(),
-        _PREALLOCATE.encode(),
+        AllOf(
+            SETS_VARIABLES,
+            AnyOf(
+                *(name.encode() for name in sorted(DEAD_VARIABLES.keys() | UNREAD_OPTIONS)),
+                b"JAX_PLATFORMS", b"MEM_FRACTION", _ALLOCATOR.encode(), _PREALLOCATE.encode(),
+            ),
+        ),
+        b"jax_platforms",
     )  # fmt: skip
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Uses
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.spelling import needed
@@ -97,6 +97,10 @@ class JitDeviceArgument(Rule):
             Pattern(rb"\bdevice\s*=(?!=)", word=b"device"),
         ),
         Uses(*_DEPRECATED, *_REFUSED),
+        Given(
+            (*_DEPRECATED, *_REFUSED, "functools.partial"),
+            r"\b(?:backend|device)(?:[\s\\]|#[^\n]*\n)*=(?!=)",
+        ),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

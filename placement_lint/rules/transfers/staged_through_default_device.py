@@ -23,7 +23,7 @@ from placement_lint.placement.values import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
+from placement_lint.rules.needs import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
 from placement_lint.rules.transfers.putting_later import made_before
 from placement_lint.syntax.calls import Arguments
@@ -132,6 +132,7 @@ class StagedThroughDefaultDevice(Rule):
                 Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
             ),
         ),
+        AnyOf(ELSEWHERE, Uses("jax.sharding.*")),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
