@@ -7,7 +7,7 @@ imported before it is asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # `typing` takes as long to import as Python itself to start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

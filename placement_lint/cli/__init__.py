@@ -6,7 +6,10 @@ Nothing is imported before it is known to be needed: `--help` and `--version` lo
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+
+from placement_lint.cli import streams
+
+TYPE_CHECKING = False  # `typing` takes as long to import as Python itself to start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else FAILURE
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except streams.OutputError as error:
+        streams.complain(f"error: {error}")
+        return FAILURE
     except Exception as error:
         # The last resort: no traceback reaches a user.
         return _unexpected(error)
@@ -32,9 +38,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     command, rest = "check", arguments
+    if arguments == ["--version"]:
+        return _version()
+    if arguments in (["--help"], ["-h"]) and _print_help():
+        return 0
     if arguments and arguments[0] in _COMMANDS:
         command, rest = arguments[0], arguments[1:]
     return _COMMANDS[command](rest)
+
+
+def _version() -> int:
+    from placement_lint import __version__
+
+    streams.write(f"placement-lint {__version__}\n")
+    return 0
+
+
+def _print_help() -> bool:
+    """Print the text that the parser of options would make; tell whether it was there."""
+    from placement_lint.cli.help import kept
+
+    text = kept()
+    if text is None:
+        return False
+    streams.write(text)
+    return True
 
 
 def _check(arguments: list[str]) -> int:
@@ -85,7 +113,6 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
 
 def _unexpected(error: Exception) -> int:
     from placement_lint import __version__
-    from placement_lint.cli import streams
     from placement_lint.report.escape import escape
 
     if isinstance(error, BrokenPipeError):

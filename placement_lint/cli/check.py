@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
-from placement_lint.config.load import SettingsLoader
-from placement_lint.config.values import SettingsError
 from placement_lint.report.escape import escape
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from placement_lint.config.settings import Settings
     from placement_lint.files.discovery import Found
@@ -49,6 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
     parser = _parser()
     args = parser.parse_mixed(arguments, "paths")
+
+    # Not before it is known that this is not about the help.
+    from placement_lint.config.values import SettingsError
+
     try:
         return _Run(args, parser).run()
     except (SettingsError, streams.OutputError) as error:
@@ -131,6 +134,11 @@ def _parser() -> Parser:
     return parser
 
 
+def help_text() -> str:
+    """Give the text of `--help`, which is kept beside this file: see `help.txt`."""
+    return _parser().format_help()
+
+
 def _version() -> str:
     from placement_lint import __version__
 
@@ -154,6 +162,8 @@ class _Run:
     """One run of the command."""
 
     def __init__(self, args: argparse.Namespace, parser: Parser) -> None:
+        from placement_lint.config.load import SettingsLoader
+
         self.args = args
         self.loader = SettingsLoader(
             isolated=args.isolated, configs=args.config, options=settings_in(args)
@@ -185,6 +195,8 @@ class _Run:
             return FAILED if self.failed else CLEAN
         self._say_what_is_left_out(found, paths)
         self._say_targets(found.files)
+
+        from dataclasses import replace
 
         from placement_lint.lint.outcome import Skipped
 
@@ -287,10 +299,8 @@ class _Run:
             self._check_selectors_of(each)
 
     def _check_selectors_of(self, settings: Settings) -> None:
-        from placement_lint.rules.selection import (
-            UnknownSelectorError,
-            select_rules,
-        )
+        from placement_lint.config.values import SettingsError
+        from placement_lint.rules.selection import UnknownSelectorError, select_rules
 
         try:
             select_rules(settings, "")
@@ -322,6 +332,8 @@ class _Run:
         return FixMode.APPLY if settings.fix else FixMode.NONE
 
     def _report(self, outcome: Outcome, settings: Settings, *, to_stderr: bool = False) -> None:
+        from dataclasses import replace
+
         findings = outcome.findings
         if self.args.diff:
             # The diff is the output. What could not be read or parsed must still be said.

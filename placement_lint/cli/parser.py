@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from placement_lint.config.options import OPTIONS, Kind, Option
-from placement_lint.config.values import SettingsError, check_table
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, NoReturn
 
 USAGE_ERROR = 2
 
@@ -55,6 +56,11 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if isinstance(action, argparse.BooleanOptionalAction):
             return action.option_strings[0].replace("--", "--[no-]", 1)
+        if action.option_strings and action.nargs != 0:
+            # As Python 3.13 does, and those before it do not.
+            default = self._get_default_metavar_for_optional(action)
+            value = self._format_args(action, default)
+            return f"{', '.join(action.option_strings)} {value}"
         return super()._format_action_invocation(action)
 
 
@@ -125,6 +131,8 @@ def _joined(option: Option, value: Any) -> Any:
 
 def _version(option: Option) -> Callable[[str], str]:
     def read(text: str) -> str:
+        from placement_lint.config.values import SettingsError, check_table
+
         try:
             check_table({option.name: text}, "here")
         except SettingsError as error:

@@ -4,21 +4,49 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
-from typing import TYPE_CHECKING, Any
 
 from placement_lint.cli import streams
-from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color
 from placement_lint.report.colour import Colours
+from placement_lint.rules.pages import all_pages, find_page
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, NoReturn
 
-    from placement_lint.rules.base import Rule
+    from placement_lint.cli.parser import Parser
+    from placement_lint.rules.pages import Page
+
+_USAGE_ERROR = 2
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
+    if len(arguments) == 1 and not arguments[0].startswith("-"):
+        # What people ask for: it needs no parser of options, which takes longer than all of it.
+        return _show([_find(arguments[0])], "text", "auto", pages=True)
+    parser = _parser()
+    args = parser.parse_mixed(arguments, "rules")
+    if args.all and args.rules:
+        parser.error("--all explains every rule: name none beside it")
+    pages = [_find(word) for word in args.rules] or all_pages()
+    return _show(pages, args.output_format, args.color, pages=args.all or bool(args.rules))
+
+
+def _show(rules: list[Page], form: str, color: str, *, pages: bool) -> int:
+    colours = Colours(streams.use_colour(color, sys.stdout, os.environ))
+    try:
+        streams.write(_rendered(rules, form, colours, pages=pages))
+    except streams.OutputError as error:
+        streams.complain(f"error: {error}")
+        return _USAGE_ERROR
+    return 0
+
+
+def _parser() -> Parser:
+    from placement_lint.cli.parser import Parser, add_color
+
     parser = Parser(
         "placement-lint rule",
         description="Explain rules. Without an argument: list them.",
@@ -33,37 +61,26 @@ def main(arguments: Sequence[str]) -> int:
         help="text, markdown or json",
     )
     add_color(parser)
-    args = parser.parse_mixed(arguments, "rules")
-    if args.all and args.rules:
-        parser.error("--all explains every rule: name none beside it")
-
-    from placement_lint.rules.registry import all_rules
-
-    known = all_rules()
-    rules = [_find(word, known, parser) for word in args.rules] or list(known)
-    colours = Colours(streams.use_colour(args.color, sys.stdout, os.environ))
-    try:
-        streams.write(_rendered(rules, args.output_format, colours, pages=args.all or args.rules))
-    except streams.OutputError as error:
-        streams.complain(f"error: {error}")
-        return USAGE_ERROR
-    return 0
+    return parser
 
 
-def _find(word: str, known: Sequence[type[Rule]], parser: Parser) -> type[Rule]:
+def _find(word: str) -> Page:
+    page = find_page(word)
+    return page or next((page for page in all_pages() if page.is_called(word)), None) or _fail(word)
+
+
+def _fail(word: str) -> NoReturn:
     from placement_lint.config.values import nearest
 
-    for rule in known:
-        if word.upper() == rule.code or word.lower() == rule.name:
-            return rule
-    near = nearest(word.upper(), [rule.code for rule in known]) or nearest(
-        word.lower(), [rule.name for rule in known]
+    known = all_pages()
+    near = nearest(word.upper(), [page.code for page in known]) or nearest(
+        word.lower(), [page.name for page in known]
     )
     hint = f"; did you mean `{near}`?" if near else ""
-    return parser.error(f"unknown rule `{word}`{hint}")
+    _parser().error(f"unknown rule `{word}`{hint}")
 
 
-def _rendered(rules: list[type[Rule]], form: str, colours: Colours, *, pages: bool) -> str:
+def _rendered(rules: list[Page], form: str, colours: Colours, *, pages: bool) -> str:
     if form == "json":
         import json
 
@@ -76,7 +93,7 @@ def _rendered(rules: list[type[Rule]], form: str, colours: Colours, *, pages: bo
     return rule_off.join(_text(rule, colours) for rule in rules)
 
 
-def _as_json(rule: type[Rule]) -> dict[str, Any]:
+def _as_json(rule: Page) -> dict[str, Any]:
     from placement_lint.files.records import proved_on
     from placement_lint.report.json import RULE_URL
 
@@ -84,39 +101,37 @@ def _as_json(rule: type[Rule]) -> dict[str, Any]:
     return {
         "code": rule.code,
         "name": rule.name,
-        "summary": _summary(rule),
-        "severity": rule.severity.value,
-        "fix": None if rule.fix is None else rule.fix.value,
+        "summary": rule.summary,
+        "severity": rule.severity,
+        "fix": rule.fix,
         "pedantic": rule.pedantic,
-        "documentation": _page(rule),
+        "documentation": rule.text,
         "url": RULE_URL + rule.name,
         "proved": None if found is None else found.as_json(),
     }
 
 
-def _table(rules: list[type[Rule]], colours: Colours) -> str:
+def _table(rules: list[Page], colours: Colours) -> str:
     width = max(len(rule.name) for rule in rules)
     return "".join(
-        f"{colours.bad(rule.code)}  {rule.name:<{width}}  {_fix_mark(rule):<7}  {_summary(rule)}\n"
+        f"{colours.bad(rule.code)}  {rule.name:<{width}}  {_fix_mark(rule):<7}  {rule.summary}\n"
         for rule in rules
     )
 
 
-def _markdown_table(rules: list[type[Rule]]) -> str:
-    rows = [
-        f"| {rule.code} | {rule.name} | {_fix_mark(rule)} | {_summary(rule)} |" for rule in rules
-    ]
+def _markdown_table(rules: list[Page]) -> str:
+    rows = [f"| {rule.code} | {rule.name} | {_fix_mark(rule)} | {rule.summary} |" for rule in rules]
     return "\n".join(["| code | name | fix | what |", "|---|---|---|---|", *rows]) + "\n"
 
 
-def _markdown(rule: type[Rule]) -> str:
-    return f"# {rule.name} ({rule.code})\n\n{_facts(rule)}\n\n{_page(rule)}\n{_proved(rule)}"
+def _markdown(rule: Page) -> str:
+    return f"# {rule.name} ({rule.code})\n\n{_facts(rule)}\n\n{rule.text}\n{_proved(rule)}"
 
 
-def _text(rule: type[Rule], colours: Colours) -> str:
+def _text(rule: Page, colours: Colours) -> str:
     lines = [colours.bold(f"{rule.name} ({rule.code})"), _facts(rule), ""]
     in_code = False
-    for line in _page(rule).split("\n"):
+    for line in rule.text.split("\n"):
         if line.lstrip().startswith("```"):
             in_code = not in_code
         elif in_code:
@@ -128,7 +143,7 @@ def _text(rule: type[Rule], colours: Colours) -> str:
     return "\n".join(lines) + "\n" + _proved(rule)
 
 
-def _proved(rule: type[Rule]) -> str:
+def _proved(rule: Page) -> str:
     """Say on which JAX its proof held; nothing where no record knows the proof as it is."""
     from placement_lint.files.records import proved_on
 
@@ -139,28 +154,18 @@ def _proved(rule: type[Rule]) -> str:
     return f"\n{sentence[0].upper()}{sentence[1:]}.\n"
 
 
-def _facts(rule: type[Rule]) -> str:
+def _facts(rule: Page) -> str:
     how = {
         None: "no fix",
         "safe": "fixed by --fix",
         "unsafe": "fixed by --fix --unsafe-fixes",
         "display": "its fix is shown, never applied",
     }
-    facts = [rule.severity.value, how[None if rule.fix is None else rule.fix.value]]
+    facts = [rule.severity, how[rule.fix]]
     if rule.pedantic:
         facts.append("off unless selected")
     return ", ".join(facts)
 
 
-def _fix_mark(rule: type[Rule]) -> str:
-    return "" if rule.fix is None else rule.fix.value
-
-
-def _summary(rule: type[Rule]) -> str:
-    return " ".join(_page(rule).split("\n\n")[0].split())
-
-
-def _page(rule: type[Rule]) -> str:
-    """Give a rule's docstring without the indentation that the class gives it."""
-    first, _, rest = (rule.__doc__ or "").strip("\n").partition("\n")
-    return f"{first.strip()}\n{textwrap.dedent(rest)}".strip()
+def _fix_mark(rule: Page) -> str:
+    return rule.fix or ""

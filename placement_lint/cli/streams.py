@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TextIO
 
 
 class OutputError(Exception):
@@ -44,7 +45,7 @@ def complain(text: str) -> None:
 def write_file(path: str, text: str) -> None:
     """Write a file in UTF-8. Raises OutputError."""
     try:
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except OSError as error:
         message = f"{path}: {error.strerror or error}"
@@ -69,7 +70,7 @@ def use_colour(choice: str, stream: TextIO | None, environment: Mapping[str, str
 
 def close(stream: TextIO) -> None:
     """Send what is still to be written nowhere, so that the interpreter does not fail at exit."""
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 

@@ -6,9 +6,6 @@ The reader of settings files, the option parser, `--show-settings` and the JSON 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-
-from placement_lint.config.settings import Settings
 
 
 class Kind(enum.Enum):
@@ -21,18 +18,29 @@ class Kind(enum.Enum):
     VERSION = "`auto` or a version such as `0.7.2`"
 
 
-@dataclass(frozen=True)
 class Option:
     """One setting: its name in a file (and, with two dashes, on the command line) and its kind."""
 
-    name: str
-    kind: Kind
-    help: str
-    metavar: str = ""
-    choices: tuple[str, ...] = ()
-    on_command_line: bool = True
-    is_path: bool = False
-    """Its strings (or the keys of its table) are globs over paths."""
+    # No dataclass: to import those takes longer than to print the help that is made of these.
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        help: str,  # noqa: A002
+        *,
+        metavar: str = "",
+        choices: tuple[str, ...] = (),
+        on_command_line: bool = True,
+        is_path: bool = False,
+    ) -> None:
+        """Take what is said of it; `is_path`: its strings, or its table's keys, are globs."""
+        self.name = name
+        self.kind = kind
+        self.help = help
+        self.metavar = metavar
+        self.choices = choices
+        self.on_command_line = on_command_line
+        self.is_path = is_path
 
     @property
     def field(self) -> str:
@@ -42,10 +50,10 @@ class Option:
     @property
     def default(self) -> object:
         """What holds where nobody sets it."""
-        return getattr(_DEFAULTS, self.field)
+        from placement_lint.config.settings import Settings
 
+        return getattr(Settings(), self.field)
 
-_DEFAULTS = Settings()
 
 FORMATS = ("flake8", "full", "json")
 

@@ -11,11 +11,12 @@ import functools
 import hashlib
 import json
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
 RECORD_VERSION = 1
 PROVED, FAILED, SKIPPED = "proved", "failed", "skipped"
@@ -24,15 +25,23 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SUFFIX = "-verify.json"
 
 
-@dataclass(frozen=True)
 class Proved:
     """What a record says of one rule: the versions of JAX, oldest first, by what came of it."""
 
-    date: str
-    devices: str
-    proved: tuple[str, ...]
-    failed: tuple[str, ...]
-    skipped: tuple[str, ...]
+    def __init__(
+        self,
+        date: str,
+        devices: str,
+        proved: tuple[str, ...],
+        failed: tuple[str, ...],
+        skipped: tuple[str, ...],
+    ) -> None:
+        """Take what it says."""
+        self.date = date
+        self.devices = devices
+        self.proved = proved
+        self.failed = failed
+        self.skipped = skipped
 
     def sentence(self) -> str:
         """Say it in a line."""

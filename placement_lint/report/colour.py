@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class Colours:
     """Paints text, or leaves it as it is."""
 
-    enabled: bool = False
+    def __init__(self, enabled: bool = False) -> None:
+        """Take whether to paint."""
+        self.enabled = enabled
 
     def bold(self, text: str) -> str:
         """Paint what is to be read first."""

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,34 +15,6 @@ from placement_lint.cli import check, main
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 TOP = str(Path(__file__).parents[2])
-
-
-def imported_by(*arguments: str) -> set[str]:
-    """Give the modules that are loaded once a command is done."""
-    code = (
-        "import json, sys\n"
-        "from placement_lint.cli import main\n"
-        f"main({list(arguments)!r})\n"
-        "print(json.dumps(sorted(sys.modules)))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": TOP},
-    )
-    return set(json.loads(run.stdout.splitlines()[-1]))
-
-
-@pytest.mark.parametrize("option", ["--version", "--help"])
-def test_help_and_version_load_little(option: str) -> None:
-    loaded = imported_by(option)
-    ours = {name for name in loaded if name.startswith("placement_lint.")}
-    rooms = ("placement_lint.rules", "placement_lint.lint", "placement_lint.syntax")
-    assert not any(name.startswith(rooms) for name in ours)
-    assert not loaded & {"libcst", "jax", "numpy", "pathspec", "tomllib", "multiprocessing"}
-    assert len(loaded) < 180
 
 
 def test_version(process: Process) -> None:

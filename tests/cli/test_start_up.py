@@ -1,0 +1,100 @@
+"""What a command imports before it does anything: counted, for modules are the same everywhere.
+
+Milliseconds are not, so the bars of start-up time are measured by `benchmarks/`, not here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from placement_lint.cli import check
+
+TOP = str(Path(__file__).parents[2])
+COUNT = """\
+import os, sys  # with `site`, every Python has imported `os` by now
+sys.path[:0] = {paths!r}
+before = set(sys.modules)
+from placement_lint.cli import main
+status = main({arguments!r})
+loaded = set(sys.modules) - before
+import json
+print(json.dumps([status, sorted(loaded)]))
+"""
+HEAVY = {
+    *("argparse", "ast", "dataclasses", "difflib", "enum", "inspect", "multiprocessing", "pathlib"),
+    *("pathspec", "re", "subprocess", "tokenize", "tomllib", "typing"),
+}
+"""Modules of the standard library that take a tenth of the start of Python each, or more."""
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """Give what a command imports beside what a Python without `site` starts with."""
+    # Without `site`, what else is installed has no say; where the packages are is told by us.
+    paths = [TOP, *(path for path in sys.path if path.endswith("site-packages"))]
+    code = COUNT.format(paths=paths, arguments=list(arguments))
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    status, loaded = json.loads(run.stdout.splitlines()[-1])
+    assert status in {0, 1}
+    return set(loaded)
+
+
+def ours(loaded: set[str]) -> set[str]:
+    return {name for name in loaded if name.split(".")[0] == "placement_lint"}
+
+
+@pytest.mark.parametrize("option", ["--version", "--help", "-h"])
+def test_version_and_help_need_no_parser_of_options(option: str) -> None:
+    loaded = imported_by(option)
+    core = {"placement_lint", "placement_lint.cli", "placement_lint.cli.streams"}
+    assert core <= ours(loaded) <= {*core, "placement_lint.cli.help"}
+    assert loaded - ours(loaded) <= {"__future__"}
+
+
+@pytest.mark.parametrize("word", ["JDP204", "device-put-discarded"])
+def test_a_page_needs_no_rule(word: str) -> None:
+    loaded = imported_by("rule", word)
+    assert ours(loaded) == {
+        "placement_lint",
+        "placement_lint.cli",
+        "placement_lint.cli.rule",
+        "placement_lint.cli.streams",
+        "placement_lint.files",
+        "placement_lint.files.records",
+        "placement_lint.report",
+        "placement_lint.report.colour",
+        "placement_lint.rules",
+        "placement_lint.rules.pages",
+    }
+    # The record of the proofs is JSON, whose reader is made of regular expressions.
+    assert loaded & HEAVY <= {"enum", "re"}
+    assert len(loaded - ours(loaded)) <= 32
+
+
+@pytest.mark.parametrize("arguments", [["rule"], ["rule", "--all"], ["rule", "JDP2", "--help"]])
+def test_the_other_ways_to_ask_for_rules_import_none(arguments: list[str]) -> None:
+    loaded = imported_by(*arguments)
+    assert not {name for name in ours(loaded) if name.count(".") > 2}
+    assert not loaded & {"libcst", "dataclasses", "typing", "pathspec"}
+
+
+def test_the_parser_of_options_needs_little(tmp_path: Path) -> None:
+    loaded = imported_by("--help", "--quiet")
+    assert not loaded & (HEAVY - {"argparse", "enum", "re"})
+    assert len(ours(loaded)) <= 9
+
+
+def test_the_text_of_help_is_what_the_parser_says() -> None:
+    shipped = Path(check.__file__).with_name("help.txt").read_text(encoding="utf-8")
+    assert shipped == check.help_text(), "run: python -m placement_lint.cli.help"
