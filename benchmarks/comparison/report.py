@@ -1,0 +1,218 @@
+"""What the numbers say: the bars, and the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.comparison import tools
+from benchmarks.comparison.trees import LONG_FILE, MONOREPO, PACKAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.comparison.results import Results, Row, Tree
+
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+PICTURE = "benchmarks/results.svg"
+_HOW = """\
+All tools ran on the same files in the same run, in turns; the numbers are medians of the rounds.
+Memory is that of the largest process. flake8 and Fixit are slow, and had fewer rounds. ruff, flake8
+and Fixit use all processors, as they do by default, and so does placement-lint where no `-j` is
+named. The one file that changes is another one at each turn.
+"""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What is demanded of one number."""
+
+    what: str
+    value: float
+    bar: float
+    unit: str
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether it is as demanded."""
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """Its row in the table."""
+        sign = "≥" if self.at_least else "≤"
+        return (
+            self.what,
+            f"{sign} {_number(self.bar)}{self.unit}",
+            f"{_number(self.value)}{self.unit}",
+            "yes" if self.met else "**no**",
+        )
+
+
+def bars(results: Results) -> list[Bar]:
+    """Give every bar that the numbers can answer."""
+    return [*_of_packages(results.tree(PACKAGES)), *_of_start(results), *_of_size(results)]
+
+
+def _of_packages(tree: Tree | None) -> Iterator[Bar]:
+    if tree is None:
+        return
+    yield Bar("lines that mention jax and are parsed", 100 * tree.size.share, 15, " %")
+    floor, cold_1 = tree.row(tools.PARSING), tree.row(tools.OURS_COLD_1)
+    if floor and cold_1:
+        what = "cold, processor time against LibCST's parse of the files that pass the filter"
+        yield Bar(what, cold_1.median_cpu / floor.median_cpu, 1.3, " x")
+    cold, ruff, flake8 = (
+        tree.row(name) for name in (tools.OURS_COLD_2, tools.RUFF_COLD, tools.FLAKE8)
+    )
+    if cold and ruff:
+        yield Bar("cold, wall time against ruff's", cold.median_wall / ruff.median_wall, 3, " x")
+    if cold and flake8:
+        ratio = flake8.median_wall / cold.median_wall
+        yield Bar("cold, times faster than flake8", ratio, 25, " x", at_least=True)
+    warm, warm_ruff = tree.row(tools.OURS_WARM), tree.row(tools.RUFF_WARM)
+    if warm and warm_ruff:
+        ratio = warm.median_wall / warm_ruff.median_wall
+        yield Bar("warm, wall time against ruff's", ratio, 1, " x")
+
+
+def _of_start(results: Results) -> Iterator[Bar]:
+    bare = results.started(tools.PASS)
+    if bare is None:
+        return
+    for name in (tools.VERSION, tools.HELP, tools.RULE):
+        row = results.started(name)
+        if row:
+            ratio = row.median_wall / bare.median_wall
+            yield Bar(f"`placement-lint {name}` against `python -c pass`", ratio, 2, " x")
+    for name, bar in ((tools.HOOK_PLAIN, 60), (tools.HOOK_JAX, 250)):
+        row = results.started(name)
+        if row:
+            more = 1000 * (row.median_wall - bare.median_wall)
+            yield Bar(f"{name}, over `python -c pass`", more, bar, " ms")
+
+
+def _of_size(results: Results) -> Iterator[Bar]:
+    if results.growth:
+        worst = max(each.ratio for each in results.growth)
+        yield Bar("growth of the time with a file 10 times as long, at worst", worst, 12, " x")
+    tree = results.tree(MONOREPO)
+    row = tree and tree.row(tools.OURS_COLD_1)
+    if row:
+        yield Bar("memory for 10,000 files", row.median_peak / 1e6, 250, " MB")
+
+
+def page(results: Results) -> str:
+    """Give the page of the results, as Markdown."""
+    versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
+    parts = [
+        "# What it costs\n",
+        f"Measured on {results.date} by `python benchmarks/peers.py`, which writes this page.",
+        f"{results.machine}. {versions}.\n",
+        _HOW,
+        f"![Bars of the wall time of each tool on each tree, on a log axis.]({_beside(PICTURE)})\n",
+        "## Bars\n",
+        *_table(("what", "bar", "measured", "met"), [bar.cells for bar in bars(results)]),
+    ]
+    for tree in results.trees:
+        parts += ["", f"## {_title(tree)}\n", *_rows(tree.rows, "s")]
+    if results.start_up:
+        parts += ["", "## Starting\n", *_rows(results.start_up, "ms")]
+    if results.growth:
+        cells = [(each.shape, f"{each.ratio:.1f}") for each in results.growth]
+        parts += ["", "## Growth of the time with ten times the text\n"]
+        parts += _table(("shape", "times"), cells)
+    return "\n".join(parts) + "\n"
+
+
+def summary(results: Results) -> str:
+    """Give what the README says between its markers: a picture, and a table of the packages."""
+    tree = results.tree(PACKAGES)
+    if tree is None:
+        return ""
+    order = (
+        tools.OURS_COLD_2,
+        tools.OURS_WARM,
+        tools.RUFF_COLD,
+        tools.RUFF_WARM,
+        tools.FLAKE8,
+        tools.FIXIT,
+    )
+    rows = [row for row in map(tree.row, order) if row is not None]
+    cells = [
+        (row.tool, _seconds(row.median_wall), _seconds(row.median_cpu), _memory(row))
+        for row in rows
+    ]
+    what = f"{tree.size.files:,} files of {tree.size.lines:,} lines"
+    return "\n".join(
+        [
+            f"![Bars of the wall time of each tool, on a log axis.]({PICTURE})",
+            "",
+            f"{what}, of [these packages](benchmarks/packages.txt), on {results.date}.",
+            "",
+            *_table(("", "wall", "processor", "memory"), cells),
+        ]
+    )
+
+
+def with_summary(readme: str, results: Results | None) -> str:
+    """Give the README with what the results say between its markers: nothing without any."""
+    head, _, rest = readme.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    text = summary(results) if results is not None else ""
+    return f"{head}{BEGIN}\n{text}{chr(10) if text else ''}{END}{tail}"
+
+
+def _title(tree: Tree) -> str:
+    what = {
+        PACKAGES: "packages of the JAX ecosystem",
+        MONOREPO: "a repository of which 2 % mention jax, written by a program",
+        LONG_FILE: "one file",
+    }.get(tree.name, tree.name)
+    size = tree.size
+    return (
+        f"{what[0].upper()}{what[1:]}: {size.files:,} files, {size.lines:,} lines, of which "
+        f"{size.jax_lines:,} in files that mention jax; parsed are files of "
+        f"{size.parsed_lines:,} lines"
+    )
+
+
+def _rows(rows: tuple[Row, ...], unit: str) -> list[str]:
+    def time(seconds: float) -> str:
+        return f"{1000 * seconds:.1f} ms" if unit == "ms" else _seconds(seconds)
+
+    cells = [
+        (
+            row.tool,
+            time(row.median_wall),
+            f"{time(min(row.wall))} to {time(max(row.wall))}",
+            time(row.median_cpu),
+            _memory(row),
+            str(row.rounds),
+        )
+        for row in rows
+    ]
+    return _table(("", "wall", "least to most", "processor", "memory", "rounds"), cells)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    columns = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    rule = "|" + "|".join(["---", *["--:"] * (len(head) - 1)]) + "|"
+    return [columns[0], rule, *columns[1:]]
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def _memory(row: Row) -> str:
+    return f"{row.median_peak / 1e6:.0f} MB"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"
+
+
+def _beside(path: str) -> str:
+    return path.rpartition("/")[2]
