@@ -9,7 +9,7 @@ from benchmarks.comparison import tools
 from benchmarks.comparison.trees import LONG_FILE, MONOREPO, PACKAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from benchmarks.comparison.results import Results, Row, Tree
 
@@ -196,7 +196,7 @@ def _rows(rows: tuple[Row, ...], unit: str) -> list[str]:
     return _table(("", "wall", "least to most", "processor", "memory", "rounds"), cells)
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     columns = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
     rule = "|" + "|".join(["---", *["--:"] * (len(head) - 1)]) + "|"
     return [columns[0], rule, *columns[1:]]

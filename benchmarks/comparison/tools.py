@@ -128,12 +128,12 @@ def tools_on(
         tools.append(Tool(OURS_WARM, with_cache(ours, "ours"), primed=True))
     tools.append(Tool(RUFF_WARM, with_cache(ruff, "ruff"), primed=True))
     if changing is not None:
-        turns = {"before": changing.change, "after": changing.restore}
+        before, after = changing.change, changing.restore
         if knows_cache:
             command = with_cache(ours, "ours-changed")
-            tools.append(Tool(OURS_CHANGED, command, primed=True, **turns))
+            tools.append(Tool(OURS_CHANGED, command, primed=True, before=before, after=after))
         command = with_cache(ruff, "ruff-changed")
-        tools.append(Tool(RUFF_CHANGED, command, primed=True, **turns))
+        tools.append(Tool(RUFF_CHANGED, command, primed=True, before=before, after=after))
     flake8 = (installed.program("flake8"), "--isolated", "--exit-zero", target)
     fixit = (installed.program("fixit"), "--quiet", "--rules", _FIXIT_RULE, "lint", target)
     tools.append(Tool(FLAKE8, flake8, slow=True))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from placement_lint.cli.progress import Progress
     from placement_lint.config.settings import Settings
     from placement_lint.files.discovery import Found
     from placement_lint.findings import Finding
@@ -198,9 +199,11 @@ class _Run:
 
         from dataclasses import replace
 
+        from placement_lint.cli.progress import shown_on_terminal
         from placement_lint.lint.outcome import Skipped
 
-        outcome = self._lint(found, paths, here)
+        with shown_on_terminal(quiet=self.args.quiet) as progress:
+            outcome = self._lint(found, paths, here, progress)
         self._say_what_is_known(outcome)
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
         passed = [
@@ -215,7 +218,9 @@ class _Run:
         self._summarise(outcome)
         return self._exit_code(outcome)
 
-    def _lint(self, found: Found, paths: Sequence[str], here: Settings) -> Outcome:
+    def _lint(
+        self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
+    ) -> Outcome:
         from placement_lint.lint.outcome import FixMode
 
         mode, folders = self._fix_mode(here), found.walked > 0
@@ -232,8 +237,10 @@ class _Run:
                 jobs=self.args.jobs,
                 folders=folders,
                 prepare=lambda: self._check_all_selectors(found.files),
+                tell=progress.tell,
             )
             if cache.problem and self.args.verbose:
+                progress.clear()
                 self._warn(f"nothing is remembered: {escape(cache.problem)}")
             return outcome
         self._check_all_selectors(found.files)
@@ -246,6 +253,7 @@ class _Run:
             fix=mode,
             reveal=self.args.reveal,
             folders=folders,
+            tell=progress.tell,
         )
 
     def _check_all_selectors(self, files: Iterable[str]) -> None:

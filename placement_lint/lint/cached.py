@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.line_length import line_length
 from placement_lint.lint.cache import Last, digest, recall
+from placement_lint.lint.course import tell_nobody
 from placement_lint.lint.reading import Sources
 from placement_lint.lint.target import forget, target_for
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from placement_lint.config.settings import Settings
     from placement_lint.lint.cache import Cache
+    from placement_lint.lint.course import Tell
     from placement_lint.lint.outcome import Outcome
 
 _DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
@@ -32,12 +34,13 @@ def lint_cached(
     jobs: int = 1,
     folders: bool = False,
     prepare: Callable[[], None] = lambda: None,
+    tell: Tell = tell_nobody,
 ) -> Outcome:
     """Check files as `lint_paths` does, by what the last run left in the cache where that holds.
 
     The settings are the same for all the files of a folder, but for `per_file_ignores`.
     `here` are the settings of the folder that the tool was called in. `prepare` is called before
-    any file is looked at.
+    any file is looked at, and `tell` is told all along how far the run is.
     """
     started = time.perf_counter()
     forget()
@@ -53,7 +56,7 @@ def lint_cached(
                 cache.keep_stamps(renewed, last)
             return outcome
     prepare()
-    return _lint(files, settings_for, cache, jobs, folders, digests, surroundings, last)
+    return _lint(files, settings_for, cache, jobs, folders, digests, surroundings, last, tell)
 
 
 def _lint(
@@ -65,6 +68,7 @@ def _lint(
     digests: Callable[[str], str],
     surroundings: Any,
     last: Last | None,
+    tell: Tell,
 ) -> Outcome:
     from placement_lint.lint.memory import Memory
     from placement_lint.lint.recollection import Recollection
@@ -74,7 +78,9 @@ def _lint(
     before = cache.memory(last) if last is not None and usable else None
     seen = last.files if last is not None and before is not None else {}
     recollection = Recollection(before or Memory(), seen, digests)
-    outcome = lint_paths(files, settings_for, jobs=jobs, folders=folders, recollection=recollection)
+    outcome = lint_paths(
+        files, settings_for, jobs=jobs, folders=folders, recollection=recollection, tell=tell
+    )
     is_certain = recollection.is_certain and not any(
         finding.code in _DEPENDING_ON_CHANCE for finding in outcome.findings
     )

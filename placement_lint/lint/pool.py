@@ -37,29 +37,45 @@ class Died:
     """What came of a thing that killed the process that worked on it, twice."""
 
 
-def map_isolated(work: Callable[[T], R], things: Sequence[T], jobs: int) -> list[R | Died]:
+def map_isolated(
+    work: Callable[[T], R],
+    things: Sequence[T],
+    jobs: int,
+    done: Callable[[R | Died], None] = lambda _: None,
+) -> list[R | Died]:
     """Give what `work` makes of each thing, in their order, from up to `jobs` processes.
 
     `work` is pickled once for each process. With one job everything happens in this process, and
     a crash is a crash; so it does where the system allows no processes. Raises what `work` raises.
-    An interrupt ends the processes at once.
+    An interrupt ends the processes at once. `done` is told of each result, in any order.
     """
     jobs = min(jobs, MAX_JOBS, len(things))
     if jobs > 1:
         try:
-            return _Pooled(work, things, jobs).run()
+            return _Pooled(work, things, jobs, done).run()
         except NoProcessesError:
             pass
-    return [work(thing) for thing in things]
+    results: list[R | Died] = []
+    for thing in things:
+        results.append(work(thing))
+        done(results[-1])
+    return results
 
 
 class _Pooled(Generic[T, R]):
     """One run over many things."""
 
-    def __init__(self, work: Callable[[T], R], things: Sequence[T], jobs: int) -> None:
+    def __init__(
+        self,
+        work: Callable[[T], R],
+        things: Sequence[T],
+        jobs: int,
+        done: Callable[[R | Died], None],
+    ) -> None:
         self.work = work
         self.things = things
         self.jobs = jobs
+        self.done = done
         self.results: dict[int, R | Died] = {}
 
     def run(self) -> list[R | Died]:
@@ -67,8 +83,12 @@ class _Pooled(Generic[T, R]):
         while pending:
             suspects = self._together(pending)
             for suspect in suspects:
-                self.results[suspect] = self._alone(suspect)
+                self._take(suspect, self._alone(suspect))
         return [self.results[index] for index in range(len(self.things))]
+
+    def _take(self, index: int, result: R | Died) -> None:
+        self.results[index] = result
+        self.done(result)
 
     def _together(self, pending: deque[int]) -> list[int]:
         """Work through what is pending, and give what was under way when a worker died."""
@@ -81,7 +101,7 @@ class _Pooled(Generic[T, R]):
                         pending.popleft()
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
-                        self.results[running[future]] = future.result()
+                        self._take(running[future], future.result())
                         del running[future]
             except BrokenProcessPool:
                 return sorted(self._unfinished(running))
@@ -94,7 +114,7 @@ class _Pooled(Generic[T, R]):
             if isinstance(future.exception(), BrokenProcessPool):
                 unfinished.append(index)
             else:
-                self.results[index] = future.result()
+                self._take(index, future.result())
         return unfinished
 
     def _alone(self, index: int) -> R | Died:

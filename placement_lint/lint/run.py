@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.findings import Confidence
+from placement_lint.lint.course import Course, tell_nobody
 from placement_lint.lint.file import (
     FileOptions,
     FileResult,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
+    from placement_lint.lint.course import Tell
     from placement_lint.lint.fixing import FixResult
     from placement_lint.lint.memory import ModuleEffects
     from placement_lint.lint.recollection import Recollection
@@ -128,18 +130,20 @@ def lint_paths(
     reveal: bool = False,
     folders: bool = False,
     recollection: Recollection | None = None,
+    tell: Tell = tell_nobody,
 ) -> Outcome:
     """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting.
 
     `folders` says that these are all the files of the folders that were asked for.
-    `recollection` is asked what is known of files already, and notes what is found out.
+    `recollection` is asked what is known of files already, and notes what is found out. `tell` is
+    told all along how far the run is.
     """
     sight = Sight.WHOLE if folders else Sight.IMPORTS
 
     def request_for(path: str) -> Request:
         return _request(settings_for(path), path, reveal=reveal, sight=sight)
 
-    return check_files(files, request_for, jobs=jobs, fix=fix, recollection=recollection)
+    return check_files(files, request_for, jobs=jobs, fix=fix, recollection=recollection, tell=tell)
 
 
 def lint_text(
@@ -175,26 +179,34 @@ def check_files(
     fix: FixMode = FixMode.NONE,
     parallel_bytes: int = PARALLEL_BYTES,
     recollection: Recollection | None = None,
+    tell: Tell = tell_nobody,
 ) -> Outcome:
     """Check files, each as asked; with several jobs in processes, where the text is worth it."""
     started = time.perf_counter()
     forget()
     sifted = _Sifted(recollection)
-    for path in sorted(dict.fromkeys(files)):
+    paths = sorted(dict.fromkeys(files))
+    course = Course(len(paths), tell)
+    for path in paths:
         sifted.take(path, request_for(path))
+        course.reach(len(sifted.files) - len(sifted.tasks), len(sifted.findings))
     project = sifted.with_reexports()
     sifted.pin(project)
     programs: list[Together] = []
     program: dict[str, _Examined] = {}
     for neighbours in sifted.neighbourhoods(project):
-        program |= _examine_neighbours(neighbours, sifted, project, fix, programs)
+        found = _examine_neighbours(neighbours, sifted, project, fix, programs)
+        course.add(len(found), sum(len(one.findings) for one in found.values()))
+        program |= found
     sifted.tasks = [task for task in sifted.tasks if task.path not in program]
-    examined = [*program.values(), *sifted.recalled(project)]
+    recalled = sifted.recalled(project)
+    course.add(len(recalled), sum(len(one.findings) for one in recalled))
+    examined = [*program.values(), *recalled]
     # The largest first, so that none of them is what all the others' processes wait for.
     tasks = sorted(sifted.tasks, key=lambda task: (-task.size, task.path))
     if sum(task.size for task in tasks) < parallel_bytes:
         jobs = 1
-    examined += sifted.noted(_examine_all(tasks, _Examiner(project, fix), jobs))
+    examined += sifted.noted(_examine_all(tasks, _Examiner(project, fix), jobs, course))
     if fix is FixMode.APPLY:
         examined = _written(examined)
         if len(sifted.files) > 1 and any(one.change or one.unwritten for one in examined):
@@ -216,13 +228,22 @@ def check_files(
     return _outcome(sifted, examined, started, Sources(fixed))
 
 
-def _examine_all(tasks: Sequence[_Task], examine: _Examiner, jobs: int) -> list[_Examined]:
+def _examine_all(
+    tasks: Sequence[_Task], examine: _Examiner, jobs: int, course: Course | None = None
+) -> list[_Examined]:
+    examined: list[_Examined] = []
+    course = course or Course(len(tasks), tell_nobody)
     if jobs <= 1:
-        return [*map(examine, tasks)]
+        for task in tasks:
+            examined.append(examine(task))
+            course.add(1, len(examined[-1].findings))
+        return examined
     from placement_lint.lint.pool import Died, map_isolated
 
-    examined: list[_Examined] = []
-    for task, one in zip(tasks, map_isolated(examine, tasks, jobs), strict=True):
+    def note(one: _Examined | Died) -> None:
+        course.add(1, 1 if isinstance(one, Died) else len(one.findings))
+
+    for task, one in zip(tasks, map_isolated(examine, tasks, jobs, note), strict=True):
         if isinstance(one, Died):
             reason = InvalidSyntax.describe("the process that parsed it died of it")
             finding = tool_finding(InvalidSyntax, task.path, reason)

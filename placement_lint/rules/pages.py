@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 
-import placement_lint.rules
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.base import Rule
 
+_FOLDER = os.path.dirname(__file__)
 _ONLY_AST = 0x400
 """`ast.PyCF_ONLY_AST`: the module `ast` itself, which gives it a name, is not needed."""
 
@@ -63,16 +62,15 @@ def find_page(word: str) -> Page | None:
 
 def _read(words: list[bytes]) -> Iterator[Page]:
     """Give the pages in the files that have one of some words."""
-    for top in placement_lint.rules.__path__:
-        # A rule is a file in its family's folder.
-        families = [each.path for each in os.scandir(top) if each.is_dir()]
-        for family in families:
-            for name in os.listdir(family):
-                if name.endswith(".py"):
-                    path = os.path.join(family, name)
-                    data = _bytes(path)
-                    if any(word in data for word in words):
-                        yield from _in_source(data, path)
+    # A rule is a file in its family's folder.
+    families = [each.path for each in os.scandir(_FOLDER) if each.is_dir()]
+    for family in families:
+        for name in os.listdir(family):
+            if name.endswith(".py"):
+                path = os.path.join(family, name)
+                data = _bytes(path)
+                if any(word in data for word in words):
+                    yield from _in_source(data, path)
 
 
 def _bytes(path: str) -> bytes:
@@ -110,10 +108,10 @@ def _literals(node: ast.stmt) -> dict[str, object]:
             if isinstance(text, str):
                 facts.setdefault("text", text)
         for target in targets:
-            pairs = [(target, value)]
-            if hasattr(target, "elts") and hasattr(value, "elts"):
-                pairs = [*zip(target.elts, value.elts, strict=False)]
-            for one, its in pairs:
+            many = hasattr(target, "elts") and hasattr(value, "elts")
+            names = getattr(target, "elts", ()) if many else [target]
+            values = getattr(value, "elts", ()) if many else [value]
+            for one, its in zip(names, values, strict=False):
                 facts[getattr(one, "id", "")] = getattr(its, "attr", getattr(its, "value", None))
     return facts
 

@@ -171,7 +171,7 @@ def test_an_archive_is_found_by_its_name_however_that_is_spelt(tmp_path: Path) -
 
     def find(project: str, version: str) -> str | None:
         found = trees.find_archive(project, version, [tmp_path / "none", tmp_path])
-        return found and found.name
+        return None if found is None else found.name
 
     assert find("dm-haiku", "0.0.17") == "dm_haiku-0.0.17-py3-none-any.whl"
     assert find("dm_acme", "0.4.0") == "dm-acme-0.4.0.tar.gz"

@@ -245,7 +245,9 @@ def test_same_result_for_any_order_and_any_number_of_jobs(folder: Path) -> None:
 def test_small_runs_stay_in_one_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def note(work: Callable[[object], object], tasks: list[object], jobs: int) -> list[object]:
+    def note(
+        work: Callable[[object], object], tasks: list[object], jobs: int, _: object
+    ) -> list[object]:
         asked.append(jobs)
         return [work(task) for task in tasks]
 

@@ -50,6 +50,6 @@ def test_without_the_sources_the_classes_are_asked(
     rules = all_rules()
     (tmp_path / "family").mkdir()
     (tmp_path / "family" / "rule.pyc").touch()
-    monkeypatch.setattr(pages.placement_lint.rules, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(pages, "_FOLDER", str(tmp_path))
     assert pages.find_page("JDP204") is None
     assert [facts(page) for page in pages.all_pages()] == [facts_of(rule) for rule in rules]

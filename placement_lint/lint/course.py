@@ -1,0 +1,36 @@
+"""How far a run is, for whoever wants to be told."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    Tell: TypeAlias = Callable[[int, int, int], None]
+
+
+def tell_nobody(done: int, files: int, findings: int) -> None:
+    """Do nothing with how many files are done, how many there are, and what was found so far."""
+
+
+class Course:
+    """Counts the files that are done, and what was found in them; what is told never decreases."""
+
+    def __init__(self, files: int, tell: Tell) -> None:
+        """Take how many files there are, and whom to tell."""
+        self._files = files
+        self._tell = tell
+        self._done = 0
+        self._findings = 0
+
+    def reach(self, done: int, findings: int) -> None:
+        """Note how many files are done by now, and what was found in all of them."""
+        self._done = min(max(self._done, done), self._files)
+        self._findings = max(self._findings, findings)
+        self._tell(self._done, self._files, self._findings)
+
+    def add(self, done: int, findings: int) -> None:
+        """Note that more files are done, and what was found in those."""
+        self.reach(self._done + done, self._findings + findings)
