@@ -657,7 +657,11 @@ class Expressions:
             return
         right_operand = self.operand(node.value, state)
         held = self._compute(node, [target, right_operand], state)
+        place, _ = target
+        read = self.record.values.get(place, target[1])
         self.assign(node.target, held, state)
+        # The place stands for the operand: for what was read, not for what is stored.
+        self.record.values[place] = read
 
     def unary(self, node: cst.UnaryOperation, state: State) -> Value:
         """Evaluate a unary operation."""

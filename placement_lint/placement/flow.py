@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.program import Sources
     from placement_lint.placement.record import Use
+    from placement_lint.placement.values import Place
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -71,6 +72,19 @@ class Flow:
         """Tell whether no execution found something else there than arrays."""
         seen = self.record.values.get(place, NOTHING)
         return not self.program.is_tampered and not any(isinstance(a, _STAYING) for a in seen)
+
+    def replaced(self, use: Use) -> dict[Array, frozenset[Place]]:
+        """Give the arrays that a use copies once, then it is given what was computed of them.
+
+        For each, the operations that gave it.
+        """
+        return self.program.replacements.of(use, self.module)
+
+    def is_replaced(self, array: Array) -> bool:
+        """Tell whether what is computed of an array comes in its place anywhere."""
+        return array.origin is not None and array.origin.created in (
+            self.program.replacements.places
+        )
 
     def may_clash(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, meets one that may be committed elsewhere.

@@ -48,6 +48,7 @@ from placement_lint.placement.environment import (
     variable,
 )
 from placement_lint.placement.expressions import Expressions
+from placement_lint.placement.replaced import Replacements
 from placement_lint.placement.statements import Statements
 from placement_lint.placement.suspended import Suspensions
 from placement_lint.placement.tampering import sets_mesh, tampers
@@ -82,6 +83,7 @@ from placement_lint.placement.values import (
     Site,
     TheDevice,
     Value,
+    arrays,
     join,
     limited,
     value,
@@ -358,12 +360,31 @@ class Program:
                 for child in node.body.body
                 if isinstance(child, cst.FunctionDef) and child.name.value != "__init__"
             ]
-            for method in methods:
-                function = module.place(method)
-                if function in self._executed or method in module.traced:
+            uncalled = [
+                function
+                for method in methods
+                if (function := module.place(method)) not in self._executed
+                and method not in module.traced
+            ]
+            later = state.copy()
+            for function in uncalled:
+                if function in self._executed:
                     continue
                 branch = state.copy()
                 self.call_function(function, {0: value(receiver)}, branch, bound=True)
+                self._keep_arrays(receiver, branch, later)
+            if later.variables.differences(state.variables):
+                # Who calls them may call them again, after one another.
+                for function in uncalled:
+                    self.call_function(function, {0: value(receiver)}, later.copy(), bound=True)
+
+    def _keep_arrays(self, receiver: Instance, after: State, kept: State) -> None:
+        """Let the attributes that are arrays also be what a method made of them."""
+        for name in self.attribute_names(receiver):
+            key = (receiver, name)
+            before, held = kept.variables.get(key), after.variables.get(key)
+            if before is not None and held is not None and any(True for _ in arrays(before)):
+                kept.variables[key] = join(before, held)
 
     # -- names of other modules and bodies --------------------------------------------------------
 
@@ -587,6 +608,11 @@ class Program:
             found.update(new)
             pending += new
         return frozenset(found)
+
+    @functools.cached_property
+    def replacements(self) -> Replacements:
+        """What comes in the place of arrays."""
+        return Replacements(self.modules)
 
     def _member(self, target: Module, rest: str, state: State) -> Value:
         self.import_module(target.name)

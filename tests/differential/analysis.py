@@ -23,13 +23,17 @@ from placement_lint.placement.values import (
     Sequence,
     arrays,
 )
+from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
+from placement_lint.rules.commitment.turns import copied_once
 from placement_lint.syntax.spans import Spans
 
 if TYPE_CHECKING:
     from collections import abc
 
     from placement_lint.placement.module import Module
+    from placement_lint.placement.record import Use
     from placement_lint.placement.values import Value
+    from placement_lint.rules.context import Context
 
 Span = tuple[int, int, int, int]
 """Lines from 1, columns from 0, as `ast` counts, without parentheses around."""
@@ -63,8 +67,8 @@ class Analysis:
     undecided: frozenset[tuple[str, Span]]
     """The operands of which it could not tell whether they move: a device that is not known."""
     possible: frozenset[tuple[str, Span]]
-    """The operands that it says to move for one choice of a device, and not for the other: it tells
-    nobody, but it knows."""
+    """The operands that it says to move for one choice of a device, and not for the other, or once
+    before what was computed of them comes in their place: it tells nobody, but it knows."""
     skipped: frozenset[str]
     """The modules that it does not follow, because nothing can be placed in them: it says that
     nothing moves there."""
@@ -118,7 +122,17 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
             undecided.add((self.module, place))
         judge(self, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
 
+    once: set[tuple[str, int]] = set()
+
+    def watched_once(use: Use, ctx: Context) -> set[Array]:
+        found = copied_once(use, ctx)
+        if found:
+            once.add((ctx.module.path, use.node))
+        return found
+
     with (
+        mock.patch.object(uncommitted_array_moved, "copied_once", watched_once),
+        mock.patch.object(uncommitted_array_indexed, "copied_once", watched_once),
         mock.patch.object(Program, "run", watched_run),
         mock.patch.object(Operations, "computed", watched_compute),
         mock.patch.object(Operations, "_judge", watched_judge),
@@ -150,7 +164,7 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
             possible |= {
                 (name, places.span(node))
                 for node, use in module.record.uses.items()
-                if use.possible
+                if use.possible or (module.name, node) in once
             }
             open_ |= {(name, places.span(node)) for path, node in undecided if path == module.name}
     return Analysis(

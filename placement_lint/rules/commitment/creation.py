@@ -64,7 +64,7 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
         origin = array.origin
         if origin is None or origin.device is None or ctx.flow.may_clash(array):
             return None
-        if ctx.flow.may_escape(array):
+        if ctx.flow.may_escape(array) or ctx.flow.is_replaced(array):
             level = Applicability.UNSAFE
         origins.append(origin)
         there = ctx.beside(origin.commit_at.module)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Severity
 from placement_lint.placement.record import UseKind
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.creation import report_use
+from placement_lint.rules.commitment.turns import copied_at_first_turn, copied_once
 from placement_lint.rules.needs import Says
 
 if TYPE_CHECKING:
@@ -90,5 +92,10 @@ class UncommittedArrayIndexed(Rule):
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""
         for use in ctx.flow.uses():
-            if use.kind is UseKind.INDEXED:
-                report_use(use, ctx, "indexing it")
+            if use.kind is not UseKind.INDEXED:
+                continue
+            first = copied_at_first_turn(use, ctx)
+            moved = use.moved - copied_once(use, ctx) | first
+            if moved:
+                each_time = use.in_loop and moved != first
+                report_use(replace(use, moved=moved, in_loop=each_time), ctx, "indexing it")

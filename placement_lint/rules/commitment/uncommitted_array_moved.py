@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Severity
 from placement_lint.placement.record import UseKind
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.creation import report_use
+from placement_lint.rules.commitment.turns import copied_once
 from placement_lint.rules.needs import Says
 
 if TYPE_CHECKING:
@@ -65,7 +67,9 @@ class UncommittedArrayMoved(Rule):
     ## What it does not flag
     Parameters made on the host and then put or sharded elsewhere (`jax.device_put`,
     `jax.tree.map(lambda a: jax.device_put(a, s), params)`, `jit(f, out_shardings=…)`,
-    `make_array_from_callback`): one move, on purpose. What converts to NumPy (`np.asarray`,
+    `make_array_from_callback`): one move, on purpose. Nor those that the first turn of a loop
+    takes along, `params = step(params, batch)`, or the first call of a method that replaces them:
+    what comes around is on the accelerator. What converts to NumPy (`np.asarray`,
     `np.stack`, `jax.device_get`), reads metadata, prints or saves. The other direction: an array of
     the default device used in a host block. PRNG keys and scalars. What is only used under the same
     default device. A device that may be the accelerator itself.
@@ -89,5 +93,8 @@ class UncommittedArrayMoved(Rule):
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""
         for use in ctx.flow.uses():
-            if use.kind is UseKind.COMPUTED:
-                report_use(use, ctx, "computing with it")
+            if use.kind is not UseKind.COMPUTED:
+                continue
+            again = use.moved - copied_once(use, ctx)
+            if again:
+                report_use(replace(use, moved=again), ctx, "computing with it")

@@ -1,0 +1,83 @@
+"""Whether a use copies an array at every turn, or only before something else comes in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.values import arrays
+from placement_lint.rules.surroundings import ancestors_in_function
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.record import Use
+    from placement_lint.placement.values import Array
+    from placement_lint.rules.context import Context
+
+_LOOPS = (cst.For, cst.While)
+
+
+def copied_once(use: Use, ctx: Context) -> set[Array]:
+    """Give the arrays, of those that a use copies, that it is given once: `params = step(params)`.
+
+    What comes after that was computed of them, and is not copied; or is nothing that is known.
+    """
+    return {*ctx.flow.replaced(use), *_rebound(use, ctx)}
+
+
+def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
+    """Give those of them that the first turn of a loop copies, and none after it."""
+    nodes = ctx.tree.nodes
+    loops = list(_loops(use, ctx))
+    first = _rebound(use, ctx)
+    for array, results in ctx.flow.replaced(use).items():
+        made = [nodes[place.node] for place in results if place.module == ctx.module.path]
+        if any(ctx.tree.is_inside(result, loop) for result in made for loop in loops):
+            first.add(array)
+    return first
+
+
+def _rebound(use: Use, ctx: Context) -> set[Array]:
+    """Give the arrays from outside of a loop whose name is bound to something else in it."""
+    name = dotted(ctx.tree.nodes[use.node])
+    if use.always or not name:
+        return set()
+    found: set[Array] = set()
+    for loop in _loops(use, ctx):
+        stored = [set(arrays(ctx.flow.value(t))) for t in _targets(loop, ctx) if dotted(t) == name]
+        if stored:
+            inside = {array for array in use.moved if _is_made_in(array, loop, ctx)}
+            found |= use.moved.difference(inside, *stored)
+    return found
+
+
+def _is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
+    if array.origin is None:
+        return False
+    made = array.origin.created
+    here = made.module == ctx.module.path
+    return here and ctx.tree.is_inside(ctx.tree.nodes[made.node], loop)
+
+
+def _loops(use: Use, ctx: Context) -> Iterator[cst.CSTNode]:
+    for child, around in ancestors_in_function(ctx.tree.nodes[use.node], ctx):
+        if isinstance(around, _LOOPS) and child is not getattr(around, "iter", None):
+            yield around
+
+
+def _targets(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what the assignments in a loop bind, tuples by element."""
+    pending: list[cst.BaseExpression] = [
+        *(bound.target for bound in ctx.tree.every(cst.AssignTarget, loop)),
+        *(bound.target for bound in ctx.tree.every(cst.AugAssign, loop)),
+        *(bound.target for bound in ctx.tree.every(cst.AnnAssign, loop)),
+    ]
+    while pending:
+        target = pending.pop()
+        if isinstance(target, cst.Tuple | cst.List):
+            pending += [element.value for element in target.elements]
+        else:
+            yield target
