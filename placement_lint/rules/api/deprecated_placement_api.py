@@ -49,9 +49,11 @@ class DeprecatedPlacementApi(OldApiRule):
 
     ## Fix safety
     Safe, where another name can stand in the same place: an import of one name becomes that of the
-    new one under the name that the file uses. No fix is offered where the code around it has to
-    change too, as for `jax.shard_map`, or where not all versions that the project admits have the
-    new name.
+    new one under the name that the file uses. Unsafe for `pjit`, which under `with mesh:` puts its
+    results on the mesh, as `jax.jit` does only under `jax.set_mesh`. No fix is offered where the
+    code around it has to change too, as for `jax.shard_map`, and for `pjit` with `in_shardings` or
+    `out_shardings`, of which `jax.jit` takes no PartitionSpec there; or where not all versions that
+    the project admits have the new name.
 
     ## What it does not flag
     What is deprecated only in a version that is newer than those the project admits; where it

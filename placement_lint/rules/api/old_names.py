@@ -363,9 +363,6 @@ def plan(hit: Hit, ctx: Context) -> FixPlan | None:
         api.replacement_since is None or ctx.target.all_reach(api.replacement_since)
     ):
         return None
-    statement = ctx.parent(hit.node)
-    if isinstance(statement, cst.ImportAlias):
-        return None
     if api.name.startswith(_ARRAY):
         return _array_plan(hit, new)
     if isinstance(hit.node, cst.Arg):
@@ -376,8 +373,10 @@ def plan(hit: Hit, ctx: Context) -> FixPlan | None:
     if spelled is None or new.startswith(("jax.extend.", "jax.experimental.")):
         # `import jax` does not bring these along.
         return None
+    if not _does_the_same(hit.node, api, ctx):
+        return None
     return FixPlan(
-        Applicability.SAFE,
+        _level(api),
         f"Use {new} instead",
         lambda editor: [editor.replace(hit.node, spelled)],
     )
@@ -397,6 +396,9 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
         return None
     alias = node.names[0]
     bound = dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name)
+    uses = ctx.names.uses(bound, ctx.names.scope(node))
+    if not all(_does_the_same(use, api, ctx) for use in uses):
+        return None
     module, _, name = new.rpartition(".")
 
     def build(editor: Editor) -> list[Edit] | None:
@@ -405,7 +407,33 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
         under = "" if name == bound else f" as {bound}"
         return [editor.replace(node, f"from {module} import {name}{under}")]
 
-    return FixPlan(Applicability.SAFE, f"Import {new} instead", build)
+    return FixPlan(_level(api), f"Import {new} instead", build)
+
+
+def _level(api: OldApi) -> Applicability:
+    return Applicability.UNSAFE if api.same_without else Applicability.SAFE
+
+
+def _does_the_same(node: cst.CSTNode, api: OldApi, ctx: Context) -> bool:
+    """Tell whether the replacement does what a use of the old part does: a call, or a decorator."""
+    if not api.same_without:
+        return True
+    call = parent = ctx.parent(node)
+    if isinstance(parent, cst.Arg):
+        call = ctx.parent(parent)
+        if not isinstance(call, cst.Call) or not ctx.is_call(call, "functools.partial"):
+            return False
+    if not isinstance(call, cst.Call):
+        return isinstance(parent, cst.Decorator)
+    positional = [argument for argument in call.args if argument.keyword is None]
+    return (
+        len(positional) <= (1 if call is parent else 2)
+        and not any(argument.star for argument in call.args)
+        and not any(
+            argument.keyword is not None and argument.keyword.value in api.same_without
+            for argument in call.args
+        )
+    )
 
 
 def _array_plan(hit: Hit, new: str) -> FixPlan:
@@ -461,27 +489,30 @@ class OldApiRule(Rule):
 
     def visit_Attribute(self, node: cst.Attribute, ctx: Context) -> None:
         """Look at `jax.device_put_sharded`, and at attributes of arrays."""
-        self._report(hit_of_chain(node, ctx, self.applies), ctx)
-        self._report(hit_of_array(node, ctx, self.applies), ctx)
+        self._report_use(hit_of_chain(node, ctx, self.applies), ctx)
+        self._report_use(hit_of_array(node, ctx, self.applies), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at calls that are old, and at arguments that are."""
-        self._report(hit_of_call(node, ctx, self.applies), ctx)
+        self._report_use(hit_of_call(node, ctx, self.applies), ctx)
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
         """Look at what is entered."""
         for hit in hits_of_with(node, ctx, self.applies):
-            self._report(hit, ctx)
+            self._report_use(hit, ctx)
 
     def _check_import(self, node: cst.Import | cst.ImportFrom, ctx: Context) -> None:
         for hit in hits_of_import(node, ctx, self.applies):
             self._report(hit, ctx, import_plan(node, hit, ctx))
 
-    def _report(self, hit: Hit | None, ctx: Context, fix: FixPlan | None = None) -> None:
+    def _report_use(self, hit: Hit | None, ctx: Context) -> None:
         if hit is not None:
-            ctx.report(
-                hit.node,
-                self.message(hit, ctx.target),
-                fix=fix or plan(hit, ctx),
-                confidence=confidence(self.version(hit.api), ctx.target),
-            )
+            self._report(hit, ctx, plan(hit, ctx))
+
+    def _report(self, hit: Hit, ctx: Context, fix: FixPlan | None) -> None:
+        ctx.report(
+            hit.node,
+            self.message(hit, ctx.target),
+            fix=fix,
+            confidence=confidence(self.version(hit.api), ctx.target),
+        )
