@@ -99,8 +99,8 @@ class Cache:
                 for path, stamp, content, number in value["files"]
             }
             return Last(files, value["surroundings"], value["outcome"], value["second"])
-        except (KeyError, TypeError, ValueError, IndexError):
-            return None  # damaged: as good as absent
+        except (KeyError, TypeError, ValueError, IndexError, OSError):
+            return None  # damaged, or deleted meanwhile: as good as absent
 
     def memory(self, last: Last) -> Memory | None:
         """Read what the last run remembered of each file."""

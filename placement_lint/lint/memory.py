@@ -8,7 +8,7 @@ that it matters to, and no others.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from placement_lint.lint import questions
 from placement_lint.lint.encoding import result_from_json, result_to_json
@@ -107,11 +107,17 @@ def to_json(memory: Memory) -> dict[str, Any]:
     }
 
 
+def _sorted(size: object, *flags: object) -> Sorted:
+    if not isinstance(size, int) or not all(isinstance(flag, bool) for flag in flags):
+        raise TypeError(size, flags)
+    return Sorted(size, *cast("list[bool]", flags))
+
+
 def from_json(value: Any) -> Memory:
     """Give what `to_json` has made. Raises KeyError, TypeError or ValueError for anything else."""
     return Memory(
         {path: Text(*text) for path, text in value["texts"].items()},
-        {path: Sorted(*each) for path, each in value["sorted"].items()},
+        {path: _sorted(*each) for path, each in value["sorted"].items()},
         {
             path: Checked(result_from_json(result), questions.from_json(answers), accelerator)
             for path, (result, answers, accelerator) in value["checked"].items()

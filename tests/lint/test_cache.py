@@ -328,7 +328,10 @@ class TestDamage:
         self.still_right()
 
     @pytest.mark.parametrize("key", ["texts", "sorted", "checked", "effects", "groups", "second"])
-    @pytest.mark.parametrize("other", [None, 7, [], [[1]], {"data.py": 3}, {"data.py": []}])
+    @pytest.mark.parametrize(
+        "other",
+        [None, 7, [], [[1]], {"data.py": 3}, {"data.py": []}, {"data.py": ["x", *[True] * 5]}],
+    )
     def test_another_shape_of_the_second(self, key: str, other: object) -> None:
         path = second_of()
         value = json.loads(path.read_bytes().partition(b"\n")[2])
