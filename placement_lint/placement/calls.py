@@ -37,6 +37,7 @@ from placement_lint.placement.values import (
     Sequence,
     Target,
     TensorFile,
+    Thread,
     Value,
     value,
 )
@@ -58,7 +59,7 @@ LAZY_CALLS = frozenset({
 
 _WITH_METHODS = (
     Array, Context, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
-    Sequence, TensorFile,
+    Sequence, TensorFile, Thread,
 )  # fmt: skip
 """What has methods that are known here, and is no module or class."""
 
@@ -134,6 +135,7 @@ class Calls:
             "itertools.starmap": library.starred,
             "itertools.tee": library.teed,
             **dict.fromkeys(EXECUTORS, library.executor),
+            "threading.Thread": library.thread,
             **dict.fromkeys(GETTERS, library.getter),
             **dict.fromkeys(ITERATORS, library.iterator),
             **dict.fromkeys(OPTIMIZERS_WITH_MOMENTS, effects.optimizer),

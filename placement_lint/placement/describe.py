@@ -31,6 +31,7 @@ from placement_lint.placement.values import (
     Sequence,
     Target,
     TheDevice,
+    Thread,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ _NAMES: dict[type, str] = {
     Pickled: "a pickle",
     Plain: "no array",
     Target: "a sharding",
+    Thread: "a thread",
 }
 
 

@@ -16,11 +16,16 @@ from placement_lint.placement.values import (
     Array,
     Coroutine,
     Executor,
+    External,
+    Function,
     Future,
     Getter,
     Instance,
     Mapping,
+    Method,
+    Partial,
     Sequence,
+    Thread,
     Value,
     element_of,
     join,
@@ -51,6 +56,8 @@ EXECUTORS = frozenset({
 QUEUES = frozenset({
     "queue.LifoQueue", "queue.PriorityQueue", "queue.Queue", "queue.SimpleQueue",
 })  # fmt: skip
+_CALLABLE = (External, Function, Method, Partial)
+_OF_A_THREAD = ("group", "target", "name", "args", "kwargs")
 GETTERS = frozenset({"operator.attrgetter", "operator.itemgetter"})
 
 
@@ -271,6 +278,36 @@ class LibraryCalls:
         state.blocks = blocks
         return value(Sequence(None, result) if name == "map" else Future(result))
 
+    def thread(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`threading.Thread(target=f, args=(x,))`: nothing is called before it is started."""
+        passed = self.on.calls.objects.passed(node, state)
+        given = dict(zip(_OF_A_THREAD, passed.positional, strict=False)) | passed.keywords
+        targets = given.get("target", UNKNOWN)
+        handed = _handed(given.get("args"), given.get("kwargs"))
+        is_known = passed.rest is None and passed.more is None
+        if (
+            handed is None
+            or not is_known
+            or not all(isinstance(atom, _CALLABLE) for atom in targets)
+        ):
+            for held in passed.every():
+                self.on.escapes(held, state)
+                self.on.may_change(held, state)
+            return UNKNOWN
+        return frozenset(Thread(Partial(atom, *handed)) for atom in targets)
+
+    def of_thread(self, node: cst.Call, thread: Thread, name: str, state: State) -> Value:
+        """`thread.start()`: what it calls runs outside of every block of this thread."""
+        self.on.arguments(node, state)
+        if name in {"run", "start"}:
+            blocks = state.blocks
+            state.blocks = () if name == "start" else blocks
+            self.on.calls.objects.called_with(
+                node, value(thread.target), CallArguments([], {}), state
+            )
+            state.blocks = blocks
+        return PLAIN
+
     def of_future(self, future: Future, name: str) -> Value:
         """`future.result()`."""
         if name == "result":
@@ -301,3 +338,19 @@ class LibraryCalls:
             return UNKNOWN
         items = tuple(join(*(a.result for a in each)) for each in known)
         return value(Coroutine(value(Sequence(items, join(*items) if items else NOTHING))))
+
+
+def _handed(
+    args: Value | None, kwargs: Value | None
+) -> tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None:
+    """Give what a thread hands to its target; None where that is not known."""
+    positional = next(iter(args)) if args and len(args) == 1 else None
+    keywords = next(iter(kwargs)) if kwargs and len(kwargs) == 1 else None
+    items: tuple[Value, ...] | None = ()
+    named: tuple[tuple[str, Value], ...] | None = ()
+    if args is not None:
+        items = positional.items if isinstance(positional, Sequence) else None
+    if kwargs is not None:
+        is_whole = isinstance(keywords, Mapping) and not keywords.element
+        named = keywords.items if isinstance(keywords, Mapping) and is_whole else None
+    return None if items is None or named is None else (items, named)

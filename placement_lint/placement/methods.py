@@ -38,6 +38,7 @@ from placement_lint.placement.values import (
     Mapping,
     Sequence,
     TensorFile,
+    Thread,
     Value,
     committed_to,
     element_of,
@@ -95,6 +96,8 @@ class MethodCalls:
         only = next(iter(held)) if len(held) == 1 else None
         if isinstance(only, Executor):
             return self.on.calls.library.executed(node, name, state)
+        if isinstance(only, Thread):
+            return self.on.calls.library.of_thread(node, only, name, state)
         if isinstance(only, Generator) and name == "send":
             return self._sent(node, held, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):

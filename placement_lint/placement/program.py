@@ -82,6 +82,7 @@ from placement_lint.placement.values import (
     Sequence,
     Site,
     TheDevice,
+    Thread,
     Value,
     arrays,
     join,
@@ -522,6 +523,8 @@ class Program:
         if isinstance(atom, Partial):
             given = (*atom.positional, *(held for _, held in atom.keywords))
             return join(value(atom.function), *given)
+        if isinstance(atom, Thread):
+            return self._made_by(atom.target)
         if isinstance(atom, Coroutine):
             return atom.result
         if isinstance(atom, Sequence):

@@ -273,6 +273,13 @@ class Partial:
 
 
 @dataclass(frozen=True)
+class Thread:
+    """A `threading.Thread`, and what it calls once it is started."""
+
+    target: Partial
+
+
+@dataclass(frozen=True)
 class External:
     """A name in a module of the program that was not read yet: nothing in it carries a placement.
 
@@ -386,6 +393,7 @@ Atom: TypeAlias = (
     | Future
     | Getter
     | TensorFile
+    | Thread
     | Sequence
     | NamedTupleType
     | Mapping
