@@ -49,9 +49,11 @@ class Replacements:
             if array.origin is None:
                 continue
             results = self._results(array.origin.created)
-            instead = results & {other.origin.created for other in stays if other.origin}
+            # What copies the array away gives a result that is where the copy is.
+            others = {other for other in stays if other.device != array.device}
+            instead = results & {other.origin.created for other in others if other.origin}
             # Where a result is committed, nothing but its device says what it is the result of.
-            pinned = {other for other in stays if other.origin is None and other.committed}
+            pinned = {other for other in others if other.origin is None and other.committed}
             if pinned:
                 instead |= {place for place in results if not pinned.isdisjoint(self._at(place))}
             if instead:
