@@ -425,6 +425,7 @@ _ARRAYS = [
         removed="0.7.0",
         replacement="format",
         replacement_since="0.6.2",
+        advice="whose device_local_layout is called layout",
         source="measured: there on 0.6.2, not on 0.7.2",
     ),
     *_renamed("jax.numpy", "DeviceArray=jax.Array", deprecated="0.4.7", removed="0.4.14"),
