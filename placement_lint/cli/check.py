@@ -224,6 +224,13 @@ class _Run:
         from placement_lint.lint.outcome import FixMode
 
         mode, folders = self._fix_mode(here), found.walked > 0
+        if not self.args.reveal and not self._selects(found.files):
+            from placement_lint.lint.coarse import clean_outcome
+
+            # A commit hook is called for every file, and most have nothing to do with JAX.
+            outcome = clean_outcome(found.files)
+            if outcome is not None:
+                return outcome
         if mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal):
             from placement_lint.lint.cache import cache_for
             from placement_lint.lint.cached import lint_cached
@@ -255,6 +262,10 @@ class _Run:
             folders=folders,
             tell=progress.tell,
         )
+
+    def _selects(self, files: Iterable[str]) -> bool:
+        settings = [self.loader.for_folder("."), *map(self.loader.for_file, files)]
+        return any(_selectors(each) for each in settings)
 
     def _check_all_selectors(self, files: Iterable[str]) -> None:
         here = self.loader.for_folder(".")

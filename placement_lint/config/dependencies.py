@@ -7,7 +7,6 @@ written there about jax itself counts, not what other packages would bring.
 
 from __future__ import annotations
 
-import configparser
 import functools
 import os
 import re
@@ -108,6 +107,8 @@ def _in_requirements(folder: str) -> Iterator[Requirement]:
 
 
 def _in_setup_cfg(text: str) -> Iterator[tuple[tuple[str, str], ...]]:
+    import configparser
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)

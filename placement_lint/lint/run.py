@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.findings import Confidence
+from placement_lint.lint.coarse import has_long_lines
 from placement_lint.lint.course import Course, tell_nobody
 from placement_lint.lint.file import (
     FileOptions,
@@ -52,9 +53,6 @@ byte (LibCST 1.9.0, Python 3.11)."""
 
 _JAX = b"jax"
 _REVEAL = b"# reveal:"
-
-LONG_LINE = 500
-"""Mean length of the lines of a file that looks like an attack on the parser."""
 
 
 @dataclass(frozen=True)
@@ -318,7 +316,7 @@ class _Sifted:
         )
         self._file(path, request, found)
         guarded = None
-        if not found.passes and _has_long_lines(words):
+        if not found.passes and has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
             guarded = guard(open_source(path, data))
             self.findings += [] if guarded is None else [guarded]
@@ -407,10 +405,6 @@ class _Sifted:
                 self.recollection.is_certain = False
             self.recollection.now.effects.update(one.effects)
         return examined
-
-
-def _has_long_lines(words: bytes) -> bool:
-    return len(words) > LONG_LINE * (words.count(b"\n") + words.count(b"\r") + 1)
 
 
 def _asks_for_placements(options: FileOptions) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks import parallel
 from benchmarks.comparison import generated, report, results, tools, trees
 from benchmarks.comparison.command import KEPT, REPOSITORY
 from benchmarks.comparison.measure import Cost, FailedError, clean_environment, cost_of
@@ -254,3 +255,27 @@ def test_the_environment_starts_python_as_users_do(
     environment = clean_environment(tmp_path)
     assert not [name for name in environment if name.startswith("PYTHON")]
     assert environment["PATH"].startswith(str(tmp_path))
+
+
+# -- parallel --------------------------------------------------------------------------------------
+
+
+def test_where_processes_begin_to_pay() -> None:
+    def points(*together: float) -> list[parallel.Point]:
+        return [parallel.Point(1000 * n, n, 1.0, each) for n, each in enumerate(together, 1)]
+
+    assert parallel.crossing(points(2.0, 0.9, 1.5, 0.8, 0.7)) == 4000
+    assert parallel.crossing(points(0.5, 0.5)) == 1000
+    assert parallel.crossing(points(0.5, 1.5)) is None
+    assert parallel.crossing([]) is None
+
+
+def test_the_amounts_grow_and_are_spread_over_the_files() -> None:
+    files = [(f"{number:03}.py", 10_000 + number) for number in range(200)]
+    amounts = parallel.amounts(files, 1_000_000)
+    sizes = [size for size, _ in amounts]
+    assert sizes == sorted(set(sizes))
+    assert all(size == sum(dict(files)[path] for path in paths) for size, paths in amounts)
+    assert amounts[0][1] == ["000.py", "067.py", "134.py"]
+    assert parallel.LEAST <= sizes[0] * 1.1
+    assert sizes[-1] <= 1_100_000
