@@ -13,7 +13,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -191,6 +190,9 @@ class Cache:
 
     def _write(self, suffix: str, value: Any) -> None:
         """Put a file in its place in one step."""
+        # With all that it brings, a tenth of a run that only reads.
+        import tempfile
+
         text = json.dumps(value, separators=(",", ":")).encode("ascii")
         if len(text) > _LARGEST:
             message = f"what is known of so many files takes more than {_LARGEST >> 20} MiB"
