@@ -59,11 +59,11 @@ class TestExitCodes:
         from placement_lint.lint import run
 
         failed = Finding(
-            "JDP903", "internal-error", "m", "clean.py", Span(1, 1, 1, 1), Severity.ERROR
+            "JDP903", "internal-error", "m", "hazard.py", Span(1, 1, 1, 1), Severity.ERROR
         )
         outcome = Outcome((failed,), (), 1, 1, 0, 0.0, (), lambda _: None)
         monkeypatch.setattr(run, "lint_paths", lambda *_, **__: outcome)
-        assert lint("clean.py", "--exit-zero")[0] == 2
+        assert lint("hazard.py", "--exit-zero")[0] == 2
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from placement_lint.placement.values import Array
     from placement_lint.rules.context import Context
 
-_LOOPS = (cst.For, cst.While)
-
 
 def copied_once(use: Use, ctx: Context) -> set[Array]:
     """Give the arrays, of those that a use copies, that it is given once: `params = step(params)`.
@@ -64,7 +62,7 @@ def _is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
 
 def _loops(use: Use, ctx: Context) -> Iterator[cst.CSTNode]:
     for child, around in ancestors_in_function(ctx.tree.nodes[use.node], ctx):
-        if isinstance(around, _LOOPS) and child is not getattr(around, "iter", None):
+        if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
             yield around
 
 
