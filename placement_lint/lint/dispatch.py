@@ -15,7 +15,7 @@ Visitor: TypeAlias = Callable[[Any, Any], None]
 Table: TypeAlias = "dict[type[cst.CSTNode], list[tuple[int, Visitor]]]"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=512)
 def dispatch_table(rules: tuple[type[Rule], ...]) -> Table:
     """Give, for each node type, the visitors in the order of the rules, each with its rule's place.
 
@@ -23,9 +23,16 @@ def dispatch_table(rules: tuple[type[Rule], ...]) -> Table:
     """
     table: Table = {}
     for position, rule in enumerate(rules):
-        instance = rule()
-        for name in dir(rule):
-            if name.startswith("visit_"):
-                node_type = getattr(cst, name.removeprefix("visit_"))
-                table.setdefault(node_type, []).append((position, getattr(instance, name)))
+        for node_type, visit in _visitors(rule):
+            table.setdefault(node_type, []).append((position, visit))
     return table
+
+
+@functools.cache
+def _visitors(rule: type[Rule]) -> tuple[tuple[type[cst.CSTNode], Visitor], ...]:
+    instance = rule()
+    return tuple(
+        (getattr(cst, name.removeprefix("visit_")), getattr(instance, name))
+        for name in dir(rule)
+        if name.startswith("visit_")
+    )

@@ -69,7 +69,12 @@ class FileResult:
 
 def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
     """Tell whether one of the rules could fire in a file that says this."""
-    return any(rule.needs.met_by(text) for rule in rules)
+    return any(text.meets(rule.needs) for rule in rules)
+
+
+def rules_that_may_fire(text: FileText, rules: tuple[type[Rule], ...]) -> tuple[type[Rule], ...]:
+    """Give those of the rules that could fire in a file that says this."""
+    return tuple(rule for rule in rules if text.meets(rule.needs))
 
 
 def text_of_source(source: Source) -> FileText:
@@ -82,16 +87,19 @@ def lint_source(
     options: FileOptions,
     exports: ExportResolver | None = None,
     run: RunView | None = None,
+    *,
+    looking: tuple[type[Rule], ...] | None = None,
 ) -> FileResult:
     """Check one source with the rules, whether or not its bytes pass the filter.
 
+    `looking` has the rules that can fire, if that is known: the others need not look.
     Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
     that fails is a JDP903 finding, beside which all other rules' findings stand.
     """
     from placement_lint.syntax.deep_stack import run_deep
 
     try:
-        return run_deep(_lint, source, options, exports, run)
+        return run_deep(_lint, source, options, exports, run, looking)
     except Exception as error:  # our fault, and no reason to lose the other files
         return FileResult((internal_error(source, None, error),), parsed=True)
 
@@ -109,12 +117,18 @@ def guard(source: Source) -> Finding | None:
 
 @collection_paused()
 def _lint(
-    source: Source, options: FileOptions, exports: ExportResolver | None, run: RunView | None
+    source: Source,
+    options: FileOptions,
+    exports: ExportResolver | None,
+    run: RunView | None,
+    looking: tuple[type[Rule], ...] | None,
 ) -> FileResult:
     parsed = parse(source)
     if isinstance(parsed, FileResult):
         return parsed
-    return Analysis(source, parsed, options, exports, run).run()
+    analysis = Analysis(source, parsed, options, exports, run)
+    analysis.looking = looking
+    return analysis.run()
 
 
 def parse(source: Source) -> cst.Module | FileResult:
@@ -163,6 +177,8 @@ class Analysis:
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
         self.failures: list[Finding] = []
+        self.looking: tuple[type[Rule], ...] | None = None
+        """The rules that can fire, if that is known. What is said of comments goes by all rules."""
 
     @functools.cached_property
     def editor(self) -> Editor:
@@ -241,6 +257,8 @@ class Analysis:
         from placement_lint.rules.context import Context
 
         rules = self.rules
+        if self.looking is not None:
+            rules = tuple(rule for rule in rules if rule in self.looking)
         drafts: list[Draft] = []
         contexts = [Context(self.facts, rule, drafts) for rule in rules]
         failed: set[int] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from placement_lint.lint.file import (
     guard,
     lint_source,
     passes_filter,
+    rules_that_may_fire,
     text_of_source,
     tool_finding,
 )
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.memory import ModuleEffects
     from placement_lint.lint.recollection import Recollection
     from placement_lint.lint.together import Neighbours, Together
+    from placement_lint.rules.base import Rule
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -305,7 +308,7 @@ class _Sifted:
         in_python = not is_notebook(path)
         places = in_python and _asks_for_placements(request.options)
         asks = request.options.reveal and _REVEAL in words
-        text = FileText(words, jax=_JAX in words)
+        text = FileText(words, jax=_JAX in words, path=path)
         found = Sorted(
             size=len(words),
             mentions_roots=mentions_roots(words),
@@ -414,13 +417,34 @@ def _asks_for_placements(options: FileOptions) -> bool:
 def _imports_enough(task: _Task, project: Project) -> bool:
     """Tell whether a file passes the filter by what it imports from other files of the run."""
     source = reopened(task.path)
-    names = "" if source is None else project.reexported(task.path, source.text)
-    if source is None or not names:
+    if source is None or not project.reexported(task.path, source.text):
         return False
+    return passes_filter(_text_of(source, project), task.request.options.rules)
+
+
+def _text_of(source: Source, project: Project | None) -> FileText:
+    """Give what the filter looks into, with what comes by imports from other files of the run."""
     data = source.text.encode("utf-8", "surrogatepass")
-    exports = project.candidates(task.path)
-    text = FileText(data, jax=_JAX in data or "jax" in names, imported=names, exports=exports)
-    return passes_filter(text, task.request.options.rules)
+    names = ""
+    if project is not None and project.hands_names_on:
+        names = project.reexported(source.path, source.text)
+    exports = project.candidates(source.path) if project is not None and names else None
+    is_jax = _JAX in data or "jax" in names
+    return FileText(data, jax=is_jax, imported=names, exports=exports, path=source.path)
+
+
+def _looking(
+    source: Source, options: FileOptions, project: Project | None, asked: Questions | None
+) -> tuple[type[Rule], ...] | None:
+    """Give the rules that can fire in a file; None where that is not known."""
+    text = _text_of(source, project)
+    if asked is not None:
+        if text.mentions.is_open or _STAR_IMPORT.search(source.text):
+            return None
+        # Which rules look depends on what each of these stands for in the run as it is now.
+        for name in sorted(text.mentions.names):
+            asked.name(name)
+    return rules_that_may_fire(text, options.rules)
 
 
 @dataclass(frozen=True)
@@ -448,7 +472,8 @@ def _examine(
         exports = None if asked is None else asked.name
         options = _with_sight(request.options, source, project)
         if fix is FixMode.NONE:
-            result = lint_source(source, options, exports, asked)
+            looking = _looking(source, options, project, asked)
+            result = lint_source(source, options, exports, asked, looking=looking)
             if project is None or asked is None or not _may_be_remembered(source, options, result):
                 return _Examined(path, result)
             effects = project.view.take_learned()

@@ -14,8 +14,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.effects import Effect
+from placement_lint.jaxmodel.transfer import ROWS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from placement_lint.syntax.mentions import Exports, Mentions
 
@@ -24,7 +27,13 @@ class FileText:
     """What a file says, as far as the filter looks into it."""
 
     def __init__(
-        self, data: bytes, *, jax: bool, imported: str = "", exports: Exports | None = None
+        self,
+        data: bytes,
+        *,
+        jax: bool,
+        imported: str = "",
+        exports: Exports | None = None,
+        path: str | None = None,
     ) -> None:
         """Take the bytes, and whether a name of JAX can be known in the file.
 
@@ -33,7 +42,9 @@ class FileText:
         `exports` tells which qualified name may stand for which of them.
         """
         self.data = data
+        self.path = path
         self.jax = jax
+        self._known: dict[Needs, bool] = {}
         if imported:
             self.data += b"\n" + imported.encode("utf-8", "surrogatepass")
         self._size = len(data)
@@ -43,6 +54,13 @@ class FileText:
     def knows_names(self) -> bool:
         """Whether the names are worked out already."""
         return "mentions" in self.__dict__
+
+    def meets(self, need: Needs) -> bool:
+        """Tell whether a condition is met, which is looked at once for all rules that share it."""
+        known = self._known.get(need)
+        if known is None:
+            known = self._known[need] = need.met_by(self)
+        return known
 
     @functools.cached_property
     def mentions(self) -> Mentions:
@@ -186,6 +204,58 @@ class Given(Uses):
         )
 
 
+class GivenFunction(Uses):
+    """The file may call one of these with a function of its own, or of JAX, as first argument.
+
+    Not with a parameter, say, or with what another file has.
+    """
+
+    def __init__(self, names: Iterable[str], keyword: str) -> None:
+        """Take the names, and the keyword by which the function may be passed as well."""
+        super().__init__(*names)
+        self._keyword = re.compile(rf"\b{keyword}\b")
+
+    def met_by(self, text: FileText) -> bool:
+        """Look for the names first."""
+        if not super().met_by(text):
+            return False
+        mentions = text.mentions
+        return mentions.is_open or any(
+            given is None
+            or self._keyword.search(given) is not None
+            or mentions.names_function(given)
+            for given in mentions.arguments_of(self._names)
+        )
+
+
+class ReadOfValue(Needs):
+    """The file may read an attribute of something that is no module."""
+
+    def __init__(self, attribute: str, *, called: bool = False) -> None:
+        """Take the name of the attribute, and whether what it gives has to be called at once."""
+        self._attribute = attribute
+        self._word = attribute.encode()
+        self._called = called
+
+    def met_by(self, text: FileText) -> bool:
+        """Look for the bytes first."""
+        if self._word not in text.data:
+            return False
+        return text.mentions.reads_of_value(self._attribute, called=self._called)
+
+
+class Placed(Needs):
+    """The path of the file is one of those that the rule speaks of, or is not known."""
+
+    def __init__(self, fits: Callable[[str], bool]) -> None:
+        """Take what tells whether the rule speaks of files with this path."""
+        self._fits = fits
+
+    def met_by(self, text: FileText) -> bool:
+        """Look at the path."""
+        return text.path is None or self._fits(text.path)
+
+
 class Begins(Uses):
     """The file may have a statement that begins with one of these qualified names."""
 
@@ -205,7 +275,7 @@ class AnyOf(Needs):
 
     def met_by(self, text: FileText) -> bool:
         """Ask each in turn."""
-        return any(need.met_by(text) for need in self.needs)
+        return any(text.meets(need) for need in self.needs)
 
 
 class AllOf(Needs):
@@ -217,7 +287,7 @@ class AllOf(Needs):
 
     def met_by(self, text: FileText) -> bool:
         """Ask each in turn."""
-        return all(need.met_by(text) for need in self.needs)
+        return all(text.meets(need) for need in self.needs)
 
 
 class Without(Needs):
@@ -278,9 +348,25 @@ NAMED_SUPPRESSION = AnyOf(
 )
 """A comment that silences rules of ours by name."""
 
+_LEAVING_AS_IT_IS = frozenset({
+    Effect.HOST, Effect.IDENTITY, Effect.ITERATE, Effect.PLAIN, Effect.REDUCE, Effect.REGROUP,
+    Effect.TREE_MAP, Effect.TREE_MAP_WITH_PATH,
+})  # fmt: skip
+
+MAKES_ARRAYS = Uses(
+    "equinox.tree_deserialise_leaves",
+    "jax.Array",
+    "jax.numpy.ndarray",
+    "optax.*",
+    "pickle.loads",
+    "safetensors.safe_open",
+    *sorted(row.name for row in ROWS if row.effect not in _LEAVING_AS_IT_IS),
+)
+"""Code by which anything can be known to be an array: what is not interpreted makes none."""
+
 LISTED_DEVICES = AnyOf(
     Uses("jax.devices", "jax.local_devices"),
-    AllOf(b"getattr", Says("devices", "local_devices")),
+    AllOf(b"getattr", Pattern(rb"[\"'](?:local_)?devices[\"']", word=b"devices")),
 )
 """Code that gets a device by which something may be committed."""
 

@@ -18,6 +18,14 @@ COMMENT = r"#[^\n]*"
 
 _TEXT = re.compile(f"{COMMENT}|{STRING}", re.DOTALL)
 _HEADER = re.compile(r"(?m)^(?P<indent>[ \t\f]*)(?:async[ \t]+)?def[ \t]")
+# Without brackets among its parameters, where there could be calls, and of its body as much as is
+# surely no longer than it: calls have one pair of brackets in another at most.
+_NO_BRACKETS = r"(?:[^()\[\]{}\"']|\"\")*"
+_IN_BRACKETS = rf"\({_NO_BRACKETS}(?:\({_NO_BRACKETS}\){_NO_BRACKETS})*\)"
+_LAMBDA = re.compile(
+    r"\blambda\b[^:()\[\]{}\n]*:[ \t\f\\]*(?:\n\s*)?"
+    rf"(?:(?!\bfor\b|\blambda\b)[^()\[\]{{}},:;\n\"']|\"\"|{_IN_BRACKETS}|\[{_NO_BRACKETS}\])*"
+)
 _LONGEST_HEADER = 300
 """In lines."""
 
@@ -37,7 +45,7 @@ def outside_functions(code: str) -> str:
         if code[header.start() : end].rstrip().endswith(":"):
             following = _end_of_body(len(header["indent"])).search(code, end)
             done = following.start() if following else len(code)
-    return "".join([*kept, code[done:]])
+    return _LAMBDA.sub(" ", "".join([*kept, code[done:]]))
 
 
 def _without_text(match: re.Match[str]) -> str:

@@ -37,13 +37,15 @@ _ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
 
 # What may stand between the parts of a dotted name, in brackets and out of them.
 _GAP = r"(?:[\s\\)]|#[^\n]*\n)*\.(?:[\s\\]|#[^\n]*\n)*"
+_SPACE = r"(?:[\s\\)]|#[^\n]*\n)*"
 _CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
 _CHAINS = re.compile(_CHAIN)
 _CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
 _MADE = re.compile(r"=(?!=)[\s\\(]*([^\W\d][\w.]*)[\s\\)]*\(")
 _ENTERED = re.compile(r"\bwith\b(?=(.{0,400}))", re.DOTALL)
-_CALLS = re.compile(r"([^\W\d][\w.]*)(?:[\s\\)]|#[^\n]*\n)*\(")
+_CALLS = re.compile(rf"([^\W\d][\w.]*){_SPACE}\(")
 _IN_BRACKETS = re.compile(rf"[()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
+_IN_ARGUMENTS = re.compile(rf"[,()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
 _LONGEST_CALL = 4_000
 """Characters between the brackets of a call."""
 # What may stand before a statement on its line: a block's header, another statement, a bracket.
@@ -223,6 +225,47 @@ class Mentions:
         if not names.isdisjoint(self._meant_by_all(_split(self._text))):
             yield None
 
+    def names_function(self, arguments: str) -> bool:
+        """Tell whether the first of these arguments may be a function of this file, or imported."""
+        first = _first_of(arguments)
+        if "lambda" in first or first.lstrip().startswith("*"):
+            return True
+        meanings, _ = self._bound
+        for chain in _CHAINS.findall(first):
+            for whole in _joined(chain):
+                head, _, _ = whole.partition(".")
+                last = whole.rpartition(".")[2]
+                if not meanings.get(head, set()) <= {"functools", "functools.partial"}:
+                    return True
+                if re.search(rf"\b{last}\b[\s\\)]*(?::[^=\n]*)?=(?!=)", self._text):
+                    return True
+                if re.search(rf"\bdef[\s\\]+{last}\b", self._text):
+                    return True
+        return False
+
+    def reads_of_value(self, attribute: str, *, called: bool) -> bool:
+        """Tell whether this may be read of something that is no module; and called, if so asked."""
+        end = rf"{_SPACE}\(" if called else ""
+        return any(
+            (owner := _owner_before(self._text, match.start())) is not None
+            and not (owner and self._is_module(owner))
+            for match in re.finditer(rf"{attribute}\b{end}", self._text)
+        )
+
+    def _is_module(self, name: str) -> bool:
+        """Tell whether a name is imported, and never anything but the owner of what is read."""
+        if name not in self._imported:
+            return False
+        for match in re.finditer(rf"(?<![\w.]){name}\b(?![\s\\]*\.)", self._text):
+            start = self._text.rfind("\n", 0, match.start()) + 1
+            if "import" not in self._text[start : self._text.find("\n", match.start())]:
+                return False
+        return True
+
+    @functools.cached_property
+    def _imported(self) -> dict[str, list[Way]]:
+        return read_imports(self._text)
+
     def begins_statement(self, names: frozenset[str]) -> bool:
         """Tell whether a statement may begin with one of these."""
         return not names.isdisjoint(self._meant_by_all(_STATEMENTS.findall(self._text)))
@@ -265,7 +308,7 @@ class Mentions:
         """What each name that is bound may stand for, and whether that is not all of it."""
         meanings = {
             name: {each for way in ways for each in (way.target, *self._exports(way.target))}
-            for name, ways in read_imports(self._text).items()
+            for name, ways in self._imported.items()
             if name != "*"
         }
         if any(word in self._text for word in _BY_TEXT):
@@ -304,6 +347,30 @@ def _holds_code(string: str) -> bool:
     """Tell whether names in a string may be code: not in one of several lines, but formatted."""
     is_long = string.endswith(('"""', "'''")) and len(string) > len('""""')
     return not is_long or _FORMATTED.match(string) is not None
+
+
+def _owner_before(text: str, place: int) -> str | None:
+    """Give the first name of what an attribute here is read of; "": no name; None: it is none."""
+    end = len(text[max(place - _LONGEST, 0) : place].rstrip(_BETWEEN)) + max(place - _LONGEST, 0)
+    if "\n" in text[end:place] and "#" in text[text.rfind("\n", 0, end) + 1 : end]:
+        return ""
+    if text[end - 1 : end] != ".":
+        return None
+    start = end
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_."):
+        start -= 1
+    return text[start:end].partition(".")[0]
+
+
+def _first_of(arguments: str) -> str:
+    """Give the first of some arguments."""
+    depth = 0
+    for match in _IN_ARGUMENTS.finditer(arguments):
+        first = match.group()[0]
+        if first == "," and not depth:
+            return arguments[: match.start()]
+        depth += (first in "([{") - (first in ")]}")
+    return arguments
 
 
 def _between_brackets(text: str, start: int) -> str | None:

@@ -11,7 +11,18 @@ from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
 from placement_lint.jaxmodel.versions import Target, written
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Enters, Identifier, Jax, Needs, Pattern, Uses
+from placement_lint.rules.needs import (
+    MAKES_ARRAYS,
+    AllOf,
+    AnyOf,
+    Enters,
+    Given,
+    Jax,
+    Needs,
+    Pattern,
+    ReadOfValue,
+    Uses,
+)
 from placement_lint.rules.surroundings import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -90,15 +101,14 @@ def needs_of(rows: Iterable[OldApi]) -> Needs:
 
 def _needs(api: OldApi) -> Needs:
     """Give what a file must hold to use what is no plain name: few files should have it."""
-    last = api.name.rpartition(".")[2].encode()
+    function, _, last = api.name.rpartition(".")
     if api.name == _CONFIG:
         return Pattern(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")
     if api.use is Use.ENTER:
         return Enters(*_MESHES)
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
-        called = b"[ \\t]*\\(" if api.use is Use.ARRAY_CALL else b"\\b"
-        return Pattern(rb"\.[ \t]*" + last + called, word=last)
-    return Identifier(last)
+        return AllOf(ReadOfValue(last, called=api.use is Use.ARRAY_CALL), MAKES_ARRAYS)
+    return Given((function,), rf"\b{last}\b")
 
 
 # -- finding ------------------------------------------------------------------------------------

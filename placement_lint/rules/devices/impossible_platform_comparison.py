@@ -12,7 +12,16 @@ from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
 from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed, names_device
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
+from placement_lint.rules.needs import (
+    MAKES_ARRAYS,
+    AllOf,
+    AnyOf,
+    Jax,
+    Pattern,
+    ReadOfValue,
+    Says,
+    Uses,
+)
 from placement_lint.rules.surroundings import is_asserted_to_fail
 from placement_lint.syntax.calls import string_value
 
@@ -34,7 +43,7 @@ _NEVER_LISTED = frozenset({"cpu", "gpu"})
 _NAMES = rb"[\"'](?i:cpu|cuda|gpu|hip|nvidia|rocm|tpu)(?::\d+)?[\"']"
 _NEVER_GIVEN = _NAMES.replace(b"(?i:", rb"(?!(?:cpu|gpu|tpu)[\"'])(?i:", 1)
 _NUMBERED = re.compile(r".*:\d+")
-_OF_AN_ARRAY = Pattern(rb"\.[\s\\]*device\b", word=b"device")
+_DEVICES = AnyOf(Uses(*_LISTS), AllOf(ReadOfValue("device"), MAKES_ARRAYS))
 
 
 def _compared_with(names: bytes) -> Pattern:
@@ -106,14 +115,19 @@ class ImpossiblePlatformComparison(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        AnyOf(Uses(_DEFAULT_BACKEND, *_BACKENDS, *_LISTS), _OF_AN_ARRAY),
+        AnyOf(Uses(_DEFAULT_BACKEND, *_BACKENDS), _DEVICES),
         Pattern(_NAMES),
         AnyOf(
             # The name of a platform, with one that none has.
-            _compared_with(_NEVER_GIVEN),
-            AllOf(Pattern(rb"\bcase\b", word=b"case"), Pattern(_NEVER_GIVEN)),
+            AllOf(
+                AnyOf(
+                    _compared_with(_NEVER_GIVEN),
+                    AllOf(Pattern(rb"\bcase\b", word=b"case"), Pattern(_NEVER_GIVEN)),
+                ),
+                AnyOf(Uses(_DEFAULT_BACKEND), Says("platform")),
+            ),
             # A device, or the text of one, with any.
-            AllOf(AnyOf(Uses(*_LISTS), _OF_AN_ARRAY), _compared_with(_NAMES)),
+            AllOf(_DEVICES, _compared_with(_NAMES)),
         ),
     )
 

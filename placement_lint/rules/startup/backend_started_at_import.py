@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from placement_lint.files.test_paths import is_test_path
 from placement_lint.findings import Applicability, Severity
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AtImport
+from placement_lint.rules.needs import AllOf, AtImport, Placed
 from placement_lint.rules.timeline import timeline
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ _PROGRAMS = frozenset({
 })  # fmt: skip
 _SHOWN = 10
 _PROGRAM_FILES = frozenset({"__main__.py", "conf.py", "conftest.py", "noxfile.py", "setup.py"})
+
+
+def _is_module(path: str) -> bool:
+    """Tell whether a file with this path may be imported: it is no program, test or notebook."""
+    *folders, name = path.replace("\\", "/").split("/")
+    if name in _PROGRAM_FILES or not name.endswith(".py") or is_test_path(path):
+        return False
+    return _PROGRAMS.isdisjoint(folders)
 
 
 class BackendStartedAtImport(Rule):
@@ -83,7 +92,7 @@ class BackendStartedAtImport(Rule):
 
     code, name = "JDP503", "backend-started-at-import"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
-    needs = AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND)
+    needs = AllOf(Placed(_is_module), AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Look at what is executed while the module is imported."""
@@ -108,14 +117,10 @@ class BackendStartedAtImport(Rule):
 
 def _is_imported(facts: ModuleFacts) -> bool:
     """Tell whether a file is a module of a package, by where it stands and what it imports."""
-    path = facts.path.replace("\\", "/")
-    *folders, name = path.split("/")
-    if name in _PROGRAM_FILES or not name.endswith(".py") or facts.is_test:
-        return False
-    if not _PROGRAMS.isdisjoint(folders):
+    if not _is_module(facts.path):
         return False
     return (
-        name == "__init__.py"
+        os.path.basename(facts.path) == "__init__.py"
         or facts.has_relative_import
         or os.path.exists(os.path.join(os.path.dirname(facts.path), "__init__.py"))
     )

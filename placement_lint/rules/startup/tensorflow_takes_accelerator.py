@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_test_path
 from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses, Without
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Placed, Uses, Without
 from placement_lint.rules.surroundings import is_caught
 from placement_lint.rules.timeline import imported_names
 
@@ -117,6 +118,7 @@ class TensorflowTakesAccelerator(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
+        Placed(lambda path: not is_test_path(path)),
         Pattern(rb"(?m)^[ \t]*(?:import|from)[ \t][^\n#]*tensorflow", word=b"tensorflow"),
         AnyOf(
             Pattern(rb"__name__[\s\\)]*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"),

@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.functions import calls_inside, function_of
-from placement_lint.rules.needs import AllOf, Jax, Uses
+from placement_lint.rules.needs import AllOf, GivenFunction, Jax
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 
@@ -90,7 +90,7 @@ class JaxInHostCallback(Rule):
 
     code, name = "JDP408", "jax-in-host-callback"
     severity = Severity.ERROR
-    needs = AllOf(Jax(), Uses(*HOST_CALLBACKS))
+    needs = AllOf(Jax(), GivenFunction(HOST_CALLBACKS, "callback"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at a call that takes a callback."""
