@@ -28,11 +28,16 @@ def dispatch_table(rules: tuple[type[Rule], ...]) -> Table:
     return table
 
 
-@functools.cache
-def _visitors(rule: type[Rule]) -> tuple[tuple[type[cst.CSTNode], Visitor], ...]:
-    instance = rule()
-    return tuple(
-        (getattr(cst, name.removeprefix("visit_")), getattr(instance, name))
-        for name in dir(rule)
-        if name.startswith("visit_")
-    )
+_KNOWN: dict[type[Rule], list[tuple[type[cst.CSTNode], Visitor]]] = {}
+"""The visitors of each rule: the tables of many sets of rules share them."""
+
+
+def _visitors(rule: type[Rule]) -> list[tuple[type[cst.CSTNode], Visitor]]:
+    if rule not in _KNOWN:
+        instance = rule()
+        _KNOWN[rule] = [
+            (getattr(cst, name.removeprefix("visit_")), getattr(instance, name))
+            for name in dir(rule)
+            if name.startswith("visit_")
+        ]
+    return _KNOWN[rule]
