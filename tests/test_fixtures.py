@@ -25,7 +25,7 @@ from placement_lint.lint.fixing import FixResult, fix_sources
 from placement_lint.lint.project import mentions_roots
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import FileText
+from placement_lint.rules.needs import FileText, Never
 from placement_lint.rules.registry import all_rules, rule_by_code
 from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
 from tests.import_styles import STYLES
@@ -64,7 +64,12 @@ def linted(source: Source, rules: tuple[type[Rule], ...]) -> FileResult:
 
 
 def lint(text: str, code: str) -> list[Finding]:
-    return list(linted(Source("case.py", text), rules_for(code)).findings)
+    """Lint a text, and see that each rule that finds something in it is let to look at it."""
+    findings = list(linted(Source("case.py", text), rules_for(code)).findings)
+    said = FileText(text.encode(), jax=mentions_roots(text.encode()), path="case.py")
+    for rule in {rule_by_code(found.code) for found in findings}:
+        assert isinstance(rule.needs, Never) or said.meets(rule.needs), (rule.code, text)
+    return findings
 
 
 def fix(

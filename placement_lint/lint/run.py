@@ -56,6 +56,7 @@ byte (LibCST 1.9.0, Python 3.11)."""
 
 _JAX = b"jax"
 _REVEAL = b"# reveal:"
+_STAR_IMPORT = re.compile(r"\bimport[\s\\(]*\*")
 
 
 @dataclass(frozen=True)

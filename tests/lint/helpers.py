@@ -70,7 +70,9 @@ class Renames(Rule):
     code, name = "JDP804", "renames"
     severity = Severity.WARNING
     fix = Applicability.SAFE
-    needs = AnyOf(b"old", b"risky", b"ping", b"pong", b"grow", b"broken", b"refused", b"wide")
+    needs = AnyOf(
+        b"old", b"risky", b"ping", b"pong", b"grow", b"broken", b"refused", b"wide", b"shown"
+    )
 
     replacements: ClassVar[dict[str, str]] = {
         "old": "new",

@@ -18,7 +18,7 @@ import pytest
 import placement_lint
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Confidence
-from placement_lint.lint import run
+from placement_lint.lint import dispatch, run
 from placement_lint.lint.file import FileResult, lint_source
 from placement_lint.lint.outcome import FixMode
 from placement_lint.lint.run import Request, check_files, lint_paths, lint_text
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.file import FileOptions
     from placement_lint.lint.outcome import Outcome
     from placement_lint.lint.together import Neighbours
+    from placement_lint.rules.base import Rule
     from placement_lint.rules.context import Context
 
 PUT = b"import jax\njax.device_put(1)\n"
@@ -178,6 +179,44 @@ def test_rule_that_fails(folder: Path) -> None:
     assert "secret" not in outcome.findings[0].message
 
 
+def test_only_rules_whose_needs_are_met_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(tmp_path, "put.py", PUT)
+    add(tmp_path, "both.py", PUT + b"jax.devices()\ndel x\n")
+    seen: list[tuple[str, ...]] = []
+    real = dispatch.dispatch_table
+
+    def look(rules: tuple[type[Rule], ...]) -> dispatch.Table:
+        seen.append(tuple(rule.code for rule in rules))
+        return real(rules)
+
+    monkeypatch.setattr(dispatch, "dispatch_table", look)
+    outcome = check(files(tmp_path), PutFlagged, DevicesFlagged, Crashing)
+    assert sorted(seen) == [("JDP801",), ("JDP801", "JDP812", "JDP803")]
+    assert places(outcome) == [
+        ("both.py", 1, "JDP903"),
+        ("both.py", 2, "JDP801"),
+        ("both.py", 3, "JDP812"),
+        ("put.py", 2, "JDP801"),
+    ]
+
+
+def test_a_rule_looks_where_another_file_of_the_run_has_what_it_needs(tmp_path: Path) -> None:
+    add(tmp_path, "names.py", b"from jax import device_put as put\n")
+    add(tmp_path, "use.py", b"import jax\nfrom names import put\njax.devices()\nput(1)\n")
+    outcome = check(files(tmp_path), PutFlagged, DevicesFlagged)
+    assert places(outcome) == [("use.py", 3, "JDP812"), ("use.py", 4, "JDP801")]
+
+
+def test_all_rules_count_where_suppressions_are_judged(tmp_path: Path) -> None:
+    text = b"import jax\njax.device_put(x)  # noqa: JDP204\ny = 1  # noqa: JDP205\n"
+    add(tmp_path, "a.py", text)
+    settings = Settings(select=("JDP204", "JDP205", "JDP902"))
+    outcome = lint_paths([str(tmp_path / "a.py")], lambda _: settings, folders=True)
+    assert places(outcome) == [("a.py", 3, "JDP902")]
+
+
 @pytest.mark.parametrize("part", ["guard", "passes_filter", "lint_source"])
 def test_analysis_that_fails(folder: Path, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     add(folder, "long.py", b"x" * 1_000)
@@ -304,7 +343,9 @@ def test_wrong_selector_is_raised(folder: Path) -> None:
 def test_settings_become_options(folder: Path) -> None:
     seen: list[FileOptions] = []
 
-    def look(source: Source, options: FileOptions, exports: object, view: object) -> object:
+    def look(
+        source: Source, options: FileOptions, exports: object, view: object, looking: object
+    ) -> object:
         seen.append(options)
         return FileResult(())
 

@@ -136,3 +136,97 @@ def is_part(node: cst.CSTNode, names: Names, mentions: Mentions) -> bool:
         return False
     whole = names.qualified(parent) if isinstance(parent, cst.Attribute) else None
     return whole is None or whole in mentions.names or is_part(parent, names, mentions)
+
+
+PUT = frozenset({"jax.device_put"})
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("jax.device_put(x)", ["x"]),
+        ("put(x, put(y)[0])", ["x, put(y)[0]", "y"]),
+        ("jax.device_put (\n  x,  # )\n)", ["\n  x,  # )\n"]),
+        ("(jax.device_put)(x)", ["x"]),
+        ("(jax.device_put  # so\n)(x)", ["x"]),
+        ("put(')', \"(\", '''\n)''')", ["')', \"(\", '''\n)'''"]),
+        ("put(rb')', x)", ["rb')', x"]),
+        ("put(f'{x[\")\"]}')", [None]),
+        ("put(x", [None]),
+        ("(jax\n .device_put(x))", [None]),
+        ("f'{put(x)}'", ["x"]),
+        ("device_put(x); jax.device_get(x); put", []),
+    ],
+)
+def test_what_calls_are_given(text: str, given: list[str | None]) -> None:
+    mentions = Mentions(f"import jax\nfrom jax import device_put as put\npass\n{text}\n")
+    assert list(mentions.arguments_of(PUT)) == given
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("put(x)", True),
+        ("  jax.device_put(x)", True),
+        ("x = 1; put(x)", True),
+        ("if x: put(x)", True),
+        ("if x: \\\n  put(x)", True),
+        ("((put(x)))", True),
+        ("(  # so\n put(x))", True),
+        ("(jax\n .device_put(x))", True),
+        ("x = put(x)", False),
+        ("return put(x)", False),
+        ("f(put(x))", False),
+    ],
+)
+def test_what_begins_a_statement(text: str, begins: bool) -> None:
+    mentions = Mentions(f"import jax\nfrom jax import device_put as put\n{text}\n")
+    assert mentions.begins_statement(PUT) is begins
+
+
+@pytest.mark.parametrize(
+    ("arguments", "may_be"),
+    [
+        ("f, x", True),
+        ("lambda: f, x", True),
+        ("self.g", True),
+        ("partial(f, x), y", True),
+        ("numpy.save", True),
+        ("made, x", True),
+        ("*a", True),
+        ("(f)", True),
+        ("given, f", False),
+        ("self.given", False),
+        ("given[0](x, y), f", False),
+    ],
+)
+def test_what_may_be_a_function_of_the_file(arguments: str, may_be: bool) -> None:
+    text = (
+        "import numpy\nfrom functools import partial\nmade = other.made\n"
+        "def f(): pass\nclass A:\n    def g(self, given): pass\n"
+    )
+    assert Mentions(text).names_function(arguments) is may_be
+
+
+@pytest.mark.parametrize(
+    ("text", "called", "is_read"),
+    [
+        ("x.device", False, True),
+        ("x.device()", True, True),
+        ("x.device", True, False),
+        ("x[0].device", False, True),
+        ("f().device", False, True),
+        ("x.y.device", False, True),
+        ("(x\n .device)", False, True),
+        ("(x.  # so\n device)", False, True),
+        ("(x.device)  ()", True, True),
+        ("torch.device('cpu')", False, False),
+        ("torch.device('cpu'); x.device", False, True),
+        ("def f(torch): torch.device", False, True),
+        ("for torch in x: torch.device", False, True),
+        ("device = 1; x.devices; x.my_device", False, False),
+    ],
+)
+def test_what_is_read_of_a_value(text: str, called: bool, is_read: bool) -> None:
+    mentions = Mentions(f"import torch\n{text}\n")
+    assert mentions.reads_of_value("device", called=called) is is_read
