@@ -52,13 +52,13 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     found: set[str] = set()
     alone, together = file.lint_source, run._examine_together
 
-    def lint_source(source: Source, *rest: Any) -> FileResult:
+    def lint_source(source: Source, *rest: Any, **more: Any) -> FileResult:
         found.add(source.path)
-        return alone(source, *rest)
+        return alone(source, *rest, **more)
 
-    def examine_together(program: Together, *rest: Any) -> Any:
+    def examine_together(program: Together, *rest: Any, **more: Any) -> Any:
         found.update(program.sources)
-        return together(program, *rest)
+        return together(program, *rest, **more)
 
     monkeypatch.setattr(run, "lint_source", lint_source)
     monkeypatch.setattr(run, "_examine_together", examine_together)
