@@ -109,6 +109,18 @@ class TestWhatIsLookedAtAgain:
         assert (second.parsed, second.cached) == (0, 3)
         assert same(first, second)
 
+    @pytest.mark.parametrize("imported", ["from names import put", "import names\nput = names.put"])
+    def test_what_a_name_of_another_file_becomes(self, imported: str, looked_at: set[str]) -> None:
+        use = f"import os\nimport jax\n{imported}\nos.environ['JAX_PLATFORMS'] = 'x'\nput(1)\n"
+        write({"names.py": "put = print\n", "use.py": use})
+        settings = Settings(select=("JDP204", "JDP508"))
+        assert check(settings=settings).findings == ()
+        looked_at.clear()
+        write({"names.py": "from jax import device_put as put\n"})
+        after = check(settings=settings)
+        assert looked_at == {"use.py"}
+        assert [(found.path, found.code) for found in after.findings] == [("use.py", "JDP204")]
+
     def test_a_change_in_one_file_and_what_depends_on_it(self, looked_at: set[str]) -> None:
         write({
             "data.py": DATA, "train.py": TRAIN,
