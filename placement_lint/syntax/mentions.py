@@ -42,7 +42,7 @@ _CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
 _CHAINS = re.compile(_CHAIN)
 _CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
 _MADE = re.compile(r"=(?!=)[\s\\(]*([^\W\d][\w.]*)[\s\\)]*\(")
-_ENTERED = re.compile(r"\bwith\b(?=(.{0,400}))", re.DOTALL)
+_ENTERED = re.compile(r"\bwith\b(?=(.{0,1500}))", re.DOTALL)
 _CALLS = re.compile(rf"([^\W\d][\w.]*){_SPACE}\(")
 _IN_BRACKETS = re.compile(rf"[()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
 _IN_ARGUMENTS = re.compile(rf"[,()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
