@@ -68,6 +68,11 @@ def mentions_roots(data: bytes) -> bool:
     return any(root in data for root in _MENTIONS)
 
 
+def outside_of_roots(names: Iterable[str]) -> frozenset[str]:
+    """Give the qualified names that are not below one of these packages."""
+    return frozenset(name for name in names if name.partition(".")[0] not in ROOTS)
+
+
 class Project:
     """The files of one run, by the places at which an import finds them."""
 

@@ -26,7 +26,7 @@ from placement_lint.lint.file import (
 from placement_lint.lint.memory import Checked, Group, Sorted
 from placement_lint.lint.outcome import FixedFile, FixMode, Outcome, Skipped
 from placement_lint.lint.pinning import PINS
-from placement_lint.lint.project import Project, mentions_roots
+from placement_lint.lint.project import Project, mentions_roots, outside_of_roots
 from placement_lint.lint.questions import Answers, Questions
 from placement_lint.lint.reading import Sources, open_source, reopened
 from placement_lint.lint.target import forget
@@ -266,6 +266,8 @@ class _Sifted:
         self.skipped: list[Skipped] = []
         self.requests: dict[str, Request] = {}
         self._mentioning: list[str] = []
+        self._imported: dict[str, frozenset[str]] = {}
+        """Of files that do not pass by their own words: the names that come by imports."""
         self._undecided: list[_Task] = []
         self._carrying: list[str] = []
         self._committing: list[str] = []
@@ -319,6 +321,10 @@ class _Sifted:
             passes=asks or passes_filter(text, request.options.rules),
         )
         self._file(path, request, found)
+        if not found.passes and text.knows_names:
+            imported = text.mentions.imported
+            if imported is not None:
+                self._imported[path] = outside_of_roots(imported)
         guarded = None
         if not found.passes and has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
@@ -351,11 +357,16 @@ class _Sifted:
         project = self.project
         for task in self._undecided if project.hands_names_on else ():
             try:
-                if _imports_enough(task, project):
+                if self._may_gain(task.path, project) and _imports_enough(task, project):
                     self.tasks.append(task)
             except Exception as error:
                 self.findings.append(_failure(task.path, error))
         return project
+
+    def _may_gain(self, path: str, project: Project) -> bool:
+        """Tell whether a name in a file may be one of JAX by what another file passes on."""
+        imported = self._imported.get(path)
+        return imported is None or any(map(project.candidates(path), imported))
 
     def pin(self, project: Project) -> None:
         """Note the files that belong to programs which only ever use the CPU."""

@@ -175,6 +175,19 @@ class Mentions:
         return frozenset(imported | self._meant_by(self._chains))
 
     @functools.cached_property
+    def imported(self) -> frozenset[str] | None:
+        """Those of the names that come of an import; None where others may, that are not written.
+
+        No other name can be one of another file.
+        """
+        meanings, is_open = self._bound
+        if is_open or "*" in self._imported:
+            return None
+        chains = (chain for chain in self._chains if chain.partition(".")[0] in meanings)
+        imported = {target for targets in meanings.values() for target in targets}
+        return frozenset(imported | self._meant_by(chains))
+
+    @functools.cached_property
     def above(self) -> frozenset[str]:
         """Everything that lies above one of the names: `jax` and `jax.lib` above `jax.lib.x`."""
         found: set[str] = set()

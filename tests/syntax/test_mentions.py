@@ -230,3 +230,21 @@ def test_what_may_be_a_function_of_the_file(arguments: str, may_be: bool) -> Non
 def test_what_is_read_of_a_value(text: str, called: bool, is_read: bool) -> None:
     mentions = Mentions(f"import torch\n{text}\n")
     assert mentions.reads_of_value("device", called=called) is is_read
+
+
+@pytest.mark.parametrize(
+    ("text", "imported"),
+    [
+        ("import numpy as np\nnp.ones\nx.y\n", {"numpy", "numpy.ones"}),
+        ("from .compat import put\nf = put\nf.g\n", {".compat.put", ".compat.put.g"}),
+        ("import a.b\na.b.c\nlocal.d\n", {"a", "a.b", "a.b.c"}),
+        ("x = 1\nx.y\n", set()),
+    ],
+)
+def test_names_that_come_of_imports(text: str, imported: set[str]) -> None:
+    assert Mentions(text).imported == imported
+
+
+@pytest.mark.parametrize("text", ["from compat import *\nput(1)\n", "from a import (  # all\n*)\n"])
+def test_names_that_may_come_unnamed(text: str) -> None:
+    assert Mentions(text).imported is None
