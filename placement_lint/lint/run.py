@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import time
@@ -110,14 +111,13 @@ class _Examined:
         beside = () if self.unwritten is None else (self.unwritten,)
         return (*beside, *self.result.findings)
 
-    def seen_again(self, others: Mapping[str, _Examined]) -> _Examined:
-        """Take the result of another look at the files, where that had one at this file.
+    def seen_again(self, other: _Examined | None) -> _Examined:
+        """Take the result of another look at the file; None: nothing can be found in it any more.
 
         What went wrong with its fixes is still said.
         """
-        other = others.get(self.path)
         if other is None:
-            return self
+            other = _Examined(self.path, FileResult(()))
         wrong = [found for found in self.result.findings if found.code == InternalError.code]
         findings = tuple(dict.fromkeys([*wrong, *other.result.findings]))
         return replace(self, result=replace(other.result, findings=findings))
@@ -186,18 +186,41 @@ def check_files(
     """Check files, each as asked; with several jobs in processes, where the text is worth it."""
     started = time.perf_counter()
     forget()
-    sifted = _Sifted(recollection)
     paths = sorted(dict.fromkeys(files))
     course = Course(len(paths), tell)
+    look = functools.partial(_look, paths, request_for, jobs=jobs, parallel_bytes=parallel_bytes)
+    sifted, examined = look(fix=fix, course=course, recollection=recollection)
+    if fix is FixMode.APPLY:
+        examined = _written(examined)
+        if len(paths) > 1 and any(one.change or one.unwritten for one in examined):
+            # What was found in a file depends on the others, as they were then; and of those
+            # that could not be written, as they are not.
+            sifted, again = look(fix=FixMode.NONE, course=Course(len(paths), tell_nobody))
+            examined = _seen_again(examined, again)
+    fixed = {one.path: one.change.after for one in examined if one.change is not None}
+    return _outcome(sifted, examined, started, Sources(fixed))
+
+
+def _look(
+    paths: Sequence[str],
+    request_for: Callable[[str], Request],
+    *,
+    jobs: int,
+    parallel_bytes: int,
+    fix: FixMode,
+    course: Course,
+    recollection: Recollection | None = None,
+) -> tuple[_Sifted, list[_Examined]]:
+    """Look at every file in which something can be found; give the files, and what came of it."""
+    sifted = _Sifted(recollection)
     for path in paths:
         sifted.take(path, request_for(path))
         course.reach(len(sifted.files) - len(sifted.tasks), len(sifted.findings))
     project = sifted.with_reexports()
     sifted.pin(project)
-    programs: list[Together] = []
     program: dict[str, _Examined] = {}
     for neighbours in sifted.neighbourhoods(project):
-        found = _examine_neighbours(neighbours, sifted, project, fix, programs)
+        found = _examine_neighbours(neighbours, sifted, project, fix)
         course.add(len(found), sum(len(one.findings) for one in found.values()))
         program |= found
     sifted.tasks = [task for task in sifted.tasks if task.path not in program]
@@ -209,25 +232,16 @@ def check_files(
     if sum(task.size for task in tasks) < parallel_bytes:
         jobs = 1
     examined += sifted.noted(_examine_all(tasks, _Examiner(project, fix), jobs, course))
-    if fix is FixMode.APPLY:
-        examined = _written(examined)
-        if len(sifted.files) > 1 and any(one.change or one.unwritten for one in examined):
-            # What was found in a file depends on the others, as they were then; and of those
-            # that could not be written, as they are not.
-            left = {one.path for one in examined if one.result.findings or one.path in program}
-            actual = sifted.project
-            seen = [task for task in tasks if task.path in left]
-            again = {
-                one.path: one for one in _examine_all(seen, _Examiner(actual, FixMode.NONE), jobs)
-            }
-            for together in programs:
-                whole = together.afresh(actual)
-                again |= _examine_together(whole, sifted.requests, actual, FixMode.NONE)
-            examined = [one.seen_again(again) for one in examined]
-    fixed = {one.path: one.change.after for one in examined if one.change is not None}
     if recollection is not None:
         recollection.now.effects.update(project.view.take_learned())
-    return _outcome(sifted, examined, started, Sources(fixed))
+    return sifted, examined
+
+
+def _seen_again(examined: Iterable[_Examined], again: Iterable[_Examined]) -> list[_Examined]:
+    """Give what is found in files now, and what came of their fixes."""
+    now = {one.path: one for one in again}
+    seen = [one.seen_again(now.pop(one.path, None)) for one in examined]
+    return [*seen, *now.values()]
 
 
 def _examine_all(
@@ -516,12 +530,8 @@ def _examine_neighbours(
     sifted: _Sifted,
     project: Project,
     fix: FixMode,
-    programs: list[Together],
 ) -> dict[str, _Examined]:
-    """Check files that have to do with one another, if it is not known what is found in them.
-
-    Adds the program that they are to the programs of the run, if they had to be read.
-    """
+    """Check files that have to do with one another, if it is not known what is found in them."""
     from placement_lint.lint.together import group
 
     requests, recollection = sifted.requests, sifted.recollection
@@ -538,7 +548,6 @@ def _examine_neighbours(
             return {path: _Examined(path, result) for path, result in known.items()}
     options_for = _options_in(requests, project)
     together = group(neighbours, options_for, project)
-    programs.append(together)
     examined = _examine_together(together, requests, project, fix)
     if recollection is not None:
         recollection.looked_at.update(examined)
@@ -587,7 +596,7 @@ def _examine_together(
         return options[source.path] if source.path in options else as_read(source)
 
     def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
-        return lint_together(current, options_for, project)
+        return lint_together(current, options_for, project, together.members)
 
     unsafe = {path: requests[path].unsafe_fixes for path in sources}
     examined: dict[str, _Examined] = {}

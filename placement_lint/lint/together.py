@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
-from placement_lint.lint.file import Analysis, FileOptions, FileResult, internal_error, parse
+from placement_lint.lint.file import (
+    Analysis,
+    FileOptions,
+    FileResult,
+    internal_error,
+    lint_source,
+    parse,
+)
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.graph import closure
 from placement_lint.lint.questions import Questions
@@ -57,15 +64,23 @@ def lint_together(
     sources: Mapping[str, Source],
     options_for: Callable[[Source], FileOptions],
     project: Project,
+    members: Iterable[str] = (),
 ) -> dict[str, FileResult]:
     """Check files as one program. More files of the run are read where it leads into them.
 
-    Gives a result for each file that was given, and for each other one that a rule found something
-    in, whether or not a comment silences it.
+    `members` are those of them that are executed for themselves; without, all are. Gives a result
+    for each file that was given, and for each other one that a rule found something in, whether or
+    not a comment silences it.
     """
     together = Together(sources, options_for, project)
-    run_deep(together.interpret_or_fail, sources)
-    return together.lint()
+    run_deep(together.interpret_or_fail, [*members] or sources)
+    results = together.lint()
+    for path in sources.keys() - results.keys():
+        # Nothing leads into it any longer.
+        asked = Questions(project, path)
+        options = options_for(sources[path])
+        results[path] = lint_source(sources[path], options, asked.name, asked)
+    return results
 
 
 class Together:
@@ -79,6 +94,7 @@ class Together:
     ) -> None:
         """Take the files whose text is known already. Nothing is parsed yet."""
         self.sources = dict(sources)
+        self._given = frozenset(sources)
         self.options_for = options_for
         self.project = project
         self.members: list[str] = []
@@ -106,12 +122,6 @@ class Together:
             for path, analysis in self.analyses.items():
                 analysis.failures.append(internal_error(self.sources[path], None, error))
 
-    def afresh(self, project: Project) -> Together:
-        """Read the same files as they are now, and execute them."""
-        together = Together({}, self.options_for, project)
-        run_deep(together.interpret_or_fail, self.members)
-        return together
-
     def lint(self) -> dict[str, FileResult]:
         """Check the files, by what was found out about all of them."""
         return run_deep(self._lint)
@@ -130,7 +140,7 @@ class Together:
                 analysis.facts.flow = Flow(program, program.modules[path])
         for path, analysis in analyses.items():
             result = analysis.run()
-            if path in self.members or result.says_something:
+            if path in self.members or path in self._given or result.says_something:
                 self.results[path] = result
         return self.results
 

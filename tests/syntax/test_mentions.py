@@ -242,7 +242,7 @@ def test_what_is_read_of_a_value(text: str, called: bool, is_read: bool) -> None
     ],
 )
 def test_names_that_come_of_imports(text: str, imported: set[str]) -> None:
-    assert Mentions(text).imported == imported
+    assert Mentions(text).imported == frozenset(imported)
 
 
 @pytest.mark.parametrize("text", ["from compat import *\nput(1)\n", "from a import (  # all\n*)\n"])
