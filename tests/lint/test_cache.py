@@ -16,7 +16,7 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.lint import cache as cache_module
-from placement_lint.lint import file, run
+from placement_lint.lint import examining, file, run
 from placement_lint.lint.cache import FOLDER, Cache, cache_for, clean
 from placement_lint.lint.cached import lint_cached
 
@@ -50,7 +50,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Collect the files that are parsed to be checked."""
     found: set[str] = set()
-    alone, together = file.lint_source, run._examine_together
+    alone, together = file.lint_source, examining._examine_together
 
     def lint_source(source: Source, *rest: Any, **more: Any) -> FileResult:
         found.add(source.path)
@@ -60,8 +60,8 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         found.update(program.sources)
         return together(program, *rest, **more)
 
-    monkeypatch.setattr(run, "lint_source", lint_source)
-    monkeypatch.setattr(run, "_examine_together", examine_together)
+    monkeypatch.setattr(examining, "lint_source", lint_source)
+    monkeypatch.setattr(examining, "_examine_together", examine_together)
     return found
 
 

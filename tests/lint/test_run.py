@@ -18,10 +18,11 @@ import pytest
 import placement_lint
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Confidence
-from placement_lint.lint import dispatch, run
+from placement_lint.lint import dispatch, examining, sifting
+from placement_lint.lint.examined import Request
 from placement_lint.lint.file import FileResult, lint_source
 from placement_lint.lint.outcome import FixMode
-from placement_lint.lint.run import Request, check_files, lint_paths, lint_text
+from placement_lint.lint.run import check_files, lint_paths, lint_text
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.registry import rule_by_code
 from placement_lint.rules.selection import UnknownSelectorError
@@ -220,7 +221,8 @@ def test_all_rules_count_where_suppressions_are_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["guard", "passes_filter", "lint_source"])
 def test_analysis_that_fails(folder: Path, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     add(folder, "long.py", b"x" * 1_000)
-    real = getattr(run, part)
+    home = examining if part == "lint_source" else sifting
+    real = getattr(home, part)
 
     def fail(first: Source | FileText, *arguments: object, **options: object) -> object:
         text = first.data if isinstance(first, FileText) else first.text.encode()
@@ -229,7 +231,7 @@ def test_analysis_that_fails(folder: Path, part: str, monkeypatch: pytest.Monkey
             raise ArithmeticError(message)
         return real(first, *arguments, **options)
 
-    monkeypatch.setattr(run, part, fail)
+    monkeypatch.setattr(home, part, fail)
     if part == "lint_source":
         add(folder, "long.py", b"xxx = 1\nimport jax\njax.device_put(xxx)")
     outcome = check(files(folder), PutFlagged)
@@ -351,7 +353,7 @@ def test_settings_become_options(folder: Path) -> None:
 
     settings = replace(SETTINGS, accelerator=False, min_confidence="definite", target_jax="0.7.2")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "lint_source", look)
+        patch.setattr(examining, "lint_source", look)
         lint_paths([str(folder / "good.py")], lambda _: settings)
     (options,) = seen
     assert [rule.code for rule in options.rules] == ["JDP204"]

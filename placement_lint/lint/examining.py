@@ -1,0 +1,267 @@
+"""Looking at files for findings: each alone, or several as one program."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from placement_lint.files.notebook import NotPythonError
+from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.lint.course import Course, tell_nobody
+from placement_lint.lint.examined import Change, Examined, Request, Task, failure
+from placement_lint.lint.file import (
+    FileOptions,
+    FileResult,
+    lint_source,
+    rules_that_may_fire,
+    text_of_source,
+    tool_finding,
+)
+from placement_lint.lint.memory import Group
+from placement_lint.lint.outcome import FixedFile, FixMode, Skipped
+from placement_lint.lint.project import Project
+from placement_lint.lint.questions import Questions
+from placement_lint.lint.reading import open_source
+from placement_lint.lint.sifting import Sifted, text_of
+from placement_lint.lint.unused import Sight
+from placement_lint.rules.needs import NAMED_SUPPRESSION
+from placement_lint.rules.tool.internal_error import InternalError
+from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
+from placement_lint.rules.tool.io_error import IoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from placement_lint.lint.fixing import FixResult
+    from placement_lint.lint.together import Neighbours, Together
+    from placement_lint.rules.base import Rule
+
+_STAR_IMPORT = re.compile(r"\bimport[\s\\(]*\*")
+
+
+def examine_all(
+    tasks: Sequence[Task], examine: Examiner, jobs: int, course: Course | None = None
+) -> list[Examined]:
+    """Look at files, each alone; with several jobs in processes, whose death is a finding."""
+    examined: list[Examined] = []
+    course = course or Course(len(tasks), tell_nobody)
+    if jobs <= 1:
+        for task in tasks:
+            examined.append(examine(task))
+            course.add(1, len(examined[-1].findings))
+        return examined
+    from placement_lint.lint.pool import Died, map_isolated
+
+    def note(one: Examined | Died) -> None:
+        course.add(1, 1 if isinstance(one, Died) else len(one.findings))
+
+    for task, one in zip(tasks, map_isolated(examine, tasks, jobs, note), strict=True):
+        if isinstance(one, Died):
+            reason = InvalidSyntax.describe("the process that parsed it died of it")
+            finding = tool_finding(InvalidSyntax, task.path, reason)
+            examined.append(Examined(task.path, FileResult((finding,))))
+        else:
+            examined.append(one)
+    return examined
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """What a process does with each file that it is given."""
+
+    project: Project
+    fix: FixMode
+
+    def __call__(self, task: Task) -> Examined:
+        """Read a file, and look at it."""
+        try:
+            data = read_bytes(task.path)
+        except UnreadableError as error:
+            finding = tool_finding(IoError, task.path, IoError.describe(str(error)))
+            return Examined(task.path, FileResult((finding,)))
+        return examine(task.path, data, task.request, self.fix, self.project)
+
+
+def examine(
+    path: str, data: bytes, request: Request, fix: FixMode, project: Project | None = None
+) -> Examined:
+    """Look at the bytes of a file, alone; what goes wrong is a finding."""
+    try:
+        source = open_source(path, data)
+        asked = None if project is None else Questions(project, path)
+        exports = None if asked is None else asked.name
+        options = _with_sight(request.options, source, project)
+        if fix is FixMode.NONE:
+            looking = _looking(source, options, project, asked)
+            result = lint_source(source, options, exports, asked, looking=looking)
+            if project is None or asked is None or not _may_be_remembered(source, options, result):
+                return Examined(path, result)
+            effects = project.view.take_learned()
+            return Examined(path, result, answers=asked.answers, effects=effects)
+        from placement_lint.lint.fixing import fix_source
+
+        fixed = fix_source(source, options, exports, asked, unsafe=request.unsafe_fixes)
+        if fixed.text == source.content:
+            return Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
+        return Examined(path, fixed.result, _change(source, data, fixed))
+    except (UnreadableError, NotPythonError) as error:
+        # It was readable a moment ago.
+        finding = tool_finding(IoError, path, IoError.describe(str(error)))
+    except Exception as error:  # our fault, and no reason to lose the other files
+        finding = failure(path, error)
+    return Examined(path, FileResult((finding,)))
+
+
+def _looking(
+    source: Source, options: FileOptions, project: Project | None, asked: Questions | None
+) -> tuple[type[Rule], ...] | None:
+    """Give the rules that can fire in a file; None where that is not known."""
+    text = text_of(source, project)
+    if asked is not None:
+        if text.mentions.is_open or _STAR_IMPORT.search(source.text):
+            return None
+        # Which rules look depends on what each of these stands for in the run as it is now.
+        for name in sorted(text.mentions.names):
+            asked.name(name)
+    return rules_that_may_fire(text, options.rules)
+
+
+def _may_be_remembered(source: Source, options: FileOptions, result: FileResult) -> bool:
+    """Tell whether what was found depends on nothing but the files of the run."""
+    return not _asks_for_sight(options, source) and not any(
+        finding.code == InternalError.code for finding in result.findings
+    )
+
+
+def examine_neighbours(
+    neighbours: Neighbours,
+    sifted: Sifted,
+    project: Project,
+    fix: FixMode,
+) -> dict[str, Examined]:
+    """Check files that have to do with one another, if it is not known what is found in them."""
+    from placement_lint.lint.together import group
+
+    requests, recollection = sifted.requests, sifted.recollection
+    digest = ""
+    if recollection is not None:
+        accelerated = {
+            path
+            for path in neighbours.paths & requests.keys()
+            if requests[path].options.accelerator
+        }
+        digest = recollection.group(neighbours.paths, accelerated)
+        known = recollection.results(digest, project)
+        if known is not None:
+            return {path: Examined(path, result) for path, result in known.items()}
+    options_for = _options_in(requests, project)
+    together = group(neighbours, options_for, project)
+    examined = _examine_together(together, requests, project, fix)
+    if recollection is not None:
+        recollection.looked_at.update(examined)
+        results = {path: one.result for path, one in examined.items()}
+        if all(
+            _may_be_remembered(source, options_for(source), results.get(path, FileResult(())))
+            for path, source in together.sources.items()
+        ):
+            answers = {path: asked.answers for path, asked in together.asked.items()}
+            recollection.note_group(digest, Group(results, answers))
+        else:
+            recollection.is_certain = False
+    return examined
+
+
+def _options_in(
+    requests: Mapping[str, Request], project: Project
+) -> Callable[[Source], FileOptions]:
+    """Give what tells by which options a file of a program is checked."""
+    return lambda source: _with_sight(requests[source.path].options, source, project)
+
+
+def _examine_together(
+    together: Together, requests: Mapping[str, Request], project: Project, fix: FixMode
+) -> dict[str, Examined]:
+    """Check files as one program; give what came of each, and of others that it led into."""
+    if fix is FixMode.NONE:
+        return {path: Examined(path, result) for path, result in together.lint().items()}
+    from placement_lint.lint.fixing import fix_sources
+    from placement_lint.lint.together import lint_together
+
+    data: dict[str, bytes] = {}
+    sources: dict[str, Source] = {}
+    for path in together.lint():
+        # Also a file that something carried a placement into: it may be edited as well.
+        try:
+            data[path] = read_bytes(path)
+            sources[path] = open_source(path, data[path])
+        except (UnreadableError, NotPythonError):
+            # Read a moment ago; the file is checked alone, which says what is wrong with it.
+            continue
+    as_read = _options_in(requests, project)
+    options = {path: as_read(source) for path, source in sources.items()}
+
+    def options_for(source: Source) -> FileOptions:
+        return options[source.path] if source.path in options else as_read(source)
+
+    def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
+        return lint_together(current, options_for, project, together.members)
+
+    unsafe = {path: requests[path].unsafe_fixes for path in sources}
+    examined: dict[str, Examined] = {}
+    try:
+        done = fix_sources(sources, lint, unsafe=unsafe)
+    except Exception as error:  # our fault, and no reason to lose the findings
+        examined = {path: Examined(path, result) for path, result in lint(sources).items()}
+        first = min(examined)
+        findings = (failure(first, error), *examined[first].result.findings)
+        examined[first] = Examined(first, replace(examined[first].result, findings=findings))
+        return examined
+    for path, fixed in done.items():
+        request, source = requests[path], sources[path]
+        if fixed.text == source.content:
+            skipped = _unfixable(source, fixed.result, request)
+            examined[path] = Examined(path, fixed.result, skipped=skipped)
+        else:
+            change = _change(source, data[path], fixed)
+            examined[path] = Examined(path, fixed.result, change)
+    return examined
+
+
+def _change(source: Source, data: bytes, fixed: FixResult) -> Change:
+    after = fixed.source.to_bytes()
+    mark = "\ufeff" if source.bom else ""
+    texts = (mark + source.text, mark + fixed.text)
+    if source.cells:
+        encoding = json.detect_encoding(data)
+        texts = (data.decode(encoding), after.decode(encoding))
+    file = FixedFile(source.path, *texts, fixed.counts)
+    return Change(file, data, after, fixed.original, fixed.linked)
+
+
+def _with_sight(options: FileOptions, source: Source, project: Project | None) -> FileOptions:
+    """Note where a file imports, from beside it, what is not in the run, if that matters."""
+    if not _asks_for_sight(options, source):
+        return options
+    if (project or Project()).sees_imports_of(source.path, source.text):
+        return options
+    return replace(options, sight=Sight.PART)
+
+
+def _asks_for_sight(options: FileOptions, source: Source) -> bool:
+    """Tell whether it matters what there is beside the run."""
+    return options.sight is not Sight.WHOLE and NAMED_SUPPRESSION.met_by(text_of_source(source))
+
+
+def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:
+    """Say that a file is not mended where findings in it have fixes in principle."""
+    mendable = {rule.code for rule in request.options.rules if rule.fix is not None}
+    if not any(finding.code in mendable for finding in result.findings):
+        return None
+    if not result.exact:
+        reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
+        return Skipped(source.path, reason)
+    if not source.rewritable:
+        return Skipped(source.path, f"not fixed: {source.encoding} does not give its bytes back")
+    return None

@@ -1,0 +1,244 @@
+"""The files of a run, sorted into those that can hold a finding and those that cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placement_lint.files.notebook import NotPythonError, is_notebook
+from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.lint.coarse import has_long_lines
+from placement_lint.lint.examined import Examined, Request, Task, failure
+from placement_lint.lint.file import (
+    FileOptions,
+    guard,
+    passes_filter,
+    tool_finding,
+)
+from placement_lint.lint.memory import Checked, Sorted
+from placement_lint.lint.outcome import Skipped
+from placement_lint.lint.pinning import PINS
+from placement_lint.lint.project import Project, mentions_roots, outside_of_roots
+from placement_lint.lint.reading import open_source, reopened
+from placement_lint.lint.together import carries, commits
+from placement_lint.rules.needs import FileText
+from placement_lint.rules.tool.io_error import IoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.findings import Finding
+    from placement_lint.lint.recollection import Recollection
+    from placement_lint.lint.together import Neighbours
+
+_JAX = b"jax"
+_REVEAL = b"# reveal:"
+
+
+class Sifted:
+    """The files of a run, sorted into those that may hold a finding and those that cannot."""
+
+    def __init__(self, recollection: Recollection | None = None) -> None:
+        self.recollection = recollection
+        self.files: list[str] = []
+        self.tasks: list[Task] = []
+        self.findings: list[Finding] = []
+        self.skipped: list[Skipped] = []
+        self.requests: dict[str, Request] = {}
+        self._mentioning: list[str] = []
+        self._imported: dict[str, frozenset[str]] = {}
+        """Of files that do not pass by their own words: the names that come by imports."""
+        self._undecided: list[Task] = []
+        self._carrying: list[str] = []
+        self._committing: list[str] = []
+        self._choosing: list[str] = []
+
+    def fail(self, path: str, error: UnreadableError) -> None:
+        """Note a file that cannot be read."""
+        self.files.append(path)
+        self.findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
+
+    def take(self, path: str, request: Request) -> None:
+        """Sort a file, by its bytes where these are not known already."""
+        recollection = self.recollection
+        try:
+            data = read_bytes(path) if recollection is None else recollection.read(path)
+        except UnreadableError as error:
+            self.fail(path, error)
+            return
+        if data is not None:
+            self.add(path, data, request)
+        elif recollection is not None:
+            self._file(path, request, recollection.sorted(path))
+            self.files.append(path)
+
+    def add(self, path: str, data: bytes, request: Request) -> None:
+        """Sort a file by its bytes."""
+        try:
+            self._sort(path, data, request)
+        except UnreadableError as error:
+            self.fail(path, error)
+            return
+        except NotPythonError as error:
+            self.skipped.append(Skipped(path, str(error)))
+        # Our fault, and no reason to lose the other files.
+        except Exception as error:
+            self.findings.append(failure(path, error))
+        self.files.append(path)
+
+    def _sort(self, path: str, data: bytes, request: Request) -> None:
+        words = _words(path, data)
+        in_python = not is_notebook(path)
+        places = in_python and asks_for_placements(request.options)
+        asks = request.options.reveal and _REVEAL in words
+        text = FileText(words, jax=_JAX in words, path=path)
+        found = Sorted(
+            size=len(words),
+            mentions_roots=mentions_roots(words),
+            carries=places and carries(words),
+            commits=places and commits(words),
+            chooses=in_python and any(word in words for word in PINS),
+            passes=asks or passes_filter(text, request.options.rules),
+        )
+        self._file(path, request, found)
+        if not found.passes and text.knows_names:
+            imported = text.mentions.imported
+            if imported is not None:
+                self._imported[path] = outside_of_roots(imported)
+        guarded = None
+        if not found.passes and has_long_lines(words):
+            # Nobody will parse it, but whoever planted it shall not go unnamed.
+            guarded = guard(open_source(path, data))
+            self.findings += [] if guarded is None else [guarded]
+        if self.recollection is not None and guarded is None:
+            self.recollection.now.sorted[path] = found
+
+    def _file(self, path: str, request: Request, found: Sorted) -> None:
+        """Put a file where it belongs."""
+        self.requests[path] = request
+        if found.carries:
+            self._carrying.append(path)
+        elif found.commits:
+            self._committing.append(path)
+        if found.chooses:
+            self._choosing.append(path)
+        if found.mentions_roots:
+            self._mentioning.append(path)
+        (self.tasks if found.passes else self._undecided).append(Task(path, request, found.size))
+
+    @property
+    def project(self) -> Project:
+        """The files as modules of one program, as they are on the disk from now on."""
+        known = None if self.recollection is None else self.recollection.effects
+        return Project(self.files, self._mentioning, known)
+
+    def with_reexports(self) -> Project:
+        """Add the files that could hold a finding by what they import from other files."""
+        project = self.project
+        for task in self._undecided if project.hands_names_on else ():
+            try:
+                if self._may_gain(task.path, project) and _imports_enough(task, project):
+                    self.tasks.append(task)
+            except Exception as error:
+                self.findings.append(failure(task.path, error))
+        return project
+
+    def _may_gain(self, path: str, project: Project) -> bool:
+        """Tell whether a name in a file may be one of JAX by what another file passes on."""
+        imported = self._imported.get(path)
+        return imported is None or any(map(project.candidates(path), imported))
+
+    def pin(self, project: Project) -> None:
+        """Note the files that belong to programs which only ever use the CPU."""
+        if len(self.files) < 2 or not (self._carrying and self._choosing):
+            return
+        from placement_lint.lint.pinning import pinned_files
+
+        for path in pinned_files(self._choosing, project) & self.requests.keys():
+            request = self.requests[path]
+            options = replace(request.options, accelerator=False)
+            self.requests[path] = replace(request, options=options)
+        self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
+
+    def neighbourhoods(self, project: Project) -> list[Neighbours]:
+        """Give the files that may have to be interpreted together."""
+        if len(self.files) < 2 or not self._carrying:
+            return []
+        from placement_lint.lint.together import neighbourhoods
+
+        def with_accelerator(paths: Iterable[str]) -> list[str]:
+            return [path for path in paths if self.requests[path].options.accelerator]
+
+        carrying = with_accelerator(self._carrying)
+        return neighbourhoods(carrying, with_accelerator(self._committing), project)
+
+    def recalled(self, project: Project) -> list[Examined]:
+        """Take out the files of which it is known what would be found in them."""
+        if self.recollection is None:
+            return []
+        known = {}
+        for task in self.tasks:
+            accelerator = task.request.options.accelerator
+            result = self.recollection.checked(task.path, project, accelerator=accelerator)
+            if result is not None:
+                known[task.path] = Examined(task.path, result)
+        self.tasks = [task for task in self.tasks if task.path not in known]
+        return [*known.values()]
+
+    def noted(self, examined: Iterable[Examined]) -> list[Examined]:
+        """Remember what was found in files that were looked at alone."""
+        examined = [*examined]
+        if self.recollection is None:
+            return examined
+        for one in examined:
+            self.recollection.looked_at.add(one.path)
+            if one.answers is not None:
+                accelerator = self.requests[one.path].options.accelerator
+                checked = Checked(one.result, one.answers, accelerator)
+                self.recollection.note_checked(one.path, checked)
+            else:
+                self.recollection.is_certain = False
+            self.recollection.now.effects.update(one.effects)
+        return examined
+
+
+def asks_for_placements(options: FileOptions) -> bool:
+    """Tell whether a rule may ask where arrays are."""
+    return options.reveal or any(rule.follows_callers for rule in options.rules)
+
+
+def _imports_enough(task: Task, project: Project) -> bool:
+    """Tell whether a file passes the filter by what it imports from other files of the run."""
+    source = reopened(task.path)
+    if source is None or not project.reexported(task.path, source.text):
+        return False
+    return passes_filter(text_of(source, project), task.request.options.rules)
+
+
+def text_of(source: Source, project: Project | None) -> FileText:
+    """Give what the filter looks into, with what comes by imports from other files of the run."""
+    data = source.text.encode("utf-8", "surrogatepass")
+    names = ""
+    if project is not None and project.hands_names_on:
+        names = project.reexported(source.path, source.text)
+    exports = project.candidates(source.path) if project is not None and names else None
+    is_jax = _JAX in data or "jax" in names
+    return FileText(data, jax=is_jax, imported=names, exports=exports, path=source.path)
+
+
+def _words(path: str, data: bytes) -> bytes:
+    """Give what the file filter searches: the code as UTF-8.
+
+    Raises UnreadableError, or NotPythonError for a notebook in another language.
+    """
+    # Without an encoding declared in the first two lines, bytes that are UTF-8 are the text.
+    second_line = data.find(b"\n") + 1
+    head = data[: data.find(b"\n", second_line)] if second_line else data
+    if not is_notebook(path) and b"coding" not in head:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+        else:
+            return data
+    return open_source(path, data).text.encode("utf-8", "surrogatepass")
