@@ -221,12 +221,12 @@ class _Run:
     def _lint(
         self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
     ) -> Outcome:
+        from placement_lint.lint.coarse import MOST_FILES, clean_outcome
         from placement_lint.lint.outcome import FixMode
 
         mode, folders = self._fix_mode(here), found.walked > 0
-        if not self.args.reveal and not self._selects(found.files):
-            from placement_lint.lint.coarse import clean_outcome
-
+        is_small = len(found.files) <= MOST_FILES
+        if is_small and not self.args.reveal and not self._selects(found.files):
             # A commit hook is called for every file, and most have nothing to do with JAX.
             outcome = clean_outcome(found.files)
             if outcome is not None:
@@ -264,12 +264,14 @@ class _Run:
         )
 
     def _selects(self, files: Iterable[str]) -> bool:
-        settings = [self.loader.for_folder("."), *map(self.loader.for_file, files)]
-        return any(_selectors(each) for each in settings)
+        return any(_selectors(each) for each in self._settings_of(files))
 
     def _check_all_selectors(self, files: Iterable[str]) -> None:
-        here = self.loader.for_folder(".")
-        self._check_selectors([here, *map(self.loader.for_file, files)])
+        self._check_selectors(self._settings_of(files))
+
+    def _settings_of(self, files: Iterable[str]) -> list[Settings]:
+        """Give the settings of the current folder, and those of files."""
+        return [self.loader.for_folder("."), *map(self.loader.for_file, files)]
 
     def _say_what_is_known(self, outcome: Outcome) -> None:
         for each in outcome.revealed:

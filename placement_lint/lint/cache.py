@@ -267,23 +267,23 @@ _digest = digest
 
 def stamp_of(path: str, before: int) -> Stamp:
     """Give what a file looks like from outside, if it has long been so: since before a time."""
-    try:
-        status = os.stat(path)
-    except OSError:
+    stamp = _stamp(path)
+    if stamp is None or max(stamp[2:]) > before - _SETTLED:
         return _NO_STAMP
-    if max(status.st_mtime_ns, status.st_ctime_ns) > before - _SETTLED:
-        return _NO_STAMP
-    return (status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+    return stamp
 
 
 def unchanged(path: str, seen: Seen) -> bool:
     """Tell whether a file surely is what it was, without reading it."""
+    return seen.stamp == _stamp(path)
+
+
+def _stamp(path: str) -> Stamp | None:
     try:
         status = os.stat(path)
     except OSError:
-        return False
-    now = (status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
-    return seen.stamp == now
+        return None
+    return (status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def recall(

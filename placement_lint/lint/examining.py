@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from placement_lint.lint.fixing import FixResult
     from placement_lint.lint.together import Neighbours, Together
     from placement_lint.rules.base import Rule
-
-_STAR_IMPORT = re.compile(r"\bimport[\s\\(]*\*")
 
 
 def examine_all(
@@ -120,7 +117,7 @@ def _looking(
     """Give the rules that can fire in a file; None where that is not known."""
     text = text_of(source, project)
     if asked is not None:
-        if text.mentions.is_open or _STAR_IMPORT.search(source.text):
+        if text.mentions.may_hide_names:
             return None
         # Which rules look depends on what each of these stands for in the run as it is now.
         for name in sorted(text.mentions.names):
@@ -167,7 +164,7 @@ def examine_neighbours(
             for path, source in together.sources.items()
         ):
             answers = {path: asked.answers for path, asked in together.asked.items()}
-            recollection.note_group(digest, Group(results, answers))
+            recollection.now.groups[digest] = Group(results, answers)
         else:
             recollection.is_certain = False
     return examined

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.source import read_bytes
 from placement_lint.lint.cache import Seen, digest, stamp_of, unchanged
-from placement_lint.lint.memory import Checked, Group, Memory, Text
+from placement_lint.lint.memory import Memory, Text
 from placement_lint.lint.questions import still_hold
 
 if TYPE_CHECKING:
@@ -104,14 +104,6 @@ class Recollection:
             return None
         self.now.groups[group] = before
         return before.results
-
-    def note_group(self, group: str, found: Group) -> None:
-        """Remember what was found in the files of a group."""
-        self.now.groups[group] = found
-
-    def note_checked(self, path: str, checked: Checked) -> None:
-        """Remember what was found in a file."""
-        self.now.checked[path] = checked
 
     def _note(self, path: str, stamp: tuple[int, int, int, int], content: str, key: str) -> None:
         self.now.texts[path] = Text(content, key)

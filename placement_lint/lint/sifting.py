@@ -195,7 +195,7 @@ class Sifted:
             if one.answers is not None:
                 accelerator = self.requests[one.path].options.accelerator
                 checked = Checked(one.result, one.answers, accelerator)
-                self.recollection.note_checked(one.path, checked)
+                self.recollection.now.checked[one.path] = checked
             else:
                 self.recollection.is_certain = False
             self.recollection.now.effects.update(one.effects)
@@ -210,17 +210,22 @@ def asks_for_placements(options: FileOptions) -> bool:
 def _imports_enough(task: Task, project: Project) -> bool:
     """Tell whether a file passes the filter by what it imports from other files of the run."""
     source = reopened(task.path)
-    if source is None or not project.reexported(task.path, source.text):
+    names = "" if source is None else project.reexported(task.path, source.text)
+    if source is None or not names:
         return False
-    return passes_filter(text_of(source, project), task.request.options.rules)
+    return passes_filter(_text_with(source, names, project), task.request.options.rules)
 
 
 def text_of(source: Source, project: Project | None) -> FileText:
     """Give what the filter looks into, with what comes by imports from other files of the run."""
-    data = source.text.encode("utf-8", "surrogatepass")
     names = ""
     if project is not None and project.hands_names_on:
         names = project.reexported(source.path, source.text)
+    return _text_with(source, names, project)
+
+
+def _text_with(source: Source, names: str, project: Project | None) -> FileText:
+    data = source.text.encode("utf-8", "surrogatepass")
     exports = project.candidates(source.path) if project is not None and names else None
     is_jax = _JAX in data or "jax" in names
     return FileText(data, jax=is_jax, imported=names, exports=exports, path=source.path)

@@ -164,6 +164,11 @@ class Mentions:
         """Whether names may come from where no name is written: any word may then be any name."""
         return self._bound[1]
 
+    @property
+    def may_hide_names(self) -> bool:
+        """Whether there may be names of other files that are not written: by `*`, or as above."""
+        return self.is_open or "*" in self._imported
+
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """Every qualified name that an import, a name or an attribute may stand for.
@@ -180,9 +185,9 @@ class Mentions:
 
         No other name can be one of another file.
         """
-        meanings, is_open = self._bound
-        if is_open or "*" in self._imported:
+        if self.may_hide_names:
             return None
+        meanings, _ = self._bound
         chains = (chain for chain in self._chains if chain.partition(".")[0] in meanings)
         imported = {target for targets in meanings.values() for target in targets}
         return frozenset(imported | self._meant_by(chains))
