@@ -145,13 +145,10 @@ def _text(rule: Page, colours: Colours) -> str:
 
 def _proved(rule: Page) -> str:
     """Say on which JAX its proof held; nothing where no record knows the proof as it is."""
-    from placement_lint.files.records import proved_on
+    from placement_lint.files.proved import kept_sentence
 
-    found = proved_on(rule.code)
-    if found is None:
-        return ""
-    sentence = found.sentence()
-    return f"\n{sentence[0].upper()}{sentence[1:]}.\n"
+    sentence = kept_sentence(rule.code)
+    return "" if sentence is None else f"\n{sentence[0].upper()}{sentence[1:]}.\n"
 
 
 def _facts(rule: Page) -> str:

@@ -8,8 +8,6 @@ nothing of a proof that has been changed since.
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import os
 
 TYPE_CHECKING = False
@@ -73,8 +71,15 @@ def proof_folder() -> str:
     return os.path.join(os.path.dirname(_PACKAGE), "fixtures")
 
 
+def proof_path(code: str) -> str:
+    """Give where the proof of a rule is, if it has one."""
+    return os.path.join(proof_folder(), code, "proof.py")
+
+
 def digest(source: str) -> str:
     """Give what names a proof's text: 16 hexadecimal digits."""
+    import hashlib
+
     return hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]
 
 
@@ -94,6 +99,8 @@ def newest_record(folder: str) -> dict[str, Any] | None:
 
 def read_record(path: str) -> dict[str, Any] | None:
     """Read a record; None for what is not there, or is no record of this version."""
+    import json
+
     try:
         with open(path, encoding="utf-8") as file:
             record = json.load(file)
@@ -114,7 +121,7 @@ def proved_on(code: str) -> Proved | None:
     if record is None:
         return None
     try:
-        with open(os.path.join(proof_folder(), code, "proof.py"), encoding="utf-8") as file:
+        with open(proof_path(code), encoding="utf-8") as file:
             wanted = digest(file.read())
     except (OSError, UnicodeDecodeError):
         return None

@@ -12,7 +12,7 @@ import functools
 import itertools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, AnyStr, Generic
 
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import ROWS
@@ -79,6 +79,18 @@ class Needs(abc.ABC):
         """Tell whether the file may hold a finding."""
 
 
+class _Expression(Generic[AnyStr]):
+    """A regular expression that is compiled when it is first used: few files get that far."""
+
+    def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
+        self._pattern: AnyStr = pattern
+        self._flags = flags
+
+    @functools.cached_property
+    def search(self) -> Callable[[AnyStr], re.Match[AnyStr] | None]:
+        return re.compile(self._pattern, self._flags).search
+
+
 @dataclass(frozen=True)
 class Word(Needs):
     """The file contains these bytes."""
@@ -96,7 +108,9 @@ class Identifier(Needs):
     def __init__(self, identifier: bytes) -> None:
         """Take the identifier, in ASCII."""
         self._identifier = identifier
-        self._pattern = re.compile(rb"(?<![A-Za-z0-9_])" + identifier + rb"(?![A-Za-z0-9_])")
+        self._pattern: _Expression[bytes] = _Expression(
+            rb"(?<![A-Za-z0-9_])" + identifier + rb"(?![A-Za-z0-9_])"
+        )
 
     def met_by(self, text: FileText) -> bool:
         """Search the bytes, for the plain word first: that is faster by far."""
@@ -112,7 +126,8 @@ class Pattern(Needs):
         Without regard to case, the word must be a short one.
         """
         self._words = _cases(word) if ignore_case else (word,)
-        self._pattern = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+        flags = re.IGNORECASE if ignore_case else 0
+        self._pattern: _Expression[bytes] = _Expression(pattern, flags)
 
     def met_by(self, text: FileText) -> bool:
         """Search the bytes, for the plain word first."""
@@ -192,7 +207,7 @@ class Given(Uses):
     def __init__(self, names: Iterable[str], pattern: str) -> None:
         """Take the names, and a regular expression."""
         super().__init__(*names)
-        self._given = re.compile(pattern)
+        self._given = _Expression(pattern)
 
     def met_by(self, text: FileText) -> bool:
         """Look for the names first."""
@@ -213,7 +228,7 @@ class GivenFunction(Uses):
     def __init__(self, names: Iterable[str], keyword: str) -> None:
         """Take the names, and the keyword by which the function may be passed as well."""
         super().__init__(*names)
-        self._keyword = re.compile(rf"\b{keyword}\b")
+        self._keyword = _Expression(rf"\b{keyword}\b")
 
     def met_by(self, text: FileText) -> bool:
         """Look for the names first."""

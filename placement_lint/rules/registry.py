@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import pkgutil
@@ -16,11 +17,19 @@ _FOR_PARSED_FILES = {
     "placement_lint.rules.timeline",
 }
 
+_FOR_FILES_THAT_PASS = (
+    "libcst",
+    "placement_lint.placement.record",
+    "placement_lint.placement.values",
+)
+
 
 @functools.cache
 def all_rules() -> tuple[type[Rule], ...]:
     """Give every rule, sorted by code."""
-    with deferred("libcst"):
+    with contextlib.ExitStack() as stack:
+        for name in _FOR_FILES_THAT_PASS:
+            stack.enter_context(deferred(name))
         for module in pkgutil.walk_packages(
             placement_lint.rules.__path__, placement_lint.rules.__name__ + "."
         ):

@@ -1,8 +1,9 @@
 """A module that is loaded when it is first used, however it was imported.
 
 Every run imports every rule, to know which files a rule could fire in; a run over code without
-JAX parses none of them. So rules are imported with LibCST deferred: `import libcst as cst` in a
-rule stays what it looks like, as long as nothing outside of functions uses `cst`.
+JAX parses none of them. So rules are imported with LibCST deferred, and with the interpreter's
+values: `import libcst as cst` in a rule stays what it looks like, as long as nothing outside of
+functions uses `cst`.
 """
 
 from __future__ import annotations

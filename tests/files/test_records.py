@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from placement_lint.cli import main
-from placement_lint.files import records
+from placement_lint.files import proved, records
 from placement_lint.files.records import (
     digest,
     newest_record,
@@ -115,3 +115,33 @@ def test_the_pages_show_the_record(capsys: pytest.CaptureFixture[str]) -> None:
         page = capsys.readouterr().out
         assert ("Proved on JAX" in page) == bool(known)
         assert f"Proved on JAX {', '.join(known)}" in page or not known
+
+
+def test_the_sentences_that_are_kept_are_those_of_the_record() -> None:
+    kept = Path(proved.FILE).read_text(encoding="utf-8")
+    assert kept == proved.lines(), "run: python -m placement_lint.files.proved"
+
+
+def test_a_sentence_is_of_the_proof_as_it_is(
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proved, "proof_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(proved, "FILE", str(tmp_path / "proved.txt"))
+    assert proved.kept_sentence("JDP201") is None
+    write(run("0.5.3", "proved"))
+    Path(proved.FILE).write_text(proved.lines(), encoding="utf-8")
+    assert proved.kept_sentence("JDP201") == "proved on JAX 0.5.3 (virtual devices, 2026-01-02)"
+    assert proved.kept_sentence("JDP202") is None
+    proof = tmp_path / "JDP201" / "proof.py"
+    proof.write_bytes(proof.read_bytes().replace(b"\n", b"\r\n"))
+    assert proved.kept_sentence("JDP201") is not None
+    proof.write_text(TEXT + "# edited\n", encoding="utf-8")
+    assert proved.kept_sentence("JDP201") is None
+
+
+def test_sentences_that_cannot_be_read_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proved, "FILE", str(tmp_path / "proved.txt"))
+    Path(proved.FILE).write_bytes(b"JDP201\tbroken\nJDP202\xff")
+    assert proved.kept_sentence("JDP201") is None

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.placement.values import (
-    UNKNOWN,
-    Array,
-    Computation,
-    Device,
-    Host,
-    Mapping,
-    Pickled,
-    Place,
-    Sequence,
-    arrays,
-    differ,
-)
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
@@ -141,31 +129,31 @@ class CommitmentLost(Rule):
             )
 
 
-def _place(node: cst.CSTNode, ctx: Context) -> Place:
-    return Place(ctx.flow.module.name, ctx.tree.index(node))
+def _place(node: cst.CSTNode, ctx: Context) -> values.Place:
+    return values.Place(ctx.flow.module.name, ctx.tree.index(node))
 
 
-def _node(place: Place, ctx: Context) -> cst.CSTNode:
+def _node(place: values.Place, ctx: Context) -> cst.CSTNode:
     return ctx.flow.program.modules[place.module].tree.nodes[place.node]
 
 
-def _held(place: Place, ctx: Context) -> Value:
+def _held(place: values.Place, ctx: Context) -> Value:
     """Give what an expression of the program may be."""
-    return ctx.flow.program.modules[place.module].record.values.get(place.node, UNKNOWN)
+    return ctx.flow.program.modules[place.module].record.values.get(place.node, values.UNKNOWN)
 
 
-def _what(operand: Place, ctx: Context) -> str:
+def _what(operand: values.Place, ctx: Context) -> str:
     name = dotted(_node(operand, ctx))
     return f"`{name}`" if name else "the operand"
 
 
-def _committed_to(operand: Place, call: cst.Call, ctx: Context) -> set[Device | None]:
+def _committed_to(operand: values.Place, call: cst.Call, ctx: Context) -> set[values.Device | None]:
     """Give the device that an operand surely is committed to; None for the default and unknown."""
     held = _held(operand, ctx)
-    found: set[Device | None] = set()
-    for array in arrays(held):
+    found: set[values.Device | None] = set()
+    for array in values.arrays(held):
         elsewhere = [
-            differ(array.device, default, accelerator=ctx.flow.accelerator) is True
+            values.differ(array.device, default, accelerator=ctx.flow.accelerator) is True
             for default in ctx.flow.default_devices(call)
         ]
         known = array.committed and not array.is_small and elsewhere and all(elsewhere)
@@ -177,23 +165,23 @@ def _is_certain(held: Value) -> bool:
     """Tell whether a value is arrays, and containers of arrays, only."""
     for atom in held:
         inner: list[Value] = []
-        if isinstance(atom, Mapping):
+        if isinstance(atom, values.Mapping):
             inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
-        elif isinstance(atom, Sequence):
+        elif isinstance(atom, values.Sequence):
             inner = list(atom.items or [atom.element])
-        elif not isinstance(atom, Array):
+        elif not isinstance(atom, values.Array):
             return False
         if not all(map(_is_certain, inner)):
             return False
     return True
 
 
-def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
+def _pulled_to(device: values.Device, call: cst.Call, ctx: Context) -> set[values.Place]:
     """Give the operations that move what a call makes, or simple functions of it, to a device."""
     modules = ctx.flow.program.modules
     pending = [_place(call, ctx)]
     seen = set(pending)
-    found: set[Place] = set()
+    found: set[values.Place] = set()
     while pending:
         made = pending.pop()
         for module in modules.values():
@@ -210,7 +198,7 @@ def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
 # -- ways to lose it ------------------------------------------------------------------------------
 
 
-def _remade(call: cst.Call, ctx: Context) -> list[Place]:
+def _remade(call: cst.Call, ctx: Context) -> list[values.Place]:
     """Give the arrays that a call makes anew from their values: by NumPy, by pickle, from a file.
 
     More than one, where the call is given now the one and now the other.
@@ -222,28 +210,30 @@ def _remade(call: cst.Call, ctx: Context) -> list[Place]:
         if given is None or not (device is None or is_none(device)):
             return []
         held = ctx.flow.value(given)
-        read = {atom.read for atom in held if isinstance(atom, Host) and atom.read is not None}
-        is_read = all(isinstance(atom, Host) and atom.read is not None for atom in held)
+        read = {
+            atom.read for atom in held if isinstance(atom, values.Host) and atom.read is not None
+        }
+        is_read = all(isinstance(atom, values.Host) and atom.read is not None for atom in held)
         return sorted(read) if is_read else []
     if ctx.is_call(call, "pickle.loads"):
         given = arguments.get(0, "data")
-        held = UNKNOWN if given is None else ctx.flow.value(given)
-        pickled = {atom.of for atom in held if isinstance(atom, Pickled)}
-        return sorted(pickled) if all(isinstance(atom, Pickled) for atom in held) else []
+        held = values.UNKNOWN if given is None else ctx.flow.value(given)
+        pickled = {atom.of for atom in held if isinstance(atom, values.Pickled)}
+        return sorted(pickled) if all(isinstance(atom, values.Pickled) for atom in held) else []
     if ctx.is_call(call, "equinox.tree_deserialise_leaves"):
         like = arguments.get(1, "like")
         return [] if like is None else [_place(like, ctx)]
     return []
 
 
-def _computations(call: cst.Call, ctx: Context) -> list[Computation]:
+def _computations(call: cst.Call, ctx: Context) -> list[values.Computation]:
     """Give the computations one of which a call surely runs."""
     held = ctx.flow.value(call.func)
-    found = [atom for atom in held if isinstance(atom, Computation)]
+    found = [atom for atom in held if isinstance(atom, values.Computation)]
     return found if len(found) == len(held) else []
 
 
-def _shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
+def _shapes_taken(call: cst.Call, ctx: Context) -> list[values.Place]:
     """Give the arguments of a jitted or mapped function that makes arrays of their shapes only."""
     computations = _computations(call, ctx)
     arguments = Arguments(call).positional
@@ -251,7 +241,7 @@ def _shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
         return []
     made = ctx.flow.value(call)
     place = _place(call, ctx)
-    if not any(_is_made_at(place, array) for array in arrays(made)):
+    if not any(_is_made_at(place, array) for array in values.arrays(made)):
         return []
     if not all(computation.fills for computation in computations):
         return []
@@ -259,7 +249,7 @@ def _shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
     return [_place(each, ctx) for each in (arguments[:1] if is_first_only else arguments)]
 
 
-def _is_made_at(place: Place, array: Array) -> bool:
+def _is_made_at(place: values.Place, array: values.Array) -> bool:
     return not array.committed and array.origin is not None and array.origin.created == place
 
 
@@ -288,14 +278,14 @@ def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:
 # -- the fix, shown only --------------------------------------------------------------------------
 
 
-def _follow(call: cst.Call, operand: Place, ctx: Context) -> FixPlan | None:
+def _follow(call: cst.Call, operand: values.Place, ctx: Context) -> FixPlan | None:
     """Make the result where the operand is."""
     node = _node(operand, ctx)
     name = dotted(node)
     is_here = operand.module == ctx.flow.module.name and ctx.names.scope(node) is ctx.names.scope(
         call
     )
-    if not name or not is_here or not all(isinstance(a, Array) for a in _held(operand, ctx)):
+    if not name or not is_here or not all(isinstance(a, values.Array) for a in _held(operand, ctx)):
         return None
     if isinstance(call.func, cst.Call) and ctx.is_call(call.func, "jax.jit"):
         function = call.func.args[0].value

@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.values import Computation
+from placement_lint.placement import values
 from placement_lint.rules.base import Rule
 from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
@@ -272,7 +272,7 @@ def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
     if len(held) != 1:
         return None
     (atom,) = held
-    return atom.function if isinstance(atom, Computation) else None
+    return atom.function if isinstance(atom, values.Computation) else None
 
 
 def _arguments_that_count(call: cst.Call, function: Place, ctx: Context) -> set[int]:

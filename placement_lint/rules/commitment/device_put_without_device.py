@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.values import Array, differ
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.creation import is_repeatable
 from placement_lint.rules.needs import ELSEWHERE, AllOf, Uses
@@ -94,7 +94,7 @@ class DevicePutWithoutDevice(Rule):
             return
         held = ctx.flow.value(operand)
         defaults = ctx.flow.default_devices(node)
-        arrays = [atom for atom in held if isinstance(atom, Array) and not atom.is_small]
+        arrays = [atom for atom in held if isinstance(atom, values.Array) and not atom.is_small]
         elsewhere = [array for array in arrays if _is_elsewhere(array, defaults, ctx)]
         if not elsewhere or not defaults:
             return
@@ -112,9 +112,9 @@ class DevicePutWithoutDevice(Rule):
         )
 
 
-def _is_elsewhere(array: Array, defaults: Devices, ctx: Context) -> bool:
+def _is_elsewhere(array: values.Array, defaults: Devices, ctx: Context) -> bool:
     return all(
-        differ(array.device, default, accelerator=ctx.flow.accelerator) is True
+        values.differ(array.device, default, accelerator=ctx.flow.accelerator) is True
         for default in defaults
     )
 
@@ -123,7 +123,7 @@ def _name_device(
     call: cst.Call,
     operand: cst.BaseExpression,
     target: cst.BaseExpression | None,
-    arrays: list[Array],
+    arrays: list[values.Array],
     ctx: Context,
 ) -> FixPlan | None:
     places = {array.origin.device for array in arrays if array.origin is not None}

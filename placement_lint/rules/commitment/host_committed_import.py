@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.values import Device, Host, Mapping, Sequence, differ
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.needs import AnyOf
@@ -26,7 +26,6 @@ _MAPS = ("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
 _KEEPING_METHODS = frozenset({"contiguous", "detach", "clone"})
 """Methods of a tensor whose result is where the tensor is."""
 _TORCH_EXPORTS = frozenset({"torch.to_dlpack", "torch.utils.dlpack.to_dlpack"})
-_CPU = Device("cpu", 0)
 
 
 class HostCommittedImport(Rule):
@@ -113,28 +112,33 @@ class HostCommittedImport(Rule):
         only = not arguments.keywords
         ctx.report(
             node,
-            f"{dotted(imported)} commits an array of the host to {_CPU}: what is computed with it "
-            "runs there, whatever the default device",
+            f"{dotted(imported)} commits an array of the host to {_cpu()}: what is computed with "
+            "it runs there, whatever the default device",
             confidence=Confidence.DEFINITE if is_numpy else Confidence.LIKELY,
             fix=_convert(imported, node, ctx) if is_numpy and only else None,
         )
 
 
+def _cpu() -> values.Device:
+    return values.Device("cpu", 0)
+
+
 def _differs_from_default(call: cst.Call, ctx: Context) -> bool:
     defaults = ctx.flow.default_devices(call)
     return bool(defaults) and all(
-        differ(_CPU, default, accelerator=ctx.flow.accelerator) is True for default in defaults
+        values.differ(_cpu(), default, accelerator=ctx.flow.accelerator) is True
+        for default in defaults
     )
 
 
 def _is_numpy(held: Value) -> bool:
     """Tell whether a value certainly is a NumPy array, or a container of such."""
     for atom in held:
-        if isinstance(atom, Mapping):
+        if isinstance(atom, values.Mapping):
             inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
-        elif isinstance(atom, Sequence):
+        elif isinstance(atom, values.Sequence):
             inner = list(atom.items or [atom.element])
-        elif isinstance(atom, Host):
+        elif isinstance(atom, values.Host):
             continue
         else:
             return False

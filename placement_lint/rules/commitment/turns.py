@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.values import arrays
+from placement_lint.placement import values
 from placement_lint.rules.surroundings import ancestors_in_function
 from placement_lint.syntax.dotted import dotted
 
@@ -45,7 +45,9 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
         return set()
     found: set[Array] = set()
     for loop in _loops(use, ctx):
-        stored = [set(arrays(ctx.flow.value(t))) for t in _targets(loop, ctx) if dotted(t) == name]
+        stored = [
+            set(values.arrays(ctx.flow.value(t))) for t in _targets(loop, ctx) if dotted(t) == name
+        ]
         if stored:
             inside = {array for array in use.moved if _is_made_in(array, loop, ctx)}
             found |= use.moved.difference(inside, *stored)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Severity
-from placement_lint.placement.record import UseKind
+from placement_lint.placement import record
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.creation import report_use
 from placement_lint.rules.commitment.turns import copied_at_first_turn, copied_once
@@ -92,7 +92,7 @@ class UncommittedArrayIndexed(Rule):
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         """Report what the interpreter saw."""
         for use in ctx.flow.uses():
-            if use.kind is not UseKind.INDEXED:
+            if use.kind is not record.UseKind.INDEXED:
                 continue
             first = copied_at_first_turn(use, ctx)
             moved = use.moved - copied_once(use, ctx) | first

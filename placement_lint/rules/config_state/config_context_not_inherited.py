@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import TABLE
-from placement_lint.placement.values import SYSTEM_DEFAULT, TheDevice, differ
+from placement_lint.placement import values
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Says
@@ -250,13 +250,13 @@ def _is_elsewhere(item: cst.WithItem, ctx: Context) -> Confidence | None:
         return Confidence.DEFINITE
     held = ctx.flow.value(device)
     answers = {
-        differ(atom.device, SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator)
+        values.differ(atom.device, values.SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator)
         for atom in held
-        if isinstance(atom, TheDevice)
+        if isinstance(atom, values.TheDevice)
     }
     if False in answers:
         return None
-    sure = answers == {True} and all(isinstance(atom, TheDevice) for atom in held)
+    sure = answers == {True} and all(isinstance(atom, values.TheDevice) for atom in held)
     return Confidence.DEFINITE if sure else Confidence.LIKELY
 
 

@@ -9,15 +9,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.versions import written
-from placement_lint.placement.values import (
-    Array,
-    DeviceList,
-    Host,
-    Mapping,
-    Plain,
-    Sequence,
-    TheDevice,
-)
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Says, Uses
@@ -214,7 +206,7 @@ def _texts(argument: cst.BaseExpression, ctx: Context) -> list[str]:
     if text is not None:
         return [text]
     held = ctx.flow.value(argument)
-    texts = [atom.text for atom in held if isinstance(atom, Plain) and atom.text is not None]
+    texts = [atom.text for atom in held if isinstance(atom, values.Plain) and atom.text is not None]
     return texts if len(texts) == len(held) else []
 
 
@@ -251,11 +243,11 @@ def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
         return bool(argument.elements)
     held = ctx.flow.value(argument)
     return bool(held) and all(
-        isinstance(atom, DeviceList)
+        isinstance(atom, values.DeviceList)
         or (
-            isinstance(atom, Sequence)
+            isinstance(atom, values.Sequence)
             and bool(atom.element)
-            and all(isinstance(each, TheDevice) for each in atom.element)
+            and all(isinstance(each, values.TheDevice) for each in atom.element)
         )
         for atom in held
     )
@@ -271,10 +263,10 @@ def _may_be_sequence(call: cst.Call, name: str, ctx: Context) -> bool:
     if isinstance(operand, cst.Integer | cst.Float | cst.Dict | cst.DictComp):
         return False
     held = ctx.flow.value(operand)
-    if held and all(isinstance(atom, Host) for atom in held):
+    if held and all(isinstance(atom, values.Host) for atom in held):
         # What gives NumPy arrays may give a list of them, as `np.split` does.
         return ctx.called(followed(operand, ctx)) not in _ONE_ARRAY
-    return not held or not all(isinstance(atom, Array | Mapping) for atom in held)
+    return not held or not all(isinstance(atom, values.Array | values.Mapping) for atom in held)
 
 
 def _look_at_backend(call: cst.Call, name: str, arguments: Arguments, ctx: Context) -> None:

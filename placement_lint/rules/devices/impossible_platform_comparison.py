@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
-from placement_lint.placement.values import TheDevice
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed, names_device
 from placement_lint.rules.needs import (
@@ -195,7 +195,7 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
         # A sharding of one device is such a value as well.
         return False
     held = ctx.flow.value(node)
-    return bool(held) and all(isinstance(atom, TheDevice) for atom in held)
+    return bool(held) and all(isinstance(atom, values.TheDevice) for atom in held)
 
 
 def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:

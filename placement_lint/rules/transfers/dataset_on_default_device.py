@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
-from placement_lint.placement.values import Host
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Uses
 from placement_lint.rules.surroundings import is_in_test
@@ -137,7 +137,7 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
         if source is None or arguments.get(None, "device") is not None:
             return None
         held = ctx.flow.value(source)
-        if held and all(isinstance(atom, Host) and atom.from_file for atom in held):
+        if held and all(isinstance(atom, values.Host) and atom.from_file for atom in held):
             return argument_words(source, ctx)
     return None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.values import TheDevice
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Uses
@@ -139,12 +139,12 @@ def _message(name: str, keyword: str) -> str:
 
 def _passes_both(call: cst.Call) -> bool:
     """Tell whether variables are passed on as both arguments: one of them has to be None."""
-    values = [
+    given = [
         argument.value
         for argument in call.args
         if argument.keyword is not None and argument.keyword.value in _ARGUMENTS
     ]
-    return len(values) == 2 and all(isinstance(value, cst.Name) for value in values)
+    return len(given) == 2 and all(isinstance(value, cst.Name) for value in given)
 
 
 def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:
@@ -165,7 +165,7 @@ def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:
             return None
         return Confidence.LIKELY if Confidence.LIKELY in branches else Confidence.DEFINITE
     held = ctx.flow.value(node)
-    if held and all(isinstance(atom, TheDevice) for atom in held):
+    if held and all(isinstance(atom, values.TheDevice) for atom in held):
         return Confidence.DEFINITE
     if isinstance(made, cst.Name):
         bindings = ctx.names.bindings(made)

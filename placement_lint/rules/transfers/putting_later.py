@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.values import Array, Mapping
+from placement_lint.placement import values
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -103,10 +103,10 @@ def _reaching(name: cst.Name, ctx: Context) -> cst.Call | None:
     places = set()
     while pending:
         atom = pending.pop()
-        if isinstance(atom, Array) and atom.origin is not None:
+        if isinstance(atom, values.Array) and atom.origin is not None:
             created = atom.origin.created
             places.add(created.node if created.module == ctx.flow.module.name else None)
-        elif isinstance(atom, Mapping) and atom.element:
+        elif isinstance(atom, values.Mapping) and atom.element:
             pending += atom.element
         else:
             return None

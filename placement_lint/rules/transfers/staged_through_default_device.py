@@ -9,18 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
-from placement_lint.placement.values import (
-    UNKNOWN,
-    Array,
-    Device,
-    Host,
-    Mapping,
-    Plain,
-    Sequence,
-    Target,
-    TheDevice,
-    differ,
-)
+from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses
@@ -197,7 +186,7 @@ class StagedThroughDefaultDevice(Rule):
                 _report_filling(node, False, ctx, None)
             return
         held = ctx.flow.value(like)
-        arrays = [atom for atom in held if isinstance(atom, Array)]
+        arrays = [atom for atom in held if isinstance(atom, values.Array)]
         if len(arrays) != len(held) or any(a.is_small or not a.committed for a in arrays):
             return
         if arrays and _differ_from_default([array.device for array in arrays], node, ctx):
@@ -254,7 +243,7 @@ def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
         if row.effect is Effect.SAMPLE and _is_uncommitted(arguments.get(0, "key"), ctx):
-            held -= UNKNOWN
+            held -= values.UNKNOWN
         if not _is_new(held, call, ctx):
             return None
         count = element_count(call, ctx)
@@ -267,26 +256,26 @@ def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
 
 def _is_host(node: cst.BaseExpression, ctx: Context) -> bool:
     held = ctx.flow.value(node)
-    return bool(held) and all(isinstance(atom, Host) for atom in held)
+    return bool(held) and all(isinstance(atom, values.Host) for atom in held)
 
 
 def _is_uncommitted(key: cst.BaseExpression | None, ctx: Context) -> bool:
     held = frozenset() if key is None else ctx.flow.value(key)
-    return bool(held) and all(isinstance(a, Array) and not a.committed for a in held)
+    return bool(held) and all(isinstance(a, values.Array) and not a.committed for a in held)
 
 
 def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
     """Tell whether a value is made of nothing but uncommitted arrays that the call itself made."""
     index = ctx.tree.index(call)
     for atom in held:
-        if isinstance(atom, Array):
+        if isinstance(atom, values.Array):
             is_own = atom.origin is not None and atom.origin.created.node == index
             if not is_own or atom.committed or atom.is_small:
                 return False
-        elif isinstance(atom, Sequence | Mapping):
+        elif isinstance(atom, values.Sequence | values.Mapping):
             if not atom.element or not _is_new(atom.element, call, ctx):
                 return False
-        elif not isinstance(atom, Plain):
+        elif not isinstance(atom, values.Plain):
             return False
     return bool(held)
 
@@ -296,14 +285,14 @@ def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> b
     held = ctx.flow.value(target)
     if _is_sharding(target, ctx):
         return ctx.flow.runs_on_system_default(made)
-    devices = [atom.device for atom in held if isinstance(atom, TheDevice)]
+    devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
     return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
 
 
-def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Context) -> bool:
+def _differ_from_default(devices: list[values.Device | None], made: cst.Call, ctx: Context) -> bool:
     defaults = ctx.flow.default_devices(made)
     return bool(defaults) and all(
-        differ(device, default, accelerator=ctx.flow.accelerator) is True
+        values.differ(device, default, accelerator=ctx.flow.accelerator) is True
         for device in devices
         for default in defaults
     )
@@ -312,7 +301,7 @@ def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Cont
 def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
     """Tell whether a target certainly spreads an array over devices."""
     held = ctx.flow.value(target)
-    return bool(held) and all(isinstance(atom, Target) for atom in held)
+    return bool(held) and all(isinstance(atom, values.Target) for atom in held)
 
 
 # -- the fix ----------------------------------------------------------------------------------
