@@ -93,6 +93,8 @@ class Project:
         self._ways: dict[str, dict[str, list[Way]]] = {}
         self._bound: dict[str, dict[str, tuple[str, ...]]] = {}
         self._packages: dict[str, bool] = {}
+        self._folders: dict[str, str] = {}
+        self._based: dict[tuple[str, str], str | None] = {}
 
     def __reduce__(self) -> tuple[type[Project], tuple[tuple[str, ...], frozenset[str]]]:
         """Travel light: another process finds out for itself what it needs."""
@@ -319,7 +321,7 @@ class Project:
         """
         bare = name.lstrip(".")
         parts = bare.split(".") if bare else []
-        folder = os.path.dirname(os.path.abspath(path))
+        folder = self._folder_of(path)
         level = len(name) - len(bare)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
@@ -337,11 +339,23 @@ class Project:
             place = os.path.join(place, parts.pop(0))
         return place, parts
 
+    def _folder_of(self, path: str) -> str:
+        """Give the folder in which a file of the run lies."""
+        folder = self._folders.get(path)
+        if folder is None:
+            folder = self._folders[path] = os.path.dirname(os.path.abspath(path))
+        return folder
+
     def _base(self, folder: str, top: str) -> str | None:
         """Choose the folder that an absolute import in a folder starts from.
 
         That is the nearest one at or above it, or else the only one that has such a package.
         """
+        if (folder, top) not in self._based:
+            self._based[folder, top] = self._chosen_base(folder, top)
+        return self._based[folder, top]
+
+    def _chosen_base(self, folder: str, top: str) -> str | None:
         bases = self._bases.get(top, [])
         above = folder
         while above not in bases:
@@ -436,7 +450,7 @@ class Project:
         key = asked
         # What an import means depends on the folder alone, but for a package's own.
         if not asked.is_bound_here and not _is_init(asked.path):
-            key = _Asked(os.path.dirname(asked.path), asked.name)
+            key = _Asked(self._folder_of(asked.path), asked.name)
         if key not in self._ended:
             self._ended[key] = self._follow(asked)
         return self._ended[key]

@@ -85,18 +85,16 @@ def _called(node: cst.BaseExpression) -> cst.BaseExpression:
 def _yields(module: Module, function: cst.FunctionDef, node: cst.CSTNode) -> bool:
     scope = module.names.scope(function.body)
     return any(
-        isinstance(inner, cst.Yield) and module.names.scope(inner) is scope
-        for inner in module.tree.descendants(node)
+        module.names.scope(inner) is scope for inner in module.tree.every(cst.Yield, below=node)
     )
 
 
 def hides_errors(module: Module, node: cst.FunctionDef) -> bool:
     """Tell whether a function that makes context managers may handle an error at its `yield`."""
     return any(
-        isinstance(inner, cst.Try | cst.TryStar)
-        and not all(_raises(handler.body) for handler in inner.handlers)
+        not all(_raises(handler.body) for handler in inner.handlers)
         and _yields(module, node, inner.body)
-        for inner in module.tree.descendants(node)
+        for inner in module.tree.every(cst.Try, cst.TryStar, below=node)
     )
 
 
@@ -176,11 +174,11 @@ def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.Fun
     """
     found: list[tuple[str, cst.FunctionDef]] = []
     decorators: set[int] = set()
-    for node in module.tree.nodes:
-        for decorator in node.decorators if isinstance(node, cst.FunctionDef) else ():
+    for node in module.tree.every(cst.FunctionDef):
+        for decorator in node.decorators:
             made = decorator.decorator
             called = made.func if isinstance(made, cst.Call) else made
-            if not isinstance(node, cst.FunctionDef) or not _registers(called, base):
+            if not _registers(called, base):
                 continue
             decorators.add(id(called))
             kind = _kind_of(node, made)
@@ -188,8 +186,8 @@ def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.Fun
             if name is None or not (name in _NO_ARRAYS or name.startswith("jax.")):
                 return None
             found.append((name, node))
-    for node in module.tree.nodes:
-        if _registers(node, base) and id(node) not in decorators:
+    for name_of_it in module.tree.every(cst.Attribute):
+        if _registers(name_of_it, base) and id(name_of_it) not in decorators:
             return None
     return found
 

@@ -237,15 +237,14 @@ class Expressions:
                 continue
             function = self.program.node(atom.place)
             own = self.program.scopes_of(atom.place)
-            for node in self.tree.descendants(function):
-                if isinstance(node, cst.Name):
-                    owner = self.names.owner(node.value, self.names.scope(node))
-                    if owner is None or id(owner) in own:
-                        continue
-                    outer = self.program.held(variable(owner, node.value), state)
-                    if outer is not None:
-                        self.escapes(outer, state)
-                        found.update(arrays(outer))
+            for node in self.tree.every(cst.Name, below=function):
+                owner = self.names.owner(node.value, self.names.scope(node))
+                if owner is None or id(owner) in own:
+                    continue
+                outer = self.program.held(variable(owner, node.value), state)
+                if outer is not None:
+                    self.escapes(outer, state)
+                    found.update(arrays(outer))
         return limited(frozenset(found))
 
     def computed(

@@ -51,17 +51,15 @@ class Module:
         that another file makes, in which there need be no word of JAX.
         """
         found: set[str] = set()
-        for node in self.tree.nodes:
-            if isinstance(node, cst.Name | cst.Attribute) and (
-                (self.names.qualified(node) or dotted(node)).rpartition(".")[2] == "from_dlpack"
-            ):
+        for node in self.tree.every(cst.Name, cst.Attribute):
+            name = self.names.qualified(node) or dotted(node)
+            if name.rpartition(".")[2] == "from_dlpack":
                 body: cst.CSTNode = self.tree.module
                 for ancestor in self.tree.ancestors(node):
                     if isinstance(ancestor, cst.FunctionDef):
                         body = ancestor
-                for part in self.tree.descendants(body):
-                    if isinstance(part, cst.Name | cst.Attribute):
-                        found.add(self.names.qualified(part) or "")
+                parts = self.tree.every(cst.Name, cst.Attribute, below=body)
+                found.update(self.names.qualified(part) or "" for part in parts)
         return frozenset(found)
 
     def place(self, node: cst.CSTNode) -> Place:
@@ -74,8 +72,8 @@ class Module:
         if key not in self._generators:
             scope = self.names.scope(function.body)
             self._generators[key] = any(
-                isinstance(node, cst.Yield) and self.names.scope(node) is scope
-                for node in self.tree.descendants(function)
+                self.names.scope(node) is scope
+                for node in self.tree.every(cst.Yield, below=function)
             )
         return self._generators[key]
 

@@ -587,9 +587,8 @@ _PLACING = frozenset({"default_device", "device_put"})
 def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
     """Tell whether a function has a word in it of where arrays are put."""
     return any(
-        isinstance(node, cst.Name | cst.Attribute)
-        and (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING
-        for node in tree.descendants(function)
+        (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING
+        for node in tree.every(cst.Name, cst.Attribute, below=function)
     )
 
 

@@ -18,7 +18,10 @@ _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
 
 def pins_cpu(tree: Tree, names: Names) -> bool:
     """Tell whether the module sets the platform to the CPU, unconditionally."""
-    return any(_sets_cpu(node, names) and not _is_conditional(node, tree) for node in tree.nodes)
+    return any(
+        _sets_cpu(node, names) and not _is_conditional(node, tree)
+        for node in tree.every(cst.Call, cst.Assign)
+    )
 
 
 def _sets_cpu(node: cst.CSTNode, names: Names) -> bool:

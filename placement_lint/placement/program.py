@@ -326,8 +326,8 @@ class Program:
 
         `but`: names that are called somewhere, so that more may be known of their arguments.
         """
-        for node in module.tree.nodes:
-            if not isinstance(node, cst.FunctionDef) or node.name.value in but:
+        for node in module.tree.every(cst.FunctionDef):
+            if node.name.value in but:
                 continue
             place = module.place(node)
             if place in self._executed or node in module.traced:
@@ -338,9 +338,7 @@ class Program:
 
     def _run_classes(self, module: Module) -> None:
         """Execute the methods that nobody called, on an object as its class's makers left it."""
-        for node in module.tree.nodes:
-            if not isinstance(node, cst.ClassDef):
-                continue
+        for node in module.tree.every(cst.ClassDef):
             place = module.place(node)
             state = self._outside(module)
             made = self._instances.get(place)
@@ -1179,7 +1177,7 @@ class Program:
             tree = self.module_of(function).tree
             names = {
                 root.value
-                for inner in tree.descendants(node)
+                for inner in tree.every(*_STORING, below=node)
                 if (root := _stored_into(inner)) is not None
             }
             params = node.params if isinstance(node, cst.FunctionDef | cst.Lambda) else None
@@ -1362,6 +1360,10 @@ _CHANGING_METHODS = frozenset({
 _CONSTANTS = frozenset({"None", "True", "False"})
 
 
+_STORING = (cst.AssignTarget, cst.AugAssign, cst.Call, cst.Del)
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+
+
 def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     """Give the variable into whose items a node stores: `x[k] = …`, `x.update(…)`."""
     target: cst.CSTNode | None = None
@@ -1427,13 +1429,12 @@ def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:
 def _called_names(module: Module) -> frozenset[str]:
     """Give the names that are called somewhere in a module."""
     found = set()
-    for node in module.tree.nodes:
-        if isinstance(node, cst.Call):
-            function = node.func
-            if isinstance(function, cst.Name):
-                found.add(function.value)
-            elif isinstance(function, cst.Attribute):
-                found.add(function.attr.value)
+    for node in module.tree.every(cst.Call):
+        function = node.func
+        if isinstance(function, cst.Name):
+            found.add(function.value)
+        elif isinstance(function, cst.Attribute):
+            found.add(function.attr.value)
     return frozenset(found)
 
 
@@ -1446,13 +1447,11 @@ def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
         cached = {id(module.names.scope(body))}
         cached |= {
             id(module.names.scope(child.body))
-            for child in module.tree.descendants(node)
-            if isinstance(child, cst.FunctionDef | cst.Lambda | cst.ClassDef)
+            for child in module.tree.every(cst.FunctionDef, cst.Lambda, cst.ClassDef, below=node)
         }
         cached |= {
             id(module.names.scope(child.for_in))
-            for child in module.tree.descendants(node)
-            if isinstance(child, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp)
+            for child in module.tree.every(*_COMPREHENSIONS, below=node)
         }
         module.scopes_inside[key] = cached
     return cached
@@ -1521,9 +1520,8 @@ def _updates_in_function(module: Module) -> bool:
     from placement_lint.syntax.calls import Arguments, string_value
 
     return any(
-        isinstance(node, cst.Call)
-        and module.names.qualified(node.func) == "jax.config.update"
+        module.names.qualified(node.func) == "jax.config.update"
         and string_value(Arguments(node).get(0, "name")) == "jax_default_device"
         and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
-        for node in module.tree.nodes
+        for node in module.tree.every(cst.Call)
     )

@@ -21,7 +21,8 @@ _JAX = ("jax.", "numpy.", "safetensors.")
 
 def tampers(tree: Tree, names: Names) -> bool:
     """Tell whether a module changes variables by their names, or replaces functions of JAX."""
-    return any(_tampers(node, names) for node in tree.nodes)
+    kinds = (cst.AnnAssign, cst.AssignTarget, cst.AugAssign, cst.Call)
+    return any(_tampers(node, names) for node in tree.every(*kinds))
 
 
 def sets_mesh(tree: Tree, names: Names) -> bool:
@@ -30,9 +31,7 @@ def sets_mesh(tree: Tree, names: Names) -> bool:
     Measured on JAX 0.10.2: under `jax.set_mesh(mesh)` an array that is committed to a device
     outside of the mesh is an error, an uncommitted one is moved into it.
     """
-    return any(
-        isinstance(node, cst.Call) and names.qualified(node.func) in _MESHES for node in tree.nodes
-    )
+    return any(names.qualified(node.func) in _MESHES for node in tree.every(cst.Call))
 
 
 def _tampers(node: cst.CSTNode, names: Names) -> bool:

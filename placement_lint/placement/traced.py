@@ -36,15 +36,11 @@ class Traced:
         self.names = names
         self._nodes: set[int] = set()
         functions: dict[str, list[cst.FunctionDef]] = {}
-        calls: list[cst.Call] = []
-        for node in tree.nodes:
-            if isinstance(node, cst.FunctionDef):
-                functions.setdefault(node.name.value, []).append(node)
-                if any(self._tracing(d.decorator) is not None for d in node.decorators):
-                    self._nodes.add(id(node))
-            elif isinstance(node, cst.Call):
-                calls.append(node)
-        for call in calls:
+        for node in tree.every(cst.FunctionDef):
+            functions.setdefault(node.name.value, []).append(node)
+            if any(self._tracing(d.decorator) is not None for d in node.decorators):
+                self._nodes.add(id(node))
+        for call in tree.every(cst.Call):
             if self._traces_arguments(call):
                 for argument in call.args:
                     self._mark(argument.value, functions)

@@ -233,9 +233,8 @@ class Context:
 def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
     """Give the calls of each function that is known by its qualified name."""
     found: dict[str, list[cst.Call]] = {}
-    for node in facts.tree.nodes:
-        if isinstance(node, cst.Call):
-            name = facts.names.qualified(node.func)
-            if name is not None:
-                found.setdefault(name, []).append(node)
+    for node in facts.tree.every(cst.Call):
+        name = facts.names.qualified(node.func)
+        if name is not None:
+            found.setdefault(name, []).append(node)
     return found

@@ -92,7 +92,7 @@ class ModuleFacts:
     @cached_property
     def has_relative_import(self) -> bool:
         """Whether the file says by a relative import that it is a module of a package."""
-        return any(isinstance(node, cst.ImportFrom) and node.relative for node in self.tree.nodes)
+        return any(node.relative for node in self.tree.every(cst.ImportFrom))
 
     @cached_property
     def is_test(self) -> bool:
@@ -103,8 +103,8 @@ class ModuleFacts:
     def _import_statements(self) -> dict[int, cst.CSTNode]:
         return {
             id(alias): node
-            for node in self.tree.nodes
-            if isinstance(node, _Imports) and not isinstance(node.names, cst.ImportStar)
+            for node in self.tree.every(*_Imports)
+            if not isinstance(node.names, cst.ImportStar)
             for alias in node.names
         }
 

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from placement_lint.syntax.mentions import Exports, Mentions
 
 
+_BLANKS = bytes(
+    code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)
+).ljust(256)
+
+
 class FileText:
     """What a file says, as far as the filter looks into it."""
 
@@ -61,6 +66,11 @@ class FileText:
         if known is None:
             known = self._known[need] = need.met_by(self)
         return known
+
+    @functools.cached_property
+    def words(self) -> frozenset[bytes]:
+        """Everything in the bytes that could be an identifier, keyword or number, in ASCII."""
+        return frozenset(self.data.translate(_BLANKS).split())
 
     @functools.cached_property
     def mentions(self) -> Mentions:
@@ -152,11 +162,11 @@ class Uses(Needs):
         self._names = frozenset(name for name in names if not name.endswith(".*"))
         self._below = frozenset(name[:-2] for name in names if name.endswith(".*"))
         self._words = frozenset(name.removesuffix(".*").rpartition(".")[2] for name in names)
-        self._bytes = tuple(sorted(word.encode() for word in self._words))
+        self._bytes = frozenset(word.encode() for word in self._words)
 
     def met_by(self, text: FileText) -> bool:
         """Look for the last parts first: without one of them the name cannot be there."""
-        if not text.knows_names and not any(word in text.data for word in self._bytes):
+        if self._bytes.isdisjoint(text.words):
             return False
         mentions = text.mentions
         if mentions.is_open:
@@ -188,11 +198,11 @@ class Says(Needs):
     def __init__(self, *words: str) -> None:
         """Take the words."""
         self._words = frozenset(words)
-        self._bytes = tuple(sorted(word.encode() for word in words))
+        self._bytes = frozenset(word.encode() for word in words)
 
     def met_by(self, text: FileText) -> bool:
         """Look for the bytes first."""
-        if not any(word in text.data for word in self._bytes):
+        if self._bytes.isdisjoint(text.words):
             return False
         return not self._words.isdisjoint(text.mentions.words)
 

@@ -98,8 +98,7 @@ class Editor:
         """Where f-strings and t-strings stand, and in which quotes each is written."""
         return [
             (*self.spans.inner(node), node.quote)
-            for node in self.tree.nodes
-            if isinstance(node, cst.FormattedString | cst.TemplatedString)
+            for node in self.tree.every(cst.FormattedString, cst.TemplatedString)
         ]
 
     def string(self, value: str, at: cst.CSTNode) -> str:
@@ -116,7 +115,7 @@ class Editor:
 
     @cached_property
     def _usual_quote(self) -> str:
-        quotes = [node.quote for node in self.tree.nodes if isinstance(node, cst.SimpleString)]
+        quotes = [node.quote for node in self.tree.every(cst.SimpleString)]
         return "'" if quotes.count("'") > quotes.count('"') else '"'
 
     # -- writing ----------------------------------------------------------------------------
@@ -194,12 +193,11 @@ class Editor:
     def _lines_inside_strings(self) -> set[int]:
         """Give the lines that begin inside a string: more indentation would change its value."""
         inside: set[int] = set()
-        for node in self.tree.nodes:
-            if isinstance(node, cst.SimpleString | cst.FormattedString | cst.TemplatedString):
-                start, end = self.spans.inner(node)
-                first, _ = self.source.position(start)
-                last, _ = self.source.position(end)
-                inside.update(range(first + 1, last + 1))
+        for node in self.tree.every(cst.SimpleString, cst.FormattedString, cst.TemplatedString):
+            start, end = self.spans.inner(node)
+            first, _ = self.source.position(start)
+            last, _ = self.source.position(end)
+            inside.update(range(first + 1, last + 1))
         return inside
 
 

@@ -127,7 +127,7 @@ class Names:
     @cached_property
     def import_statements(self) -> list[cst.Import | cst.ImportFrom]:
         """Every import statement, in source order."""
-        return [node for node in self.tree.nodes if isinstance(node, cst.Import | cst.ImportFrom)]
+        return [*self.tree.every(cst.Import, cst.ImportFrom)]
 
     @cached_property
     def declared_names(self) -> frozenset[str]:
@@ -141,8 +141,8 @@ class Names:
         """The names that are used somewhere and bound by nothing that is seen there."""
         return frozenset(
             node.value
-            for node in self.tree.nodes
-            if isinstance(node, cst.Name) and self.owner(node.value, self.scope(node)) is None
+            for node in self.tree.every(cst.Name)
+            if self.owner(node.value, self.scope(node)) is None
         )
 
     # -- what a node means ------------------------------------------------------------------

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_left
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import libcst as cst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Node = TypeVar("Node", bound=cst.CSTNode)
+    A = TypeVar("A", bound=cst.CSTNode)
+    B = TypeVar("B", bound=cst.CSTNode)
+    C = TypeVar("C", bound=cst.CSTNode)
+    D = TypeVar("D", bound=cst.CSTNode)
 
 # Fields that hold whitespace, punctuation, or names that no scope resolves.
 _SKIPPED_FIELDS = frozenset({
@@ -69,6 +72,7 @@ def _child_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
 
 
 _fields_by_type: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+_are_nodes: dict[type, bool] = {}
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
@@ -104,6 +108,7 @@ class Tree:
 
     def _walk(self, module: cst.Module) -> None:
         nodes, parents, fields_by_type = self.nodes, self.parents, _fields_by_type
+        are_nodes = _are_nodes
         stack: list[tuple[cst.CSTNode, int]] = [(module, -1)]
         pop, push = stack.pop, stack.append
         while stack:
@@ -117,11 +122,17 @@ class Tree:
                 fields = fields_by_type[kind] = _child_fields(kind)
             for name in reversed(fields):
                 value = getattr(node, name)
-                if isinstance(value, cst.CSTNode):
-                    push((value, index))
-                elif type(value) in {tuple, list}:
+                kind = type(value)
+                if kind is tuple or kind is list:
                     for child in reversed(value):
                         push((child, index))
+                    continue
+                is_node = are_nodes.get(kind)
+                if is_node is None:
+                    # Asked once a type: `isinstance` is slow for abstract classes.
+                    is_node = are_nodes[kind] = issubclass(kind, cst.CSTNode)
+                if is_node:
+                    push((value, index))
 
     def _subtree_ends(self) -> list[int]:
         ends = list(range(1, len(self.nodes) + 1))
@@ -163,11 +174,46 @@ class Tree:
         for position in range(index + 1, self.ends[index]):
             yield self.nodes[position]
 
-    def every(self, kind: type[Node], below: cst.CSTNode | None = None) -> Iterator[Node]:
-        """Give every node of exactly this type, in the module or below a node, in source order.
+    @overload
+    def every(self, a: type[A], /, *, below: cst.CSTNode | None = None) -> Iterator[A]: ...
 
-        Finding the first one takes no time, however many others there are.
+    @overload
+    def every(
+        self, a: type[A], b: type[B], /, *, below: cst.CSTNode | None = None
+    ) -> Iterator[A | B]: ...
+
+    @overload
+    def every(
+        self, a: type[A], b: type[B], c: type[C], /, *, below: cst.CSTNode | None = None
+    ) -> Iterator[A | B | C]: ...
+
+    @overload
+    def every(
+        self,
+        a: type[A],
+        b: type[B],
+        c: type[C],
+        d: type[D],
+        /,
+        *,
+        below: cst.CSTNode | None = None,
+    ) -> Iterator[A | B | C | D]: ...
+
+    def every(
+        self, *kinds: type[cst.CSTNode], below: cst.CSTNode | None = None
+    ) -> Iterator[cst.CSTNode]:
+        """Give every node of exactly these types, in the module or below a node, in source order.
+
+        Of one type, finding the first takes no time, however many others there are.
         """
+        if len(kinds) == 1:
+            places = self._places(kinds[0], below)
+        else:
+            places = iter(sorted(place for kind in kinds for place in self._places(kind, below)))
+        for place in places:
+            yield self.nodes[place]
+
+    def _places(self, kind: type[cst.CSTNode], below: cst.CSTNode | None) -> Iterator[int]:
         if self._places_by_type is None:
             self._places_by_type = {}
             for place, node in enumerate(self.nodes):
@@ -180,7 +226,7 @@ class Tree:
         for number in range(start, len(places)):
             if places[number] >= end:
                 return
-            yield cast("Node", self.nodes[places[number]])
+            yield places[number]
 
     def is_inside(self, node: cst.CSTNode, ancestor: cst.CSTNode) -> bool:
         """Tell whether a node is a given one or below it."""

@@ -120,9 +120,9 @@ def test_every_node_of_a_type() -> None:
     names = [node.func.value for node in tree.every(cst.Call) if isinstance(node.func, cst.Name)]
     assert names == ["f", "g", "i", "j", "k"]
     (function,) = tree.every(cst.FunctionDef)
-    below = [node.func for node in tree.every(cst.Call, function)]
+    below = [node.func for node in tree.every(cst.Call, below=function)]
     assert [node.value for node in below if isinstance(node, cst.Name)] == ["i", "j"]
-    assert list(tree.every(cst.FunctionDef, function)) == []
+    assert list(tree.every(cst.FunctionDef, below=function)) == []
     assert list(tree.every(cst.While)) == []
     assert list(tree.every(cst.CSTNode)) == []  # type: ignore[type-abstract]
     for kind in (cst.Name, cst.Call, cst.Expr):

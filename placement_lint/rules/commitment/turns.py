@@ -71,9 +71,9 @@ def _loops(use: Use, ctx: Context) -> Iterator[cst.CSTNode]:
 def _targets(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
     """Give what the assignments in a loop bind, tuples by element."""
     pending: list[cst.BaseExpression] = [
-        *(bound.target for bound in ctx.tree.every(cst.AssignTarget, loop)),
-        *(bound.target for bound in ctx.tree.every(cst.AugAssign, loop)),
-        *(bound.target for bound in ctx.tree.every(cst.AnnAssign, loop)),
+        *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
+        *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=loop)),
+        *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=loop)),
     ]
     while pending:
         target = pending.pop()

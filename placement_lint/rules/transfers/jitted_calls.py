@@ -114,7 +114,7 @@ def runs_at_every_turn(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
             return False
     if not isinstance(loop, cst.For | cst.While):
         return not loop.for_in.ifs and loop.for_in.inner_for_in is None
-    first = next(ctx.tree.every(cst.Continue, loop.body), None)
+    first = next(ctx.tree.every(cst.Continue, below=loop.body), None)
     return first is None or ctx.tree.index(node) < ctx.tree.index(first)
 
 
