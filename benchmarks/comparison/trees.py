@@ -50,6 +50,12 @@ def make_tree(name: str, work: Path, *, wheels: Path | None, scale: float = 1.0)
     return _made(folder, f"{what} by {made_by}", ((path, text.encode()) for path, text in files))
 
 
+def make_package(requirement: str, work: Path, *, wheels: Path | None = None) -> Path:
+    """Give the folder with the Python files of one distribution, as `make_tree` does."""
+    folder = work / "packages" / requirement.replace("==", "-")
+    return _made(folder, requirement, _packages([requirement], work, wheels))
+
+
 def _made(folder: Path, what: str, files: Iterable[tuple[str, bytes]]) -> Path:
     stamp = folder.with_name(f"{folder.name}-{_STAMP}")
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == what:
