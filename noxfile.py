@@ -1,5 +1,8 @@
-"""Sessions that need other versions of JAX: `pip install nox`, then `nox -s verify`."""
+"""Sessions that need other versions of JAX, Python or what is depended on: `pip install nox`, then
+`nox -s verify`, `nox -s pythons` or `nox -s lowest`.
+"""
 
+import re
 from pathlib import Path
 
 import nox
@@ -53,3 +56,21 @@ def transfer(session: nox.Session) -> None:
         "python", "-m", "pytest", "-m", "matrix", "tests/jaxmodel",
         "--ignore", "tests/jaxmodel/test_transfer_matrix.py",
     )  # fmt: skip
+
+
+@nox.session(python=["3.10", "3.11", "3.12", "3.13", "3.14"])
+def pythons(session: nox.Session) -> None:
+    """Run the default tests on each Python that is supported; arguments of pytest may follow."""
+    session.install(".[dev]")
+    session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session(python="3.10")
+def lowest(session: nox.Session) -> None:
+    """Run the tests of what lints with the lowest version of each package that it needs."""
+    needed = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]
+    lowest = [re.sub(r">=([\w.]+).*", r"==\1", requirement) for requirement in needed]
+    session.install(".", *lowest, "pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "ruff")
+    folders = ["cli", "config", "files", "lint", "report", "rules", "syntax"]
+    paths = [*(f"tests/{folder}" for folder in folders), "tests/test_fixtures.py"]
+    session.run("python", "-m", "pytest", "-n", "auto", *(session.posargs or paths))
