@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from placement_lint.cli.outputs import Outputs
     from placement_lint.cli.progress import Progress
     from placement_lint.config.settings import Settings
     from placement_lint.files.discovery import Found
     from placement_lint.findings import Finding
-    from placement_lint.lint.outcome import FixMode, Outcome
+    from placement_lint.lint.outcome import FixMode, Outcome, Skipped
 
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
 _STDIN = "-"
@@ -29,6 +30,8 @@ _INTERNAL_ERROR = "JDP903"
 _TOOL_CODES = "JDP9"
 _NOT_FIXED = "not fixed"
 _SHOWN_SKIPS = 10
+_SEVERITIES = ("error", "warning", "info")
+"""The worst comes first."""
 _SELECTOR_FIELDS = ("select", "extend_select", "ignore", "extend_ignore")
 
 _DESCRIPTION = """\
@@ -51,11 +54,21 @@ def main(arguments: Sequence[str]) -> int:
     args = parser.parse_mixed(arguments, "paths")
 
     # Not before it is known that this is not about the help.
+    from placement_lint.cli.outputs import Outputs
     from placement_lint.config.values import SettingsError
 
     try:
-        return _Run(args, parser).run()
-    except (SettingsError, streams.OutputError) as error:
+        outputs = Outputs(
+            args.output_file, color=args.color, statistics=args.statistics, diff=args.diff
+        )
+        outputs.demand_statistics(args.output_format)
+        try:
+            return _Run(args, parser, outputs).run()
+        except SettingsError as error:
+            streams.complain(f"error: {escape(str(error))}")
+            outputs.write_failure(str(error), args.output_format)
+            return FAILED
+    except streams.OutputError as error:
         streams.complain(f"error: {escape(str(error))}")
         return FAILED
 
@@ -96,13 +109,24 @@ def _parser() -> Parser:
     fixes.add_argument("--show-fixes", action="store_true", help="list what was mended")
     output = parser.add_argument_group("Output")
     add_setting(output, "output-format")
-    output.add_argument("--output-file", metavar="FILE", help="write the findings to a file")
+    output.add_argument(
+        "--output-file",
+        action="append",
+        default=[],
+        metavar="[FORMAT:]FILE",
+        help="write the findings to a file; with a FORMAT in it too, any number of times",
+    )
+    add_setting(output, "max-findings")
+    output.add_argument(
+        "--statistics", action="store_true", help="count by rule, in place of the findings"
+    )
     add_color(output)
     output.add_argument(
         "--reveal",
         action="store_true",
         help="say what is known of each name marked by a comment `# reveal: name`",
     )
+    add_setting(output, "fail-on")
     output.add_argument("--exit-zero", action="store_true", help="exit with 0 despite findings")
     output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
     output.add_argument("-v", "--verbose", action="store_true", help="say more about the run")
@@ -162,10 +186,11 @@ def _jobs(text: str) -> int:
 class _Run:
     """One run of the command."""
 
-    def __init__(self, args: argparse.Namespace, parser: Parser) -> None:
+    def __init__(self, args: argparse.Namespace, parser: Parser, outputs: Outputs) -> None:
         from placement_lint.config.load import SettingsLoader
 
         self.args = args
+        self.outputs = outputs
         self.loader = SettingsLoader(
             isolated=args.isolated, configs=args.config, options=settings_in(args)
         )
@@ -212,11 +237,8 @@ class _Run:
         ]
         skipped = (*outcome.skipped, *(Skipped(path, reason) for path, reason in passed))
         outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
-        self._report(outcome, here)
-        if self.args.diff:
-            self._diff(outcome)
-        self._summarise(outcome)
-        return self._exit_code(outcome)
+        missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
+        return self._done(outcome, here, missing)
 
     def _lint(
         self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
@@ -308,11 +330,7 @@ class _Run:
         if mode is FixMode.APPLY:
             streams.write_bytes(data if fixed is None else fixed)
         # Where the fixed text takes standard output, the findings go beside it.
-        self._report(outcome, settings, to_stderr=mode is FixMode.APPLY)
-        if self.args.diff:
-            self._diff(outcome)
-        self._summarise(outcome)
-        return self._exit_code(outcome)
+        return self._done(outcome, settings, to_stderr=mode is FixMode.APPLY)
 
     def _check_selectors(self, settings: Iterable[Settings]) -> None:
         named = {id(each): each for each in settings if _selectors(each)}
@@ -352,41 +370,48 @@ class _Run:
             return FixMode.DIFF
         return FixMode.APPLY if settings.fix else FixMode.NONE
 
-    def _report(self, outcome: Outcome, settings: Settings, *, to_stderr: bool = False) -> None:
+    def _done(
+        self,
+        outcome: Outcome,
+        settings: Settings,
+        failed: Sequence[Skipped] = (),
+        *,
+        to_stderr: bool = False,
+    ) -> int:
+        """Write what is to be said of a run, and give its exit code."""
+        code = self._exit_code(outcome, settings)
+        if self.args.diff:
+            self._report_beside_diff(outcome, settings)
+            self._diff(outcome)
+        else:
+            self.outputs.demand_statistics(settings.output_format)
+            omitted = self.outputs.write(
+                outcome,
+                settings.output_format,
+                exit_code=code,
+                failed=failed,
+                most=settings.max_findings,
+                to_stderr=to_stderr,
+            )
+            if omitted:
+                more = "1 more finding is" if omitted == 1 else f"{omitted} more findings are"
+                streams.complain(f"note: {more} not written: max-findings")
+        self._summarise(outcome)
+        return code
+
+    def _report_beside_diff(self, outcome: Outcome, settings: Settings) -> None:
+        """Say what could not be read or parsed, although the diff is the output."""
         from dataclasses import replace
 
-        findings = outcome.findings
-        if self.args.diff:
-            # The diff is the output. What could not be read or parsed must still be said.
-            findings = tuple(_of_tool(findings))
-            to_stderr = True
-        text = self._rendered(replace(outcome, findings=findings), settings, to_stderr=to_stderr)
-        if self.args.output_file is not None and not self.args.diff:
-            streams.write_file(self.args.output_file, text)
-        elif to_stderr:
-            if text:
-                streams.complain(text.rstrip("\n"))
-        else:
-            streams.write(text)
+        from placement_lint.cli.outputs import Outputs
 
-    def _rendered(self, outcome: Outcome, settings: Settings, *, to_stderr: bool) -> str:
-        stream = sys.stderr if to_stderr else sys.stdout
-        to_terminal = self.args.output_file is None and streams.is_terminal(stream)
-        chosen = settings.output_format or ("full" if to_terminal else "flake8")
-        if chosen == "json" and not self.args.diff:
-            from placement_lint.report import json
-
-            return json.render(outcome)
-        if chosen == "full":
-            from placement_lint.report import full
-            from placement_lint.report.colour import Colours
-
-            target = stream if self.args.output_file is None else None
-            painted = streams.use_colour(self.args.color, target, os.environ)
-            return full.render(outcome.findings, outcome.sources, Colours(painted))
-        from placement_lint.report import text
-
-        return text.render(outcome.findings)
+        form = settings.output_format
+        Outputs((), color=self.args.color).write(
+            replace(outcome, findings=tuple(_of_tool(outcome.findings))),
+            form if form in {"flake8", "full"} else None,
+            exit_code=FAILED,
+            to_stderr=True,
+        )
 
     def _diff(self, outcome: Outcome) -> None:
         from placement_lint.report import diff
@@ -394,8 +419,8 @@ class _Run:
         text = diff.render(outcome.fixed)
         if streams.is_terminal(sys.stdout):
             text = "\n".join(map(_shown, text.split("\n")))
-        if self.args.output_file is not None:
-            streams.write_file(self.args.output_file, text)
+        if self.outputs.file is not None:
+            streams.write_file(self.outputs.file, text)
         else:
             streams.write(text)
 
@@ -460,14 +485,15 @@ class _Run:
         if not self.args.quiet:
             streams.complain(f"warning: {text}")
 
-    def _exit_code(self, outcome: Outcome) -> int:
+    def _exit_code(self, outcome: Outcome, settings: Settings) -> int:
         findings: Iterable[Finding] = outcome.findings
         if self.failed or any(finding.code == _INTERNAL_ERROR for finding in findings):
             return FAILED
+        counted = _SEVERITIES[: _SEVERITIES.index(settings.fail_on) + 1]
+        counting = [finding for finding in findings if finding.severity.value in counted]
+        found: Iterable[object] = counting
         if self.args.diff:
-            found = bool(outcome.fixed) or any(_of_tool(findings))
-        else:
-            found = any(True for _ in findings)
+            found = [*outcome.fixed, *_of_tool(counting)]
         return FINDINGS if found and not self.args.exit_zero else CLEAN
 
 

@@ -75,6 +75,8 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
     elif option.kind is Kind.CHOICE:
         text = f"{option.help}: {', '.join(option.choices)}"
         group.add_argument(flag, metavar=option.metavar, choices=option.choices, help=text)
+    elif option.kind is Kind.NUMBER:
+        group.add_argument(flag, metavar=option.metavar, type=_number, help=option.help)
     elif option.kind is Kind.VERSION:
         group.add_argument(flag, metavar=option.metavar, type=_version(option), help=option.help)
     else:
@@ -127,6 +129,13 @@ def _joined(option: Option, value: Any) -> Any:
             table = {**table, pattern: (*table.get(pattern, ()), *codes)}
         return table
     return value
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        message = f"{text!r} is not {Kind.NUMBER.value}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
 
 
 def _version(option: Option) -> Callable[[str], str]:

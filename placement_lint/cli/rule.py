@@ -95,7 +95,7 @@ def _rendered(rules: list[Page], form: str, colours: Colours, *, pages: bool) ->
 
 def _as_json(rule: Page) -> dict[str, Any]:
     from placement_lint.files.records import proved_on
-    from placement_lint.report.json import RULE_URL
+    from placement_lint.report.site import rule_url
 
     found = proved_on(rule.code)
     return {
@@ -106,7 +106,7 @@ def _as_json(rule: Page) -> dict[str, Any]:
         "fix": rule.fix,
         "pedantic": rule.pedantic,
         "documentation": rule.text,
-        "url": RULE_URL + rule.name,
+        "url": rule_url(rule.code),
         "proved": None if found is None else found.as_json(),
     }
 

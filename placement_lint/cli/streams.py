@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
+_LINKING_PROGRAMS = ("Hyper", "WezTerm", "ghostty", "iTerm.app", "rio", "tabby", "vscode", "zed")
+_LINKING_VARIABLES = ("DOMTERM", "KONSOLE_VERSION", "WT_SESSION")
+_LINKING_TERMS = ("alacritty", "contour", "foot", "xterm-ghostty", "xterm-kitty")
+_FIRST_LINKING_VTE = 5001
+"""0.50 has links, and falls over them; see github.com/Alhadis/OSC8-Adoption for all of these."""
+
+
 class OutputError(Exception):
     """Output that could not be written; the message says where and why."""
 
@@ -43,13 +50,64 @@ def complain(text: str) -> None:
 
 
 def write_file(path: str, text: str) -> None:
-    """Write a file in UTF-8. Raises OutputError."""
+    """Write a file in UTF-8, whole or not at all. Raises OutputError.
+
+    What is no regular file, such as a pipe, is written to as it is.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    target = os.path.realpath(path)
     try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        if os.path.lexists(target) and not os.path.isfile(target):
+            with open(target, "wb") as file:
+                file.write(data)
+        else:
+            _replace(target, data)
     except OSError as error:
-        message = f"{path}: {error.strerror or error}"
-        raise OutputError(message) from error
+        raise OutputError(_why_not(path, error)) from error
+
+
+def demand_folder(path: str) -> None:
+    """Raise OutputError for a file that cannot be written, as far as its folder tells."""
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        message = f"{path}: cannot be written: it is a folder"
+        raise OutputError(message)
+    if not os.path.isdir(os.path.dirname(target)):
+        folder = os.path.dirname(path) or os.path.dirname(target)
+        message = f"{path}: cannot be written: there is no folder {folder}"
+        raise OutputError(message)
+
+
+def _replace(target: str, data: bytes) -> None:
+    """Put a file in its place in one step, with the mode that it had, or that a new one gets."""
+    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        mode = os.stat(target).st_mode & 0o7777
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not os.access(target, os.W_OK):
+        # Renaming asks only for a folder that may be written; a file that may not be is to stay.
+        raise PermissionError("it is read-only")
+    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def _why_not(path: str, error: OSError) -> str:
+    try:
+        demand_folder(path)
+    except OutputError as folder:
+        return str(folder)
+    return f"{path}: cannot be written: {error.strerror or error}"
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -66,6 +124,28 @@ def use_colour(choice: str, stream: TextIO | None, environment: Mapping[str, str
     if environment.get("FORCE_COLOR", "") not in {"", "0"}:
         return True
     return is_terminal(stream) and environment.get("TERM") != "dumb"
+
+
+def use_links(choice: str, stream: TextIO | None, environment: Mapping[str, str]) -> bool:
+    """Decide on links: by FORCE_HYPERLINK, then as on colour, and by what the terminal is.
+
+    None that does not understand a link may be sent one: some print what they do not know.
+    """
+    forced = environment.get("FORCE_HYPERLINK", "")
+    if choice == "never" or forced == "0":
+        return False
+    if forced:
+        return True
+    if not is_terminal(stream) or not use_colour(choice, stream, environment):
+        return False
+    if environment.get("TERM_PROGRAM") in _LINKING_PROGRAMS:
+        return True
+    if any(environment.get(name) for name in _LINKING_VARIABLES):
+        return True
+    version = environment.get("VTE_VERSION", "")
+    if version.isdigit() and int(version) >= _FIRST_LINKING_VTE:
+        return True
+    return environment.get("TERM", "").startswith(_LINKING_TERMS)
 
 
 def close(stream: TextIO) -> None:

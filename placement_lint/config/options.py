@@ -16,6 +16,7 @@ class Kind(enum.Enum):
     BOOLEAN = "true or false"
     CHOICE = "a string"
     VERSION = "`auto` or a version such as `0.7.2`"
+    NUMBER = "a whole number, 0 or more"
 
 
 class Option:
@@ -55,7 +56,7 @@ class Option:
         return getattr(Settings(), self.field)
 
 
-FORMATS = ("flake8", "full", "json")
+FORMATS = ("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson")
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -131,6 +132,19 @@ OPTIONS: tuple[Option, ...] = (
         "how findings are written; by default full on a terminal, flake8 elsewhere",
         metavar="FORMAT",
         choices=FORMATS,
+    ),
+    Option(
+        "fail-on",
+        Kind.CHOICE,
+        "exit with 1 only for findings at least as bad as this",
+        metavar="LEVEL",
+        choices=("error", "warning", "info"),
+    ),
+    Option(
+        "max-findings",
+        Kind.NUMBER,
+        "write no more findings than this; the exit code counts all of them",
+        metavar="N",
     ),
 )
 

@@ -36,6 +36,7 @@ def _property(option: Option) -> dict[str, Any]:
         Kind.BOOLEAN: {"type": "boolean"},
         Kind.CHOICE: {"type": "string", "enum": list(option.choices)},
         Kind.VERSION: {"type": "string"},
+        Kind.NUMBER: {"type": "integer", "minimum": 0},
     }
     sentence = option.help[0].upper() + option.help[1:] + "."
     described = {"description": sentence, **kinds[option.kind]}

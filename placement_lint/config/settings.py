@@ -63,6 +63,10 @@ class Settings:
     min_confidence: str = "likely"
     output_format: str | None = None
     """None: `full` on a terminal, `flake8` otherwise."""
+    fail_on: str = "info"
+    """The mildest severity of a finding that makes the exit code 1."""
+    max_findings: int | None = None
+    """None: all are written."""
     root: Path | None = None
     """The folder of the settings file, against which its globs are read; None: the current one."""
     source: Path | None = None

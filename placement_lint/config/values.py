@@ -60,6 +60,9 @@ def _check(option: Option, value: object, where: str) -> object:
     elif option.kind is Kind.VERSION:
         if isinstance(value, str) and (value == "auto" or _VERSION.fullmatch(value)):
             return value
+    elif option.kind is Kind.NUMBER:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
     elif isinstance(value, str):
         if value in option.choices:
             return value

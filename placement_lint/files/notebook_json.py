@@ -7,6 +7,7 @@ cell is put where it stood, in the way that the file writes its strings.
 
 from __future__ import annotations
 
+import bisect
 import json
 import re
 from dataclasses import dataclass
@@ -74,6 +75,29 @@ def demand_rewritable(data: bytes) -> None:
     if _encoded(document, encoding) != data:
         raise NotRewritableError("its encoding does not give back the same bytes")
     _cells(document)
+
+
+def lines_in_file(data: bytes) -> dict[int, list[int]]:
+    """Give, for each cell of a notebook, on which line of the file each of its lines begins.
+
+    Raises NotRewritableError.
+    """
+    document, _ = _decoded(data)
+    ends = [found.start() for found in re.finditer("\n", document)]
+    found: dict[int, list[int]] = {}
+    for number, cell in enumerate(_cells(document), 1):
+        source = cell.get("source")
+        if source is None:
+            continue
+        lines: list[int] = []
+        begins = True
+        for piece in source.elements or (source,):
+            for line in _LINE.findall(piece.text or ""):
+                if begins:
+                    lines.append(bisect.bisect_left(ends, piece.start) + 1)
+                begins = line.endswith(("\n", "\r"))
+        found[number] = lines
+    return found
 
 
 def _decoded(data: bytes) -> tuple[str, str]:

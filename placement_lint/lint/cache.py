@@ -19,7 +19,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from placement_lint import __version__
-from placement_lint.lint.encoding import finding_from_json, finding_to_json
+from placement_lint.lint.encoding import (
+    finding_from_json,
+    finding_to_json,
+    suppressed_from_json,
+    suppressed_to_json,
+)
 from placement_lint.lint.outcome import Outcome, Skipped
 
 if TYPE_CHECKING:
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".placement_lint_cache"
 
-_FORMAT = 1
+_FORMAT = 2
 _FIRST, _SECOND = ".run.json", ".files.json"
 _MOST_RUNS = 32
 _MOST_BYTES = 64 * 1024 * 1024
@@ -316,7 +321,7 @@ def recall(
                 return None, {}
             renewed[path] = Seen(stamp, content, seen.settings)
     try:
-        findings, skipped = last.outcome
+        findings, skipped, suppressed = last.outcome
         outcome = Outcome(
             findings=tuple(map(finding_from_json, findings)),
             skipped=tuple(Skipped(*each) for each in skipped),
@@ -326,6 +331,7 @@ def recall(
             seconds=time.perf_counter() - started,
             fixed=(),
             sources=sources,
+            suppressed=tuple(map(suppressed_from_json, suppressed)),
         )
     except (TypeError, ValueError):
         return None, {}  # damaged: as good as absent
@@ -335,8 +341,11 @@ def recall(
 def _outcome_to(outcome: Outcome | None) -> Any:
     if outcome is None:
         return None
-    findings = [*map(finding_to_json, outcome.findings)]
-    return [findings, [[skip.path, skip.reason] for skip in outcome.skipped]]
+    return [
+        [*map(finding_to_json, outcome.findings)],
+        [[skip.path, skip.reason] for skip in outcome.skipped],
+        [*map(suppressed_to_json, outcome.suppressed)],
+    ]
 
 
 def _tool() -> list[Any]:

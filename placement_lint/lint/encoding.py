@@ -14,6 +14,7 @@ from placement_lint.findings import (
     Severity,
     Span,
 )
+from placement_lint.lint.outcome import Suppressed
 
 if TYPE_CHECKING:
     from placement_lint.lint.file import FileResult
@@ -52,17 +53,33 @@ def finding_from_json(value: Any) -> Finding:
     )
 
 
+def suppressed_to_json(suppressed: Suppressed) -> list[Any]:
+    """Give a finding that a comment silences, and why."""
+    return [finding_to_json(suppressed.finding), suppressed.reason]
+
+
+def suppressed_from_json(value: Any) -> Suppressed:
+    """Give what `suppressed_to_json` has made. Raises TypeError or ValueError for anything else."""
+    finding, reason = value
+    return Suppressed(finding_from_json(finding), reason)
+
+
 def result_to_json(result: FileResult) -> list[Any]:
     """Give what was found in a file; what was revealed is not kept."""
-    return [[*map(finding_to_json, result.findings)], result.exact, result.silenced]
+    suppressed = [*map(suppressed_to_json, result.suppressed)]
+    return [[*map(finding_to_json, result.findings)], result.exact, suppressed]
 
 
 def result_from_json(value: Any) -> FileResult:
     """Give what `result_to_json` has made, as of a file that was not parsed this time."""
     from placement_lint.lint.file import FileResult
 
-    findings, exact, silenced = value
-    return FileResult(tuple(map(finding_from_json, findings)), exact=exact, silenced=silenced)
+    findings, exact, suppressed = value
+    return FileResult(
+        tuple(map(finding_from_json, findings)),
+        exact=exact,
+        suppressed=tuple(map(suppressed_from_json, suppressed)),
+    )
 
 
 def _span(span: Span) -> list[int]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Fix
+    from placement_lint.lint.outcome import Suppressed
     from placement_lint.lint.reveal import Revealed
     from placement_lint.lint.suppressions import Suppressions
     from placement_lint.rules.base import Draft, Rule
@@ -57,14 +58,14 @@ class FileResult:
     exact: bool = True
     """Whether the file may be edited: LibCST gives its text back unchanged."""
     revealed: tuple[Revealed, ...] = ()
-    silenced: int = 0
-    """How many findings comments in the file silence."""
+    suppressed: tuple[Suppressed, ...] = ()
+    """The findings that comments in the file silence."""
 
     @property
     def says_something(self) -> bool:
         """Whether a rule found something, silenced or not; comments do not count."""
         about_comments = {rule.code for rule in ABOUT_COMMENTS}
-        return bool(self.silenced) or any(f.code not in about_comments for f in self.findings)
+        return bool(self.suppressed) or any(f.code not in about_comments for f in self.findings)
 
 
 def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
@@ -216,24 +217,30 @@ class Analysis:
             return FileResult(tuple(self.failures), parsed=True, revealed=revealed)
         editor = self.editor
         findings = [self._finding(draft, editor) for draft in drafts]
-        silenced = 0
+        suppressed: list[Suppressed] = []
         if self.options.respect_suppressions:
             from placement_lint.lint.suppressions import Suppressions
 
             suppressions = Suppressions(editor)
-            found = len(findings)
-            findings = [finding for finding in findings if not suppressions.covers(finding)]
-            silenced = found - len(findings)
+            findings, suppressed = suppressions.sift(findings)
             if judged and not self.failures:
                 findings += self._about_comments(suppressions)
-        findings = [
-            finding
-            for finding in findings
-            if finding.confidence is Confidence.DEFINITE
-            or self.options.min_confidence is Confidence.LIKELY
-        ]
+        findings = list(filter(self._is_sure_enough, findings))
         ordered = sorted({*findings, *self.failures}, key=lambda finding: finding.sort_key)
-        return FileResult(tuple(ordered), True, editor.spans.exact, revealed, silenced)
+        silent = {each for each in suppressed if self._is_sure_enough(each.finding)}
+        return FileResult(
+            tuple(ordered),
+            True,
+            editor.spans.exact,
+            revealed,
+            tuple(sorted(silent, key=lambda each: (each.finding.sort_key, each.reason))),
+        )
+
+    def _is_sure_enough(self, finding: Finding) -> bool:
+        return (
+            finding.confidence is Confidence.DEFINITE
+            or self.options.min_confidence is Confidence.LIKELY
+        )
 
     def _about_comments(self, suppressions: Suppressions) -> list[Finding]:
         """Give what is wrong with the comments, now that every finding was put to them."""

@@ -23,6 +23,14 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class Suppressed:
+    """A finding that a comment silences, and why: what the comment says of that."""
+
+    finding: Finding
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class FixedFile:
     """A file that fixes have changed, or would change."""
 
@@ -51,6 +59,8 @@ class Outcome:
     """Gives the text that the findings of a file are about; None where it cannot be had."""
     revealed: tuple[Revealed, ...] = ()
     """Answers to `# reveal: name` comments."""
+    suppressed: tuple[Suppressed, ...] = ()
+    """What comments silence, in the order of every report."""
 
 
 class FixMode(enum.Enum):

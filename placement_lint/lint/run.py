@@ -163,6 +163,7 @@ def _outcome(
 ) -> Outcome:
     done = sorted(examined, key=lambda one: one.path)
     findings = [*sifted.findings, *(finding for one in done for finding in one.findings)]
+    suppressed = [each for one in done for each in one.result.suppressed]
     skipped = [*sifted.skipped, *(one.skipped for one in done if one.skipped is not None)]
     return Outcome(
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
@@ -174,6 +175,7 @@ def _outcome(
         fixed=tuple(one.change.file for one in done if one.change is not None),
         sources=sources,
         revealed=tuple(sorted(each for one in done for each in one.result.revealed)),
+        suppressed=tuple(sorted(suppressed, key=lambda each: each.finding.sort_key)),
     )
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.lint.outcome import Suppressed
 from placement_lint.rules.redirects import redirected
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
@@ -105,16 +106,42 @@ class Suppressions:
         for start, end in editor.spans.comments:
             self._read(start, end)
 
+    def sift(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Suppressed]]:
+        """Part the findings that nothing silences from those that a comment does."""
+        spoken: list[Finding] = []
+        silent: list[Suppressed] = []
+        for finding in findings:
+            covering = self._covering(finding)
+            if covering:
+                reasons = (self._reason(directive) for directive in covering)
+                silent.append(Suppressed(finding, next(filter(None, reasons), "")))
+            else:
+                spoken.append(finding)
+        return spoken, silent
+
     def covers(self, finding: Finding) -> bool:
         """Tell whether a comment silences a finding."""
+        return bool(self._covering(finding))
+
+    def _covering(self, finding: Finding) -> list[Directive]:
         if finding.code in _NEVER_SILENT:
-            return False
+            return []
         holding = list(self._whole_file)
         if self._at_end or self._alone:
             holding += self._holding_at(finding)
         # Each of them is asked: one that silences what another one does is not without use.
-        covering = [directive for directive in holding if directive.covers(finding)]
-        return bool(covering)
+        return [directive for directive in holding if directive.covers(finding)]
+
+    def _reason(self, directive: Directive) -> str:
+        """Give what a comment of ours says behind its brackets, up to another comment."""
+        if directive.is_noqa:
+            return ""
+        source = self._editor.source
+        line, _ = source.position(directive.start)
+        rest = source.text[
+            directive.end : source.line_starts[line - 1] + len(source.line_text(line))
+        ]
+        return rest.partition("#")[0].strip()
 
     # -- the comments -------------------------------------------------------------------------
 

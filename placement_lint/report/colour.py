@@ -1,14 +1,15 @@
-"""Colour for terminals."""
+"""Colour and links for terminals."""
 
 from __future__ import annotations
 
 
 class Colours:
-    """Paints text, or leaves it as it is."""
+    """Paints text and makes links of it, or leaves it as it is."""
 
-    def __init__(self, enabled: bool = False) -> None:
-        """Take whether to paint."""
+    def __init__(self, enabled: bool = False, *, links: bool = False) -> None:
+        """Take whether to paint, and whether to make links."""
         self.enabled = enabled
+        self.links = links
 
     def bold(self, text: str) -> str:
         """Paint what is to be read first."""
@@ -29,6 +30,15 @@ class Colours:
     def help(self, text: str) -> str:
         """Paint what can be done."""
         return self._paint("1;36", text)
+
+    def link(self, text: str, code: str) -> str:
+        """Make a link (OSC 8) of a text to the page of a rule, if there is one."""
+        if not self.links:
+            return text
+        from placement_lint.report.site import rule_url
+
+        url = rule_url(code)
+        return text if url is None else f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def _paint(self, style: str, text: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if self.enabled and text else text

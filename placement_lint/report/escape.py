@@ -9,12 +9,21 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def escape(text: str) -> str:
     """Write out every character that is not to be printed as it is."""
     return _UNSAFE.sub(_escaped, text)
+
+
+def as_unicode(text: str) -> str:
+    """Write out what is no character, and leave all else as it is: for formats that can carry it.
+
+    That is a byte of a path that is not UTF-8. Readers of JSON fail on it, or change it silently.
+    """
+    return _SURROGATE.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from placement_lint import __version__
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import as_unicode, escape
+from placement_lint.report.site import rule_url
 
 if TYPE_CHECKING:
     from placement_lint.findings import Edit, Finding, Fix, Related, Span
@@ -15,49 +16,52 @@ if TYPE_CHECKING:
 VERSION = 1
 """Goes up when a field changes its meaning or goes; fields may be added without."""
 
-RULE_URL = "https://pypi.org/project/placement-lint/#"
-"""With a rule's name behind it: its place in the table of rules."""
 
-
-def render(outcome: Outcome) -> str:
-    """Give a whole run."""
+def render(outcome: Outcome, omitted: int = 0) -> str:
+    """Give a whole run; `omitted` is how many more findings there are than are to be written."""
     report = {
         "version": VERSION,
         "tool": {"name": "placement-lint", "version": __version__},
-        "findings": [_finding(finding) for finding in outcome.findings],
+        "findings": [finding_to_dict(finding) for finding in outcome.findings],
         "skipped": [
-            {"path": escape(skipped.path), "reason": skipped.reason} for skipped in outcome.skipped
+            {"path": as_unicode(skipped.path), "reason": escape(skipped.reason)}
+            for skipped in outcome.skipped
         ],
         "summary": {
             "files": outcome.files,
             "parsed": outcome.parsed,
             "cached": outcome.cached,
             "seconds": round(outcome.seconds, 3),
+            "omitted": omitted,
         },
     }
     return json.dumps(report, indent=2) + "\n"
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_to_dict(finding: Finding) -> dict[str, Any]:
+    """Give all of a finding that is for other programs.
+
+    A path is what it is, but for bytes that are no text; messages are made safe to show.
+    """
     return {
         "code": finding.code,
         "name": finding.name,
         "message": escape(finding.message),
-        "path": escape(finding.path),
+        "path": as_unicode(finding.path),
         **_span(finding.span),
         "cell": finding.cell,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "related": [_related(related) for related in finding.related],
         "fix": None if finding.fix is None else _fix(finding.fix),
-        "url": RULE_URL + finding.name,
+        "url": rule_url(finding.code),
     }
 
 
 def _related(related: Related) -> dict[str, Any]:
     return {
         "message": escape(related.message),
-        "path": escape(related.path),
+        "path": as_unicode(related.path),
         "line": related.span.line,
         "column": related.span.column,
     }
@@ -72,10 +76,10 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    place: dict[str, Any] = {"path": escape(edit.path), **_span(edit.span)}
+    place: dict[str, Any] = {"path": as_unicode(edit.path), **_span(edit.span)}
     if edit.cell is not None:
         place["cell"] = edit.cell
-    return {**place, "text": edit.text}
+    return {**place, "text": as_unicode(edit.text)}
 
 
 def _span(span: Span) -> dict[str, int]:

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.rules.base import Rule
 
@@ -38,6 +38,11 @@ class Page:
         self.pedantic = pedantic
         self.text = _dedented(text)
 
+    def section(self, title: str) -> str:
+        """Give what stands under a heading; empty where there is no such heading."""
+        _, _, rest = self.text.partition(f"\n## {title}\n")
+        return rest.partition("\n## ")[0].strip()
+
     @property
     def summary(self) -> str:
         """The first sentence, in one line."""
@@ -52,6 +57,16 @@ def all_pages() -> list[Page]:
     """Give every rule's page, sorted by code."""
     pages = [*_read([b"\n    code"])] or [_of_class(rule) for rule in _imported()]
     return sorted(pages, key=lambda page: page.code)
+
+
+def pages_of(codes: Iterable[str]) -> dict[str, Page]:
+    """Give the pages of some rules by code, without reading those of the others."""
+    wanted = {*codes}
+    quoted = [f'"{code}"'.encode() for code in wanted]
+    found = {page.code: page for page in _read(quoted) if page.code in wanted}
+    if wanted - found.keys():
+        found = {page.code: page for page in all_pages() if page.code in wanted}
+    return found
 
 
 def find_page(word: str) -> Page | None:

@@ -79,7 +79,10 @@ class TestExitCodes:
             (["--per-file-ignores", "a:NOPE"], "--per-file-ignores: unknown rule 'NOPE'"),
             (["--config", "fix=3"], "--config fix=3: `fix` must be true or false"),
             (["--config", "nosuch.toml"], "nosuch.toml: cannot be read"),
-            (["--output-file", "nosuch/x", "clean.py"], "nosuch/x: No such file or directory"),
+            (
+                ["--output-file", "nosuch/x", "clean.py"],
+                "nosuch/x: cannot be written: there is no folder",
+            ),
         ],
     )
     def test_wrong_usage_is_2(self, lint: Lint, arguments: list[str], message: str) -> None:

@@ -36,8 +36,8 @@ def test_json(capsys: Captured) -> None:
     first, second = json.loads(capsys.readouterr().out)
     assert set(first.pop("proved") or RECORDED) == RECORDED
     assert first.pop("documentation").startswith("A `jax.device_put` whose")
-    assert first.pop("url").endswith("device-put-discarded")
     assert first == {
+        "url": None,
         "code": "JDP204",
         "name": "device-put-discarded",
         "summary": "A `jax.device_put` whose result is thrown away.",

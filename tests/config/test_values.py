@@ -20,6 +20,7 @@ def test_values_of_every_kind_are_taken() -> None:
         Kind.MAP: {"tests/*": ["JDP401"]},
         Kind.BOOLEAN: True,
         Kind.VERSION: "0.7.2",
+        Kind.NUMBER: 0,
     }
     for option in OPTIONS:
         value = values.get(option.kind, option.choices[0] if option.choices else None)
@@ -48,8 +49,12 @@ def test_values_of_every_kind_are_taken() -> None:
         (
             "output-format",
             "jsn",
-            "must be one of `flake8`, `full`, `json`, not `jsn`; did you mean",
+            "`gitlab`, `junit`, `rdjson`, not `jsn`; did you mean",
         ),
+        ("max-findings", -1, "`max-findings` must be a whole number, 0 or more, not a number"),
+        ("max-findings", True, "whole number, 0 or more, not true"),
+        ("max-findings", "3", "whole number, 0 or more, not a string"),
+        ("fail-on", "bad", "`fail-on` must be one of `error`, `warning`, `info`, not `bad`"),
         ("min-confidence", False, "`min-confidence` must be a string, not false"),
     ],
 )

@@ -1,0 +1,92 @@
+"""Every format by its name; none is imported but the one that is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from placement_lint.report.report import Report
+
+
+def render(name: str, report: Report) -> str:
+    """Give a run in a format, which is one of `config.options.FORMATS`."""
+    return _FORMATS[name](report)
+
+
+def render_statistics(name: str, report: Report) -> str:
+    """Give how often each rule found something, in a format: `json`, or else text."""
+    from placement_lint.report import statistics
+
+    findings = report.outcome.findings
+    if name == "json":
+        return statistics.render_json(findings)
+    return statistics.render(findings, report.colours)
+
+
+def _flake8(report: Report) -> str:
+    from placement_lint.report import text
+
+    return text.render(report.outcome.findings)
+
+
+def _full(report: Report) -> str:
+    from placement_lint.report import full
+
+    return full.render(report.outcome.findings, report.outcome.sources, report.colours)
+
+
+def _json(report: Report) -> str:
+    from placement_lint.report import json
+
+    return json.render(report.outcome, report.omitted)
+
+
+def _jsonl(report: Report) -> str:
+    from placement_lint.report import jsonl
+
+    return jsonl.render(report.outcome.findings)
+
+
+def _sarif(report: Report) -> str:
+    from placement_lint.report import sarif
+
+    return sarif.render(report)
+
+
+def _github(report: Report) -> str:
+    from placement_lint.report import github
+
+    return github.render(report)
+
+
+def _gitlab(report: Report) -> str:
+    from placement_lint.report import gitlab
+
+    return gitlab.render(report)
+
+
+def _junit(report: Report) -> str:
+    from placement_lint.report import junit
+
+    return junit.render(report.outcome, report.failed)
+
+
+def _rdjson(report: Report) -> str:
+    from placement_lint.report import rdjson
+
+    return rdjson.render(report.outcome)
+
+
+_FORMATS: dict[str, Callable[[Report], str]] = {
+    "flake8": _flake8,
+    "full": _full,
+    "json": _json,
+    "jsonl": _jsonl,
+    "sarif": _sarif,
+    "github": _github,
+    "gitlab": _gitlab,
+    "junit": _junit,
+    "rdjson": _rdjson,
+}
