@@ -8,6 +8,7 @@ import sys
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
 from placement_lint.report.escape import escape
+from placement_lint.timing import FINDING_FILES, IMPORTING, REPORT, timed, watch
 
 TYPE_CHECKING = False
 
@@ -117,6 +118,7 @@ def _parser() -> Parser:
         help="write the findings to a file; with a FORMAT in it too, any number of times",
     )
     add_setting(output, "max-findings")
+    output.add_argument("--timing", action="store_true", help="say what took the time of the run")
     output.add_argument(
         "--statistics", action="store_true", help="count by rule, in place of the findings"
     )
@@ -205,8 +207,11 @@ class _Run:
     def _paths(self) -> int:
         from placement_lint.files.discovery import find_files
 
+        if self.args.timing:
+            watch().start()
         paths = self.args.paths or ["."]
-        found = find_files(paths, self.loader.for_folder)
+        with timed(FINDING_FILES):
+            found = find_files(paths, self.loader.for_folder)
         for failed in found.failed:
             self.failed = True
             streams.complain(f"error: {escape(failed.path)}: {failed.reason}")
@@ -273,7 +278,8 @@ class _Run:
                 self._warn(f"nothing is remembered: {escape(cache.problem)}")
             return outcome
         self._check_all_selectors(found.files)
-        from placement_lint.lint.run import lint_paths
+        with timed(IMPORTING):
+            from placement_lint.lint.run import lint_paths
 
         return lint_paths(
             found.files,
@@ -316,7 +322,11 @@ class _Run:
         data = b"" if sys.stdin is None else sys.stdin.buffer.read()
 
         from placement_lint.lint.outcome import FixMode
-        from placement_lint.lint.run import lint_text
+
+        if self.args.timing:
+            watch().start()
+        with timed(IMPORTING):
+            from placement_lint.lint.run import lint_text
 
         mode = self._fix_mode(settings)
         if excluded:
@@ -338,8 +348,9 @@ class _Run:
             self._check_selectors_of(each)
 
     def _check_selectors_of(self, settings: Settings) -> None:
-        from placement_lint.config.values import SettingsError
-        from placement_lint.rules.selection import UnknownSelectorError, select_rules
+        with timed(IMPORTING):
+            from placement_lint.config.values import SettingsError
+            from placement_lint.rules.selection import UnknownSelectorError, select_rules
 
         try:
             select_rules(settings, "")
@@ -380,22 +391,28 @@ class _Run:
     ) -> int:
         """Write what is to be said of a run, and give its exit code."""
         code = self._exit_code(outcome, settings)
-        if self.args.diff:
-            self._report_beside_diff(outcome, settings)
-            self._diff(outcome)
-        else:
-            self.outputs.demand_statistics(settings.output_format)
-            omitted = self.outputs.write(
-                outcome,
-                settings.output_format,
-                exit_code=code,
-                failed=failed,
-                most=settings.max_findings,
-                to_stderr=to_stderr,
-            )
-            if omitted:
-                more = "1 more finding is" if omitted == 1 else f"{omitted} more findings are"
-                streams.complain(f"note: {more} not written: max-findings")
+        omitted = 0
+        with timed(REPORT):
+            if self.args.diff:
+                self._report_beside_diff(outcome, settings)
+                self._diff(outcome)
+            else:
+                self.outputs.demand_statistics(settings.output_format)
+                omitted = self.outputs.write(
+                    outcome,
+                    settings.output_format,
+                    exit_code=code,
+                    failed=failed,
+                    most=settings.max_findings,
+                    to_stderr=to_stderr,
+                )
+        if omitted:
+            more = "1 more finding is" if omitted == 1 else f"{omitted} more findings are"
+            streams.complain(f"note: {more} not written: max-findings")
+        if self.args.timing:
+            from placement_lint.report.times import table
+
+            streams.complain(table(watch().stop(), watch().seconds))
         self._summarise(outcome)
         return code
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from placement_lint.timing import READING, timed
+
 # Python's own line ends only: str.splitlines also splits at form feeds and Unicode separators.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -170,7 +172,8 @@ class Source:
 def read_bytes(path: str) -> bytes:
     """Read a file. Raises UnreadableError with the system's own words."""
     try:
-        return Path(path).read_bytes()
+        with timed(READING):
+            return Path(path).read_bytes()
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from error
 

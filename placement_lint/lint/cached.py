@@ -12,6 +12,7 @@ from placement_lint.lint.cache import Last, digest, recall
 from placement_lint.lint.course import tell_nobody
 from placement_lint.lint.reading import Sources
 from placement_lint.lint.target import forget, target_for
+from placement_lint.timing import CACHE, IMPORTING, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,14 +48,15 @@ def lint_cached(
     files = sorted(dict.fromkeys(files))
     digests = _Digests(settings_for)
     surroundings = [folders, _digest(here, "", None), _packages_around(files)]
-    last = cache.last()
-    if last is not None:
-        sources = Sources()
-        outcome, renewed = recall(last, files, digests, surroundings, sources, started)
-        if outcome is not None:
-            if renewed:
-                cache.keep_stamps(renewed, last)
-            return outcome
+    with timed(CACHE):
+        last = cache.last()
+        if last is not None:
+            sources = Sources()
+            outcome, renewed = recall(last, files, digests, surroundings, sources, started)
+            if outcome is not None:
+                if renewed:
+                    cache.keep_stamps(renewed, last)
+                return outcome
     prepare()
     return _lint(files, settings_for, cache, jobs, folders, digests, surroundings, last, tell)
 
@@ -70,12 +72,14 @@ def _lint(
     last: Last | None,
     tell: Tell,
 ) -> Outcome:
-    from placement_lint.lint.memory import Memory
-    from placement_lint.lint.recollection import Recollection
-    from placement_lint.lint.run import lint_paths
+    with timed(IMPORTING):
+        from placement_lint.lint.memory import Memory
+        from placement_lint.lint.recollection import Recollection
+        from placement_lint.lint.run import lint_paths
 
     usable = last is not None and last.surroundings == surroundings
-    before = cache.memory(last) if last is not None and usable else None
+    with timed(CACHE):
+        before = cache.memory(last) if last is not None and usable else None
     seen = last.files if last is not None and before is not None else {}
     recollection = Recollection(before or Memory(), seen, digests)
     outcome = lint_paths(
@@ -85,7 +89,8 @@ def _lint(
         finding.code in _DEPENDING_ON_CHANCE for finding in outcome.findings
     )
     kept = outcome if is_certain and len(recollection.files) == len(files) else None
-    cache.keep(recollection.files, surroundings, kept, recollection.now)
+    with timed(CACHE):
+        cache.keep(recollection.files, surroundings, kept, recollection.now)
     return outcome
 
 

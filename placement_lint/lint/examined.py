@@ -65,6 +65,8 @@ class Examined:
     """What other files told it; None where that is not all that it depends on."""
     effects: Mapping[str, ModuleEffects] = field(default_factory=dict)
     """What was found out of modules on the way."""
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """How long each part of the work took, if that was asked for."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -29,6 +29,7 @@ from placement_lint.rules.needs import NAMED_SUPPRESSION
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.rules.tool.io_error import IoError
+from placement_lint.timing import WAITING, apart, timed, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +47,7 @@ def examine_all(
     course = course or Course(len(tasks), tell_nobody)
     if jobs <= 1:
         for task in tasks:
-            examined.append(examine(task))
+            examined.append(_added(examine(task)))
             course.add(1, len(examined[-1].findings))
         return examined
     from placement_lint.lint.pool import Died, map_isolated
@@ -54,13 +55,21 @@ def examine_all(
     def note(one: Examined | Died) -> None:
         course.add(1, 1 if isinstance(one, Died) else len(one.findings))
 
-    for task, one in zip(tasks, map_isolated(examine, tasks, jobs, note), strict=True):
+    with timed(WAITING):
+        done = map_isolated(examine, tasks, jobs, note)
+    for task, one in zip(tasks, done, strict=True):
         if isinstance(one, Died):
             reason = InvalidSyntax.describe("the process that parsed it died of it")
             finding = tool_finding(InvalidSyntax, task.path, reason)
             examined.append(Examined(task.path, FileResult((finding,))))
         else:
-            examined.append(one)
+            examined.append(_added(one))
+    return examined
+
+
+def _added(examined: Examined) -> Examined:
+    """Note how long it took to look at a file."""
+    watch().add(examined.seconds)
     return examined
 
 
@@ -70,9 +79,18 @@ class Examiner:
 
     project: Project
     fix: FixMode
+    is_timed: bool = False
+    """Whether to say what took how long: it may be another process that looks."""
 
     def __call__(self, task: Task) -> Examined:
         """Read a file, and look at it."""
+        if not self.is_timed:
+            return self._examine(task)
+        with apart() as own:
+            examined = self._examine(task)
+        return replace(examined, seconds=own.seconds)
+
+    def _examine(self, task: Task) -> Examined:
         try:
             data = read_bytes(task.path)
         except UnreadableError as error:

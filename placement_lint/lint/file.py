@@ -13,6 +13,7 @@ from placement_lint.lint.unused import ABOUT_COMMENTS, Sight
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
+from placement_lint.timing import IMPORTING, NAMES, PARSING, PLACES, RULES, timed
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -134,13 +135,15 @@ def _lint(
 
 def parse(source: Source) -> cst.Module | FileResult:
     """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`."""
-    import libcst as cst
+    with timed(IMPORTING):
+        import libcst as cst
 
     excess = guard(source)
     if excess is not None:
         return FileResult((excess,))
     try:
-        return cst.parse_module(source.text)
+        with timed(PARSING):
+            return cst.parse_module(source.text)
     except cst.ParserSyntaxError as error:
         finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
     except Exception as error:  # LibCST also fails with KeyError and others
@@ -161,20 +164,22 @@ class Analysis:
         run: RunView | None,
     ) -> None:
         """Work out what all rules need of the module; no rule has seen it yet."""
-        from placement_lint.lint.target import target_for
-        from placement_lint.rules.module import ModuleFacts
+        with timed(IMPORTING):
+            from placement_lint.lint.target import target_for
+            from placement_lint.rules.module import ModuleFacts
 
         self.source = source
         self.options = options
         self.module = module
-        self.facts: ModuleFacts = ModuleFacts(
-            module,
-            source.path,
-            accelerator=options.accelerator,
-            exports=exports,
-            target=target_for(options.target_jax, source.path).target,
-            run=run,
-        )
+        with timed(NAMES):
+            self.facts: ModuleFacts = ModuleFacts(
+                module,
+                source.path,
+                accelerator=options.accelerator,
+                exports=exports,
+                target=target_for(options.target_jax, source.path).target,
+                run=run,
+            )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
         self.failures: list[Finding] = []
@@ -202,7 +207,13 @@ class Analysis:
 
     def run(self) -> FileResult:
         """Let each rule look at each node, and give what is to be reported."""
-        drafts = self._visit()
+        with timed(RULES):
+            drafts = self._visit()
+        with timed(PLACES):
+            return self._reported(drafts)
+
+    def _reported(self, drafts: list[Draft]) -> FileResult:
+        """Give what is to be reported of what the rules have seen."""
         revealed: tuple[Revealed, ...] = ()
         if self.options.reveal:
             from placement_lint.lint.reveal import MARK, reveal

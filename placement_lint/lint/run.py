@@ -20,6 +20,7 @@ from placement_lint.lint.target import forget
 from placement_lint.lint.unused import Sight
 from placement_lint.lint.writing import written
 from placement_lint.rules.selection import select_rules
+from placement_lint.timing import FIXING, PROGRAM, timed, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -102,7 +103,8 @@ def check_files(
     look = functools.partial(_look, paths, request_for, jobs=jobs, parallel_bytes=parallel_bytes)
     sifted, examined = look(fix=fix, course=course, recollection=recollection)
     if fix is FixMode.APPLY:
-        examined = written(examined)
+        with timed(FIXING):
+            examined = written(examined)
         if len(paths) > 1 and any(one.change or one.unwritten for one in examined):
             # What was found in a file depends on the others, as they were then; and of those
             # that could not be written, as they are not.
@@ -127,10 +129,12 @@ def _look(
     for path in paths:
         sifted.take(path, request_for(path))
         course.reach(len(sifted.files) - len(sifted.tasks), len(sifted.findings))
-    project = sifted.with_reexports()
-    sifted.pin(project)
+    with timed(PROGRAM):
+        project = sifted.with_reexports()
+        sifted.pin(project)
+        groups = sifted.neighbourhoods(project)
     program: dict[str, Examined] = {}
-    for neighbours in sifted.neighbourhoods(project):
+    for neighbours in groups:
         found = examine_neighbours(neighbours, sifted, project, fix)
         course.add(len(found), sum(len(one.findings) for one in found.values()))
         program |= found
@@ -142,7 +146,8 @@ def _look(
     tasks = sorted(sifted.tasks, key=lambda task: (-task.size, task.path))
     if sum(task.size for task in tasks) < parallel_bytes:
         jobs = 1
-    examined += sifted.noted(examine_all(tasks, Examiner(project, fix), jobs, course))
+    examiner = Examiner(project, fix, is_timed=watch().is_running)
+    examined += sifted.noted(examine_all(tasks, examiner, jobs, course))
     if recollection is not None:
         recollection.now.effects.update(project.view.take_learned())
     return sifted, examined

@@ -23,6 +23,7 @@ from placement_lint.lint.reading import open_source, reopened
 from placement_lint.lint.together import carries, commits
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.tool.io_error import IoError
+from placement_lint.timing import FILTER, timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,7 +63,8 @@ class Sifted:
         """Sort a file, by its bytes where these are not known already."""
         recollection = self.recollection
         try:
-            data = read_bytes(path) if recollection is None else recollection.read(path)
+            with timed(FILTER):
+                data = read_bytes(path) if recollection is None else recollection.read(path)
         except UnreadableError as error:
             self.fail(path, error)
             return
@@ -75,7 +77,8 @@ class Sifted:
     def add(self, path: str, data: bytes, request: Request) -> None:
         """Sort a file by its bytes."""
         try:
-            self._sort(path, data, request)
+            with timed(FILTER):
+                self._sort(path, data, request)
         except UnreadableError as error:
             self.fail(path, error)
             return

@@ -20,6 +20,7 @@ from placement_lint.lint.graph import closure
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import text_of
 from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -110,8 +111,9 @@ class Together:
         from placement_lint.placement.flow import interpret
 
         self.members, self.program = sorted(members), None
-        modules = {path: module for path in self.members if (module := self.load(path))}
-        self.program = interpret([*modules.values()], self)
+        with timed(INTERPRETATION):
+            modules = {path: module for path in self.members if (module := self.load(path))}
+            self.program = interpret([*modules.values()], self)
         return modules
 
     def interpret_or_fail(self, members: Iterable[str]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -73,7 +72,7 @@ class _Run:
         marks = fingerprints(
             self.findings, self.sources, named=lambda path: shown(path, self.report.root)
         )
-        root = Path(self.report.root).as_uri().rstrip("/") + "/"
+        root = _file_uri(self.report.root).rstrip("/") + "/"
         return {
             "tool": {
                 "driver": {
@@ -203,8 +202,8 @@ class _Run:
     def _artifact(self, path: str) -> dict[str, str]:
         inside = relative(path, self.report.root)
         if inside is None:
-            return {"uri": Path(os.path.abspath(path)).as_uri()}  # noqa: PTH100
-        return {"uri": quote(os.fsencode(inside)), "uriBaseId": _ROOT}
+            return {"uri": _file_uri(os.path.abspath(path))}  # noqa: PTH100
+        return {"uri": quote(_bytes(inside)), "uriBaseId": _ROOT}
 
 
 def _rule(code: str, page: Page | None) -> dict[str, Any]:
@@ -234,6 +233,19 @@ def _plain(text: str) -> str:
     """Take Markdown's marks away where they only get in the way."""
     lines = [line for line in text.split("\n") if not line.lstrip().startswith("```")]
     return "\n".join(line.removeprefix("## ") for line in lines).replace("`", "").strip()
+
+
+def _file_uri(path: str) -> str:
+    parts = path.replace(os.sep, "/")
+    return "file://" + quote(_bytes(parts if parts.startswith("/") else f"/{parts}"), safe="/:")
+
+
+def _bytes(path: str) -> bytes:
+    """Give the bytes of a name, as the system has them."""
+    try:
+        return os.fsencode(path)
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogatepass")  # no name of a file here
 
 
 def _level(skip: Skipped) -> str:

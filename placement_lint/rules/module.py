@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.versions import Target
 from placement_lint.rules.run_view import Alone
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
+from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +88,8 @@ class ModuleFacts:
         """Where the arrays of this file live."""
         from placement_lint.placement.flow import interpret_alone
 
-        return interpret_alone(self.path, self.tree, self.names, accelerator=self.accelerator)
+        with timed(INTERPRETATION):
+            return interpret_alone(self.path, self.tree, self.names, accelerator=self.accelerator)
 
     @cached_property
     def has_relative_import(self) -> bool:

@@ -10,6 +10,7 @@ import pkgutil
 import placement_lint.rules
 from placement_lint.rules.base import Rule
 from placement_lint.syntax.lazy import deferred
+from placement_lint.timing import IMPORTING, timed
 
 _FOR_PARSED_FILES = {
     "placement_lint.rules.context",
@@ -35,7 +36,8 @@ def all_rules() -> tuple[type[Rule], ...]:
         ):
             # What a rule sees of a file is imported with the first file that is parsed.
             if module.name not in _FOR_PARSED_FILES:
-                importlib.import_module(module.name)
+                with timed(IMPORTING):
+                    importlib.import_module(module.name)
     return tuple(sorted(_concrete(Rule), key=lambda rule: rule.code))
 
 
