@@ -55,7 +55,7 @@ def amounts(files: list[tuple[str, int]], most: int) -> list[tuple[int, list[str
     `files` are paths and sizes. An amount of many small files says more of what people have than
     the first large file of a tree.
     """
-    selections = []
+    selections: list[tuple[int, list[str]]] = []
     wanted = float(LEAST)
     total = sum(size for _, size in files)
     while wanted <= min(most, total):
@@ -85,7 +85,8 @@ def main() -> int:
     points = []
     print(f"{'bytes':>12} {'files':>6} {'-j 1':>9} {'-j 2':>9}")
     for size, chosen in amounts(files, args.most):
-        alone, together = [], []
+        alone: list[float] = []
+        together: list[float] = []
         for _ in range(args.rounds):
             for jobs, times in ((1, alone), (2, together)):
                 started = time.perf_counter()

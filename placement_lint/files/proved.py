@@ -44,6 +44,5 @@ def _mark(code: str) -> str:
 
 
 if __name__ == "__main__":
-    from placement_lint.cli.streams import write_file
-
-    write_file(FILE, lines())
+    with open(FILE, "w", encoding="utf-8", newline="\n") as kept:
+        kept.write(lines())
