@@ -108,7 +108,7 @@ def lint_source(
 
 def guard(source: Source) -> Finding | None:
     """Give the JDP901 finding of a source that would exhaust the stack or the memory."""
-    from placement_lint.files.nesting import too_deep
+    from placement_lint.syntax.nesting import too_deep
 
     excess = too_deep(source.text)
     if excess is None:

@@ -26,8 +26,8 @@ def names_of(path: str) -> Names | None:
     """Give the names of a file, with its tree; `None` where it cannot be parsed."""
     import libcst as cst
 
-    from placement_lint.files.nesting import too_deep
     from placement_lint.syntax.names import Names
+    from placement_lint.syntax.nesting import too_deep
     from placement_lint.syntax.tree import Tree
 
     text = text_of(path)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement_lint.files.nesting import (
+from placement_lint.syntax.nesting import (
     DEFAULT_LIMITS,
     Excess,
     Extent,
@@ -240,8 +240,40 @@ def test_chains_that_parse_slowly_parse_at_the_limit(construct: str) -> None:
 
 
 @pytest.mark.parametrize("construct", FLAT)
-def test_flat_code_of_any_length_passes(construct: str) -> None:
-    assert too_deep(FLAT[construct](100_000)) is None
+def test_flat_code_is_bounded_by_its_size_alone(construct: str) -> None:
+    assert too_deep(FLAT[construct](50_000)) is None
+    refused = too_deep(FLAT[construct](400_000))
+    assert refused is not None
+    assert refused.excess is Excess.TOKENS
+    assert refused.message == "more than 400,000 tokens in one file"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = '" + "a b " * 500_000 + "'\n",
+        'x = rb"' + "a+b " * 500_000 + '"\n',
+        '"""' + "a b\n" * 500_000 + '"""\n',
+        "# " + "a b " * 500_000 + "\n",
+        "x = [" + "'a b c d e f g h', " * 100_000 + "]\n",
+    ],
+    ids=["string", "raw", "docstring", "comment", "strings"],
+)
+def test_what_is_in_strings_and_comments_is_no_token(source: str) -> None:
+    assert too_deep(source) is None
+
+
+@pytest.mark.parametrize("prefix", ["f", "F", "fr", "Rf", "t"])
+def test_what_is_in_fields_of_strings_is(prefix: str) -> None:
+    refused = too_deep(f"x = {prefix}'" + "{a}" * 200_000 + "'\n")
+    assert refused is not None
+    assert refused.excess is Excess.TOKENS
+
+
+def test_where_there_are_too_many_tokens_is_said() -> None:
+    found = too_deep("a\r\nb = c\n" * 40, Limits(tokens=20))
+    assert found is not None
+    assert (found.line, found.column, found.limit) == (8, 1, 20)
 
 
 def test_indentation_parses_as_deep_as_python_takes_it() -> None:

@@ -5,7 +5,7 @@ takes memory that grows with the square of the depth: neither can be caught. So 
 measured first, by one pass over its text. Measured on LibCST 1.9.0 with Python 3.10, 3.11, 3.12
 and 3.13, in a thread with the stack of `placement_lint.syntax.deep_stack`: what stays within the
 limits parses there, and what nesting and chains add to the memory stays below 1 GB. Flat code needs
-about 2.5 kB a token, whatever its form; that is for a limit of size.
+0.6 to 2.7 kB a token with all that is made of it, so that the limit of size keeps it to 1 GB, too.
 
 Python 3.12 and 3.13 also bound the recursion of `Module.code` by a limit of their own. It ends in a
 RecursionError at 760 links or 500 method calls on 3.12, at 5,000 links or 2,600 method calls on
@@ -14,12 +14,14 @@ RecursionError at 760 links or 500 method calls on 3.12, at 5,000 links or 2,600
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn
 
 from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.syntax.code_text import COMMENT, STRING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Limits:
     """The most of everything that the parser is given. No real program comes near."""
+
+    tokens: int = 400_000
+    """Words, marks and line ends outside of strings and comments: 40,000 lines of usual code."""
 
     brackets: int = 200
     """Open brackets at one place, fields of f-strings included. CPython's own limit."""
@@ -65,6 +70,7 @@ DEFAULT_LIMITS = Limits()
 class Excess(Enum):
     """What there is too much of."""
 
+    TOKENS = "tokens"
     BRACKETS = "brackets"
     CHAIN = "chain"
     ELIFS = "elifs"
@@ -110,6 +116,7 @@ class Extent:
 
 
 _MESSAGES = {
+    Excess.TOKENS: "more than {limit:,} tokens in one file",
     Excess.BRACKETS: "{size:,} nested brackets, at most {limit:,}",
     Excess.CHAIN: "expression of {size:,} chained terms, at most {limit:,}",
     Excess.ELIFS: "{size:,} chained elif branches, at most {limit:,}",
@@ -136,6 +143,10 @@ _TOKEN = re.compile(
     |'''|\"\"\"|'[^'\\\n{]*'|"[^"\\\n{]*"|['"]|\#[^\n]*|\\\n?
     |(?:and|await|else|for|if|in|is|lambda|not|or|yield)\b""",
     re.VERBOSE,
+)
+# What is in the fields of a formatted string counts, and so does its text; other strings are one.
+_COUNTED = re.compile(
+    rf"(?<![fFtT])(?<![fFtT][rR])(?:{STRING})|{COMMENT}|\w+|[^\w\s]|\n", re.DOTALL
 )
 _CASE = re.compile(r"[ \t\f]*case\b")
 _ELIF = re.compile(r"^([ \t\f]*)(elif|if)\b", re.MULTILINE)
@@ -187,6 +198,11 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
     Short lines without nested brackets count as nothing: they are within every limit.
     """
     text = with_line_feeds(text)
+    if len(text) > limits.tokens:
+        end = next(itertools.islice(_COUNTED.finditer(text), limits.tokens, None), None)
+        if end is not None:
+            place = _place(text, end.start())
+            return TooDeep(Excess.TOKENS, limits.tokens + 1, limits.tokens, *place)
     elifs = _longest_elifs(text, limits) if text.count("elif") > limits.elifs else 0
     if isinstance(elifs, TooDeep):
         return elifs
