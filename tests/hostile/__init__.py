@@ -1,0 +1,1 @@
+"""Inputs that break linters, each beside good files: see `inputs.py`."""

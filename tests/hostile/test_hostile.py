@@ -1,0 +1,134 @@
+"""Whatever lies beside them, good files are linted and fixed: nothing crashes, hangs or is lost.
+
+`pytest -m every tests/hostile` makes a run for each input; the default suite puts many in one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.hostile.inputs import NAMES, make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOP = Path(__file__).parents[2]
+GOOD = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x\n"
+MENDED = GOOD.replace("    jax.device_put", "    x = jax.device_put")
+GOOD_FILES = ("a_first.py", str(Path("package", "middle.py")), "z_last.py")
+MEMORY = 1_000_000
+"""In kB, for one process."""
+SECONDS = 100
+SLOW = ("line of 10 MB", "100,000 cells", "100 MB of output", "string of 10 MB", "100,000 comments")
+"""Left to a run of their own."""
+BULK = "".join(f"def g{number}(a):\n    return a + {number}\n\n\n" for number in range(15_000))
+"""So much that two processes are worth it."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    top = tmp_path / "run"
+    (top / "package").mkdir(parents=True)
+    for name in GOOD_FILES:
+        (top / name).write_text(GOOD, encoding="utf-8")
+    yield top
+    for place, folders, _ in os.walk(top):
+        for name in folders:
+            # Otherwise pytest cannot take away what is not readable.
+            if not Path(place, name).is_symlink():
+                Path(place, name).chmod(0o700)
+
+
+def run(folder: Path, *arguments: str, jobs: int = 1) -> tuple[int, dict[str, Any], str]:
+    """Give the exit code, what is said in JSON, and what else is said."""
+    script = (
+        "import resource, sys\n"
+        "from placement_lint.cli import main\n"
+        "code = main(sys.argv[1:])\n"
+        "own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
+        "print('PEAK', max(own, children), file=sys.stderr)\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", script, "--isolated", "--no-cache", "-j", str(jobs)),
+            *("--output-format", "json", *arguments, "."),
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        timeout=SECONDS,
+        check=False,
+    )
+    said, _, peak = done.stderr.rpartition("PEAK ")
+    assert peak, done.stderr
+    assert int(peak) < MEMORY, f"{peak} kB"
+    assert "Traceback" not in said
+    return done.returncode, json.loads(done.stdout), said
+
+
+def check_lint(folder: Path, jobs: int) -> None:
+    code, report, said = run(folder, jobs=jobs)
+    found = {(f["path"], f["line"], f["code"]) for f in report["findings"]}
+    assert {(name, 5, "JDP204") for name in GOOD_FILES} <= found, said
+    assert "JDP903" not in {f["code"] for f in report["findings"]}, "an error of our own"
+    assert code == 1
+
+
+def check_fix(folder: Path, jobs: int) -> None:
+    before = texts(folder)
+    code, report, said = run(folder, "--fix", jobs=jobs)
+    after = texts(folder)
+    for name in GOOD_FILES:
+        assert after.pop(name) == MENDED.encode(), said
+        del before[name]
+    assert code in {0, 1}
+    assert not {"JDP204"} & {f["code"] for f in report["findings"] if f["path"] in GOOD_FILES}
+    assert after == before, "only what there was to mend is written"
+
+
+def texts(folder: Path) -> dict[str, bytes]:
+    return {
+        str(Path(place, name).relative_to(folder)): Path(place, name).read_bytes()
+        for place, _, names in os.walk(folder)
+        for name in names
+        if Path(place, name).is_file() and os.access(Path(place, name), os.R_OK)
+    }
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("name", NAMES)
+def test_each(folder: Path, name: str) -> None:
+    make(name, folder)
+    check_lint(folder, 1)
+    check_fix(folder, 1)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("name", NAMES)
+def test_each_in_two_processes(folder: Path, name: str) -> None:
+    make(name, folder)
+    (folder / "bulk.py").write_text("import jax\njax.jit\n" + BULK, encoding="utf-8")
+    check_lint(folder, 2)
+    check_fix(folder, 2)
+
+
+@pytest.mark.parametrize("kind", ["code", "bytes", "notebook", "place"])
+def test_many_in_one_run(folder: Path, kind: str) -> None:
+    """One run with a sixth of the code, another sixth each day, and all that is small otherwise."""
+    names = [name for name in NAMES if name.startswith(kind) and not name.endswith(SLOW)]
+    for number, name in enumerate(names[os.getpid() % 6 :: 6] if kind == "code" else names):
+        (folder / f"h{number}").mkdir()
+        make(name, folder / f"h{number}")
+    check_lint(folder, 2)
+    check_fix(folder, 1)
