@@ -57,7 +57,7 @@ def test_a_whole_result(make_finding: Make, make_outcome: MakeOutcome, root: str
     run = run_of(Report(make_outcome(findings=(finding,)), root, exit_code=1))
     (result,) = run["results"]
     assert len(result.pop("partialFingerprints")["placementLint/v1"]) == 32
-    base = {"uriBaseId": "%SRCROOT%"}
+    base: dict[str, Any] = {"uriBaseId": "%SRCROOT%"}
     assert result == {
         "ruleId": "JDP204",
         "ruleIndex": 0,
@@ -88,7 +88,7 @@ def test_a_whole_result(make_finding: Make, make_outcome: MakeOutcome, root: str
                 "description": {"text": "commit it (unsafe)"},
                 "artifactChanges": [
                     {
-                        "artifactLocation": {"uri": uri, **base},
+                        "artifactLocation": {"uri": uri} | base,
                         "replacements": [
                             {
                                 "deletedRegion": {
