@@ -1,17 +1,17 @@
-"""Where the findings of a run go, in which formats: one place at least, and any number of files."""
+"""Where the findings of a run go, in which formats: at least one place, any number of files."""
 
 from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
 from placement_lint.config.options import FORMATS
 from placement_lint.report.colour import Colours
 from placement_lint.report.formats import render, render_statistics
 from placement_lint.report.report import Report
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,14 +26,15 @@ _ROOTED = ("github", "gitlab", "sarif")
 """What has paths from the top of the repository on."""
 
 
-@dataclass(frozen=True)
 class Output:
     """One place for a report."""
 
-    file: str
-    """A path, or `-`."""
-    form: str | None
-    """None: as `--output-format` says."""
+    __slots__ = ("file", "form")
+
+    def __init__(self, file: str, form: str | None) -> None:
+        """Take a path or `-`, and a format; None: what `--output-format` says."""
+        self.file = file
+        self.form = form
 
 
 class Outputs:
@@ -117,16 +118,14 @@ class Outputs:
         these. `to_stderr`: standard output is taken by something else. Raises OutputError, after
         all has been written that can be.
         """
-        findings = outcome.findings if most is None else outcome.findings[:most]
-        omitted = len(outcome.findings) - len(findings)
-        report = Report(
-            outcome=replace(outcome, findings=findings),
-            root=self._root(setting),
-            exit_code=exit_code,
-            omitted=omitted,
-            failed=tuple(failed),
-        )
-        whole = replace(report, outcome=outcome, omitted=0)
+        root = self._root(setting)
+        report = whole = Report(outcome, root, exit_code, failed=tuple(failed))
+        omitted = 0 if most is None else max(len(outcome.findings) - most, 0)
+        if omitted:
+            from dataclasses import replace
+
+            written = replace(outcome, findings=outcome.findings[:most])
+            report = Report(written, root, exit_code, omitted, whole.failed)
         problem: streams.OutputError | None = None
         for each in self._outputs:
             try:
@@ -146,7 +145,7 @@ class Outputs:
     ) -> None:
         stream = (sys.stderr if to_stderr else sys.stdout) if _is_printed(output) else None
         form = output.form or setting or ("full" if streams.is_terminal(stream) else "flake8")
-        report = replace(report, colours=self._colours(stream, form))
+        report = report.painted(self._colours(stream, form))
         if self._statistics and _takes_statistics(output):
             text = render_statistics(form, report)
         else:

@@ -133,15 +133,11 @@ class Suppressions:
         return [directive for directive in holding if directive.covers(finding)]
 
     def _reason(self, directive: Directive) -> str:
-        """Give what a comment of ours says behind its brackets, up to another comment."""
-        if directive.is_noqa:
-            return ""
+        """Give what a comment says behind what it silences, up to another comment."""
         source = self._editor.source
         line, _ = source.position(directive.start)
-        rest = source.text[
-            directive.end : source.line_starts[line - 1] + len(source.line_text(line))
-        ]
-        return rest.partition("#")[0].strip()
+        end = source.line_starts[line - 1] + len(source.line_text(line))
+        return source.text[directive.end : end].partition("#")[0].strip(" \t:,;-")
 
     # -- the comments -------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -23,7 +22,11 @@ def as_unicode(text: str) -> str:
 
     That is a byte of a path that is not UTF-8. Readers of JSON fail on it, or change it silently.
     """
-    return _SURROGATE.sub(_escaped, text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return re.sub("[\ud800-\udfff]", _escaped, text)
+    return text
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
 from placement_lint.report.colour import Colours
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from placement_lint.lint.outcome import Outcome, Skipped
 
 
-@dataclass(frozen=True)
 class Report:
     """A run, and what is known around it."""
 
-    outcome: Outcome
-    """Its findings are those to be written; `omitted` says how many more there are."""
-    root: str
-    """The folder that services want paths told from; see `paths.source_root`."""
-    exit_code: int = 0
-    omitted: int = 0
-    failed: tuple[Skipped, ...] = ()
-    """What was asked for and could not be done: a path that is not there, a wrong setting (which
-    has no path). Those with a path are among the skipped ones too."""
-    colours: Colours = field(default_factory=Colours)
+    # No dataclass: it takes longer to make than a report of nothing, which a commit hook writes.
+    def __init__(
+        self,
+        outcome: Outcome,
+        root: str,
+        exit_code: int = 0,
+        omitted: int = 0,
+        failed: tuple[Skipped, ...] = (),
+        colours: Colours | None = None,
+    ) -> None:
+        """Take a run.
+
+        `outcome` has the findings that are to be written; `omitted` says how many more there are.
+        `root` is the folder that services want paths told from; see `paths.source_root`. `failed`
+        is what was asked for and could not be done: a path that is not there, a wrong setting
+        (which has no path). Those with a path are among the skipped ones too.
+        """
+        self.outcome = outcome
+        self.root = root
+        self.exit_code = exit_code
+        self.omitted = omitted
+        self.failed = failed
+        self.colours = colours or Colours()
+
+    def painted(self, colours: Colours) -> Report:
+        """Give the same in other colours."""
+        return Report(self.outcome, self.root, self.exit_code, self.omitted, self.failed, colours)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 
@@ -269,3 +270,31 @@ def test_cells_of_a_notebook() -> None:
 def test_what_was_not_analysed_is_said_whatever_the_file_says(comment: str) -> None:
     result = lint_source(source(f"{comment}\nx = (  {comment}\n"), options(PutFlagged))
     assert [finding.code for finding in result.findings] == ["JDP901"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "reason"),
+    [
+        ("# noqa", ""),
+        ("# noqa: JDP801", ""),
+        ("# noqa: JDP801 warms up", "warms up"),
+        ("# noqa: because", "because"),
+        ("# placement-lint: ignore[JDP801] warms up # type: ignore", "warms up"),
+        ("# placement-lint: ignore[JDP801]: warms up", "warms up"),
+        ("# noqa: JDP801  # placement-lint: ignore[JDP801] warms up", "warms up"),
+    ],
+)
+def test_what_is_silenced_is_kept_with_the_reason(comment: str, reason: str) -> None:
+    text = HEAD + f"device_put(1)  {comment}\ndevice_put(2)\n"
+    result = lint_source(source(text), options(PutFlagged, DevicesFlagged))
+    assert [finding.span.line for finding in result.findings] == [3]
+    (silent,) = result.suppressed
+    assert (silent.finding.code, silent.finding.span.line) == ("JDP801", 2)
+    assert silent.reason == reason
+
+
+def test_nothing_is_kept_that_would_not_have_been_said() -> None:
+    text = source(HEAD + "device_put(1)  # noqa\n")
+    asked = options(PutFlagged, DevicesFlagged)
+    assert lint_source(text, replace(asked, respect_suppressions=False)).suppressed == ()
+    assert lint_source(text, asked).suppressed != ()
