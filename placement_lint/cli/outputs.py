@@ -63,6 +63,8 @@ class Outputs:
         """The file that takes the place of standard output, if one does."""
         if diff and any(each.form is not None for each in self._outputs):
             raise streams.OutputError("--diff has no findings to be written in a format to a file")
+        if diff and statistics:
+            raise streams.OutputError("--diff has no findings for --statistics to count")
         self._demand_different_places()
         for each in self._outputs:
             if not _is_printed(each):
