@@ -44,6 +44,8 @@ class FileOptions:
     """The setting `target-jax`, or the newest known, whatever a project says."""
     min_confidence: Confidence = Confidence.LIKELY
     respect_suppressions: bool = True
+    respect_noqa: bool = True
+    """Whether a `# noqa` silences, or somebody else sees to that."""
     sight: Sight = Sight.IMPORTS
     """How much of the program is seen, which decides what is known of unused suppressions."""
     reveal: bool = False
@@ -232,7 +234,7 @@ class Analysis:
         if self.options.respect_suppressions:
             from placement_lint.lint.suppressions import Suppressions
 
-            suppressions = Suppressions(editor)
+            suppressions = Suppressions(editor, noqa=self.options.respect_noqa)
             findings, suppressed = suppressions.sift(findings)
             if judged and not self.failures:
                 findings += self._about_comments(suppressions)

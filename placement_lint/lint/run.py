@@ -54,10 +54,10 @@ def lint_paths(
     """
     sight = Sight.WHOLE if folders else Sight.IMPORTS
 
-    def request_for(path: str) -> Request:
-        return _request(settings_for(path), path, reveal=reveal, sight=sight)
+    def request(path: str) -> Request:
+        return request_for(settings_for(path), path, reveal=reveal, sight=sight)
 
-    return check_files(files, request_for, jobs=jobs, fix=fix, recollection=recollection, tell=tell)
+    return check_files(files, request, jobs=jobs, fix=fix, recollection=recollection, tell=tell)
 
 
 def lint_text(
@@ -69,7 +69,7 @@ def lint_text(
     """
     started = time.perf_counter()
     forget()
-    request = _request(settings, path)
+    request = request_for(settings, path)
     sifted = Sifted()
     sifted.add(path, data, request)
     examined = [examine(task.path, data, task.request, fix) for task in sifted.tasks]
@@ -184,9 +184,10 @@ def _outcome(
     )
 
 
-def _request(
+def request_for(
     settings: Settings, path: str, *, reveal: bool = False, sight: Sight = Sight.IMPORTS
 ) -> Request:
+    """Give how a file is checked by its settings. Raises UnknownSelectorError for a wrong one."""
     options = FileOptions(
         rules=select_rules(settings, path),
         accelerator=settings.accelerator,

@@ -92,9 +92,13 @@ class Directive:
 class Suppressions:
     """The comments of one file that silence findings in it."""
 
-    def __init__(self, editor: Editor) -> None:
-        """Read the comments. Which statement is where is worked out only if one of them counts."""
+    def __init__(self, editor: Editor, *, noqa: bool = True) -> None:
+        """Read the comments. Which statement is where is worked out only if one of them counts.
+
+        `noqa` says whether a `# noqa` silences anything, or is only noted to be of use.
+        """
         self._editor = editor
+        self._noqa = noqa
         self.directives: list[Directive] = []
         """Every one of them that names rules, in the order of the text."""
         self.nameless: list[tuple[int, int]] = []
@@ -130,7 +134,8 @@ class Suppressions:
         if self._at_end or self._alone:
             holding += self._holding_at(finding)
         # Each of them is asked: one that silences what another one does is not without use.
-        return [directive for directive in holding if directive.covers(finding)]
+        covering = [directive for directive in holding if directive.covers(finding)]
+        return [directive for directive in covering if self._noqa or not directive.is_noqa]
 
     def _reason(self, directive: Directive) -> str:
         """Give what a comment says behind what it silences, up to another comment."""

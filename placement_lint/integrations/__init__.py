@@ -1,0 +1,1 @@
+"""What other programs call: each module is one of them."""
