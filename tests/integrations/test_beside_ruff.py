@@ -24,9 +24,9 @@ def ruff(folder: Path, *arguments: str) -> str:
     program = shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("ruff is not installed; the dev extra brings it")
+    selected = ["--preview", "--select", "RUF100,RUF102", "--output-format", "concise"]
     done = subprocess.run(
-        [program, "check", "--no-cache", "--preview", "--select", "RUF100,RUF102"]
-        + ["--output-format", "concise", *arguments, "."],
+        [program, "check", "--no-cache", *selected, *arguments, "."],
         cwd=folder,
         capture_output=True,
         text=True,
