@@ -29,7 +29,7 @@ def lint_source(text: str, path: str = "source.py") -> tuple[Finding, ...]:
     from placement_lint.rules.selection import select_rules
 
     options = file.FileOptions(select_rules(Settings(), path))
-    return file.lint_source(Source(path, text), options).findings
+    return file.lint_source(Source(path, text).masked(), options).findings
 
 
 def lint_paths(paths: Iterable[str]) -> tuple[Finding, ...]:

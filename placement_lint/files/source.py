@@ -17,6 +17,10 @@ from placement_lint.timing import READING, timed
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
+CELL_WORDS = ("%%", "<codecell>", "In[")
+"""Without one of these a script has no cells."""
+
+
 class UnreadableError(Exception):
     """A file whose text cannot be had; the message says why, without the path."""
 
@@ -44,7 +48,8 @@ class Source:
     bom: bool = False
     cells: tuple[Cell, ...] = ()
     as_written: str | None = None
-    """What to show in place of `text`, character by character: a notebook's, before masking."""
+    """What to show in place of `text`, character by character: what it was before masking, in a
+    notebook or a script in cells."""
     document: bytes | None = field(default=None, compare=False, repr=False)
     """The bytes of the notebook that the cells were first read from."""
     rewritable: bool = True
@@ -71,9 +76,17 @@ class Source:
             reason = f"cannot be decoded as {encoding}: {error}"
             raise UnreadableError(reason) from error
         source = cls(path, text, encoding, bom)
-        if encoding == "utf-8" or source._gives_back(data):
-            return source
-        return replace(source, rewritable=False)
+        if encoding != "utf-8" and not source._gives_back(data):
+            source = replace(source, rewritable=False)
+        return source.masked()
+
+    def masked(self) -> Source:
+        """Give a script with Python in the place of what only IPython understands."""
+        if self.cells or not any(word in self.content for word in CELL_WORDS):
+            return self
+        from placement_lint.files.script_cells import masked
+
+        return masked(self)
 
     def _gives_back(self, data: bytes) -> bool:
         try:
@@ -112,7 +125,7 @@ class Source:
         Raises UnicodeEncodeError where the encoding has no such character.
         """
         if not self.cells:
-            return self.encode(self.text)
+            return self.encode(self.content)
         from placement_lint.files.notebook_json import rewrite
 
         if self.document is None:

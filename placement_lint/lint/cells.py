@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import mask
+from placement_lint.files.script_cells import begins_cell, cells_of
 from placement_lint.findings import Edit, Span
 from placement_lint.syntax.edits import applied, offsets
 
@@ -33,6 +34,41 @@ def in_cells(source: Source, edits: Sequence[Edit]) -> list[Edit] | None:
     if not all(_stands_alone(source, cell, by_cell[cell.number], len(cells)) for cell in cells):
         return None
     return [edit for edit in placed if edit is not None]
+
+
+def keep_cells(source: Source, edits: Sequence[Edit]) -> bool:
+    """Tell whether edits may be made in a script in cells.
+
+    None of them goes over the beginning of a cell or touches what only IPython understands, and
+    each cell is Python by itself if it was before: it is run by itself.
+    """
+    by_cell: dict[Cell, list[Edit]] = {}
+    for edit in edits:
+        cell = _cell_of(source, edit)
+        if cell is None:
+            continue
+        if offsets(source, edit)[1] > source.cell_offsets(cell)[1] or _touches_magic(source, edit):
+            return False
+        by_cell.setdefault(cell, []).append(edit)
+    return all(_stays_a_cell(source, cell, own) for cell, own in by_cell.items())
+
+
+def _cell_of(source: Source, edit: Edit) -> Cell | None:
+    """Give the cell of a script that an edit is in; None for lines put in above the first one."""
+    line = edit.span.line
+    inserted = offsets(source, edit)
+    if inserted[0] == inserted[1] and edit.span.column == 1 and edit.text.endswith(("\n", "\r")):
+        # Whole lines in front of the line that begins a cell are the end of the one before it.
+        line -= 1
+    return next((cell for cell in reversed(cells_of(source)) if cell.first_line <= line), None)
+
+
+def _stays_a_cell(source: Source, cell: Cell, edits: Sequence[Edit]) -> bool:
+    begin, end = source.cell_offsets(cell)
+    before, after = source.text[begin:end], applied(source, edits, begin, end)
+    if begins_cell(before) and not begins_cell(after):
+        return False
+    return _is_python(after) or not _is_python(before)
 
 
 def _in_cell(source: Source, edit: Edit) -> Edit | None:

@@ -247,7 +247,7 @@ def _examine_together(
 def _change(source: Source, data: bytes, fixed: FixResult) -> Change:
     after = fixed.source.to_bytes()
     mark = "\ufeff" if source.bom else ""
-    texts = (mark + source.text, mark + fixed.text)
+    texts = (mark + source.content, mark + fixed.text)
     if source.cells:
         encoding = json.detect_encoding(data)
         texts = (data.decode(encoding), after.decode(encoding))

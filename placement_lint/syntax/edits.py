@@ -209,7 +209,8 @@ def apply_edits(source: Source, edits: Sequence[Edit]) -> str:
 def edited(source: Source, edits: Sequence[Edit]) -> Source:
     """Give a source after edits that do not overlap; in a notebook each lies in one cell."""
     if not source.cells:
-        return replace(source, text=apply_edits(source, edits))
+        written = replace(source, text=source.content, as_written=None)
+        return replace(written, text=apply_edits(written, edits)).masked()
     from placement_lint.files.notebook import with_cell_texts
 
     by_cell: dict[int | None, list[Edit]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from placement_lint.files.script_cells import has_cells
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.findings import Applicability, Severity
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
@@ -76,10 +77,10 @@ class BackendStartedAtImport(Rule):
 
     ## What it does not flag
     Programs: a file with a guard on `__main__`, or in a folder of examples, scripts or benchmarks;
-    tests; notebooks; a file that nothing marks as a module of a package: neither an `__init__.py`
-    beside it nor a relative import in it. What starts nothing: types such as `jnp.float32`,
-    `jax.jit`, `jax.eval_shape`, `jax.nn.initializers`, NumPy. Bodies of functions and lambdas. What
-    a function of the file does that is called at the top.
+    tests; notebooks, and scripts in cells (`# %%`); a file that nothing marks as a module of a
+    package: neither an `__init__.py` beside it nor a relative import in it. What starts nothing:
+    types such as `jnp.float32`, `jax.jit`, `jax.eval_shape`, `jax.nn.initializers`, NumPy. Bodies
+    of functions and lambdas. What a function of the file does that is called at the top.
 
     ## Verified by
     The proof imports a package whose module has an array at its top, and then asks for two virtual
@@ -100,7 +101,7 @@ class BackendStartedAtImport(Rule):
             return
         events = [*timeline(ctx.module).at_import()]
         # To write the whole file out again takes a tenth of its time: only where it may matter.
-        if not events or "__main__" in node.code:
+        if not events or "__main__" in (code := node.code) or has_cells(code):
             return
         first, *others = events
         more = f" (and {len(others)} more below)" if others else ""
