@@ -77,6 +77,8 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
         group.add_argument(flag, metavar=option.metavar, choices=option.choices, help=text)
     elif option.kind is Kind.NUMBER:
         group.add_argument(flag, metavar=option.metavar, type=_number, help=option.help)
+    elif option.kind is Kind.PATH:
+        group.add_argument(flag, metavar=option.metavar, type=_path, help=option.help)
     elif option.kind is Kind.VERSION:
         group.add_argument(flag, metavar=option.metavar, type=_version(option), help=option.help)
     else:
@@ -136,6 +138,12 @@ def _number(text: str) -> int:
         message = f"{text!r} is not {Kind.NUMBER.value}"
         raise argparse.ArgumentTypeError(message)
     return int(text)
+
+
+def _path(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("no path")
+    return text
 
 
 def _version(option: Option) -> Callable[[str], str]:

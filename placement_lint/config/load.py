@@ -2,7 +2,9 @@
 
 A folder's settings are the first of `placement-lint.toml` and a `pyproject.toml` that has a
 `[tool.placement-lint]` section, looked for in the folder and then in each one above it. Files are
-not merged: the nearest wins.
+not merged, the nearest wins, unless it names another one: `extend = "../base.toml"`. Then what the
+nearer one sets replaces what the other one sets, `extend-…` lists are added to its lists, and with
+`select` the rules are chosen anew. Paths and globs are relative to the file that they stand in.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.config.options import EXTEND
 from placement_lint.config.rebase import common_root, has_anchored_globs, rebase_table
 from placement_lint.config.settings import Settings
-from placement_lint.config.values import SettingsError, check_table
+from placement_lint.config.values import SettingsError, check_extend, check_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +31,7 @@ _SIZE_LIMIT = 4 * 1024 * 1024
 
 # Naming rules with --select is a fresh start: what a file adds or leaves out goes with its own.
 _SET_ASIDE_BY_SELECT = ("select", "extend_select", "ignore", "extend_ignore")
+_EXTENDING = ("extend_select", "extend_ignore", "extend_exclude")
 _ADDING = ("extend_select", "ignore", "extend_ignore", "extend_exclude")
 
 
@@ -58,9 +62,11 @@ class SettingsLoader:
             if not _is_file_argument(config):
                 self._inline.update(_read_pair(config))
         if files:
-            values = _read_file(Path(files[0]), must_have_section=True) or {}
+            layer = _read_file(Path(files[0]), must_have_section=True)
             # As on the command line that names it: its globs are relative to where one stands.
-            self._fixed = self._resolve(values, Path(files[0]), root=None)
+            here = Path.cwd()
+            values, root = ({}, here) if layer is None else _whole(layer, here)
+            self._fixed = self._resolve(values, Path(files[0]), None if root == here else root)
         elif self.isolated:
             self._fixed = self._resolve({}, None, root=None)
 
@@ -92,9 +98,10 @@ class SettingsLoader:
         for name in (OWN_FILE, PROJECT_FILE):
             path = folder / name
             if os.path.isfile(path):
-                values = _read_file(path, must_have_section=False)
-                if values is not None:
-                    return self._resolve(values, path, root=folder)
+                layer = _read_file(path, must_have_section=False)
+                if layer is not None:
+                    values, root = _whole(layer, folder)
+                    return self._resolve(values, path, root=root)
         return None
 
     def _resolve(
@@ -131,7 +138,68 @@ def _read_pair(pair: str) -> dict[str, object]:
     return check_table(table, where)
 
 
-def _read_file(path: Path, *, must_have_section: bool) -> dict[str, object] | None:
+@dataclass(frozen=True)
+class _Layer:
+    """What one settings file says."""
+
+    path: Path
+    values: dict[str, Any]
+    extends: Path | None
+
+
+def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
+    """Give what a settings file and those that it extends say together.
+
+    `root` is the folder that its own globs are relative to; gives the one that all of them are.
+    """
+    layers, seen = [first], [_real(first.path)]
+    while layers[-1].extends is not None:
+        here, base = layers[-1].path, layers[-1].extends
+        real = _real(base)
+        if real in seen:
+            message = f"{here}: `extend` leads in a circle, back to {base}"
+            raise SettingsError(message)
+        try:
+            layer = _read_file(base, must_have_section=True)
+        except SettingsError as error:
+            message = f"{here}: `extend`: {error}"
+            raise SettingsError(message) from error
+        if layer is None:
+            break
+        layers.append(layer)
+        seen.append(real)
+    values: dict[str, Any] = layers[-1].values
+    folder = root if len(layers) == 1 else layers[-1].path.absolute().parent
+    for layer in reversed(layers[:-1]):
+        own = root if layer is first else layer.path.absolute().parent
+        values, folder = _extended(values, folder, layer.values, own)
+    return values, folder
+
+
+def _real(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+def _extended(
+    base: Mapping[str, Any], base_root: Path, own: Mapping[str, Any], root: Path
+) -> tuple[dict[str, Any], Path]:
+    """Give what two settings files say together, and the folder that all globs are relative to."""
+    if has_anchored_globs(base):
+        common = common_root(base_root, root)
+        if common is None:
+            message = f"globs of {base_root} mean nothing in {root}, which is on another drive"
+            raise SettingsError(message)
+        base, own = rebase_table(base, base_root, common), rebase_table(own, root, common)
+        root = common
+    merged = dict(base)
+    if "select" in own:
+        merged = {key: value for key, value in merged.items() if key not in _SET_ASIDE_BY_SELECT}
+    for key, value in own.items():
+        merged[key] = (*merged.get(key, ()), *value) if key in _EXTENDING else value
+    return merged, root
+
+
+def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
     """Read the settings in a file. None: it has no section of ours."""
     try:
         data = path.read_bytes()
@@ -165,7 +233,18 @@ def _read_file(path: Path, *, must_have_section: bool) -> dict[str, object] | No
             message = f"{path}: `tool.{SECTION}` must be a table"
             raise SettingsError(message)
         table = section
-    return check_table(table, str(path))
+    given = dict(table)
+    extends = given.pop(EXTEND.name, None)
+    values = check_table(given, str(path))
+    if "baseline" in values:
+        values["baseline"] = str(_beside(path, str(values["baseline"])))
+    base = None if extends is None else _beside(path, check_extend(extends, str(path)))
+    return _Layer(path, values, base)
+
+
+def _beside(path: Path, name: str) -> Path:
+    """Give a path that stands in a settings file."""
+    return Path(os.path.normpath(path.parent / os.path.expanduser(name)))
 
 
 def _toml(text: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ class Kind(enum.Enum):
     MAP = "a table of lists of strings"
     BOOLEAN = "true or false"
     CHOICE = "a string"
+    PATH = "a path, as a string"
     VERSION = "`auto` or a version such as `0.7.2`"
     NUMBER = "a whole number, 0 or more"
 
@@ -57,6 +58,14 @@ class Option:
 
 
 FORMATS = ("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson")
+
+EXTEND = Option(
+    "extend",
+    Kind.PATH,
+    "a settings file that holds where this one says nothing, relative to this one",
+    on_command_line=False,
+)
+"""The one key that is about files, and that nothing but a settings file can have."""
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -125,6 +134,12 @@ OPTIONS: tuple[Option, ...] = (
         "report nothing less sure than this",
         metavar="LEVEL",
         choices=("definite", "likely"),
+    ),
+    Option(
+        "baseline",
+        Kind.PATH,
+        "a file of findings that are known, and not reported",
+        metavar="FILE",
     ),
     Option(
         "output-format",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from placement_lint.config.options import OPTIONS, Kind, Option
+from placement_lint.config.options import EXTEND, OPTIONS, Kind, Option
+from placement_lint.config.values import VERSION
 
 
 def schema() -> dict[str, Any]:
@@ -19,7 +20,10 @@ def schema() -> dict[str, Any]:
         "description": "Settings of placement-lint.",
         "type": "object",
         "additionalProperties": False,
-        "properties": {option.name: _property(option) for option in OPTIONS},
+        "properties": {
+            EXTEND.name: _property(EXTEND),
+            **{option.name: _property(option) for option in OPTIONS},
+        },
     }
 
 
@@ -35,12 +39,14 @@ def _property(option: Option) -> dict[str, Any]:
         Kind.MAP: {"type": "object", "additionalProperties": strings},
         Kind.BOOLEAN: {"type": "boolean"},
         Kind.CHOICE: {"type": "string", "enum": list(option.choices)},
-        Kind.VERSION: {"type": "string"},
         Kind.NUMBER: {"type": "integer", "minimum": 0},
+        Kind.PATH: {"type": "string", "minLength": 1},
+        # A line end at the end is no end for Python's `$`.
+        Kind.VERSION: {"type": "string", "pattern": rf"^(auto|{VERSION.pattern})$(?!\n)"},
     }
     sentence = option.help[0].upper() + option.help[1:] + "."
     described = {"description": sentence, **kinds[option.kind]}
-    if option.default is not None:
+    if option is not EXTEND and option.default is not None:
         described["default"] = option.default
     return described
 

@@ -61,6 +61,8 @@ class Settings:
     target_jax: str = "auto"
     """A version of JAX; auto: what the project asks for, else the newest that is known."""
     min_confidence: str = "likely"
+    baseline: str | None = None
+    """The file of findings that are known; in a settings file, relative to that."""
     output_format: str | None = None
     """None: `full` on a terminal, `flake8` otherwise."""
     fail_on: str = "info"

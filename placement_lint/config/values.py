@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.config.options import BY_NAME, Kind, Option
+from placement_lint.config.options import BY_NAME, EXTEND, Kind, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[\w.]*)?")
+VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[A-Za-z0-9_.]*)?")
+"""What is taken for a version; the JSON schema has it too."""
 
 
 class SettingsError(Exception):
@@ -27,6 +28,11 @@ def check_table(table: Mapping[str, object], where: str) -> dict[str, object]:
     return {option.field: _check(option, table[key], where) for key, option in options.items()}
 
 
+def check_extend(value: object, where: str) -> str:
+    """Give the path in `extend`. Raises SettingsError for what is no path."""
+    return str(_check(EXTEND, value, where))
+
+
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Give the one of the words that the given one was probably meant to be."""
     import difflib
@@ -37,7 +43,10 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 def _known(key: str, where: str) -> Option:
     if key in BY_NAME:
         return BY_NAME[key]
-    near = nearest(key.replace("_", "-"), BY_NAME)
+    if key == EXTEND.name:
+        message = f"{where}: `{key}` belongs in a settings file"
+        raise SettingsError(message)
+    near = nearest(key.replace("_", "-"), [*BY_NAME, EXTEND.name])
     hint = f"; did you mean `{near}`?" if near else f"; known settings: {', '.join(BY_NAME)}"
     message = f"{where}: unknown setting `{key}`{hint}"
     raise SettingsError(message)
@@ -57,8 +66,11 @@ def _check(option: Option, value: object, where: str) -> object:
             table = {key: entry for key, entry in entries.items() if entry is not None}
             if len(table) == len(entries):
                 return table
+    elif option.kind is Kind.PATH:
+        if isinstance(value, str) and value:
+            return value
     elif option.kind is Kind.VERSION:
-        if isinstance(value, str) and (value == "auto" or _VERSION.fullmatch(value)):
+        if isinstance(value, str) and (value == "auto" or VERSION.fullmatch(value)):
             return value
     elif option.kind is Kind.NUMBER:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:

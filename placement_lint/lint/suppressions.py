@@ -7,10 +7,10 @@
   must be said.
 - `# placement-lint: ignore-file[…]`, alone on any line, does so for the whole file.
 
-A comment holds for a finding from the end of the finding's own line, or of the first or the last
-line of the smallest statement around it (of a compound statement, only the header counts); one of
-ours also from the lines of comments directly above that statement. Only real comments count:
-what stands in a string says nothing.
+A comment holds for a finding from the end of the finding's own line (with those that a string or a
+backslash joins to it), or of the first or the last line of the smallest statement around it (of a
+compound statement, only the header counts); one of ours also from the lines of comments directly
+above that statement. Only real comments count: what stands in a string says nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OURS = re.compile(r"#\s*placement-lint:\s*(?P<kind>ignore|ignore-file)\[(?P<rul
 _NAMELESS = re.compile(r"#\s*placement-lint:\s*ignore(?:-file)?(?![-\[\w])")
 _RULE = re.compile(r"[^,\s]+")
 _PREFIX = re.compile(r"JDP[0-9]{0,3}")
-_NEVER_SILENT = frozenset({IoError.code, InvalidSyntax.code, InternalError.code})
+NEVER_SILENT = frozenset({IoError.code, InvalidSyntax.code, InternalError.code})
 """What was not analysed must be said, whatever the file says of itself."""
 _WithBody = (
     cst.BaseCompoundStatement,
@@ -128,7 +128,7 @@ class Suppressions:
         return bool(self._covering(finding))
 
     def _covering(self, finding: Finding) -> list[Directive]:
-        if finding.code in _NEVER_SILENT:
+        if finding.code in NEVER_SILENT:
             return []
         holding = list(self._whole_file)
         if self._at_end or self._alone:
@@ -179,7 +179,7 @@ class Suppressions:
             line += next(c.first_line - 1 for c in source.cells if c.number == finding.cell)
         statement = self._statement_at(source.offset(line, finding.span.column))
         first, last, above = (line, line, line) if statement is None else statement
-        for own in dict.fromkeys((line, first, last)):
+        for own in dict.fromkeys((line, self._editor.joined_end(line), first, last)):
             yield from self._at_end.get(own, ())
         yield from self._alone.get(line, ())
         for top in dict.fromkeys((first, above)):

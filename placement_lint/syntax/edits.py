@@ -93,6 +93,24 @@ class Editor:
             found |= {inside - 1, inside}
         return found
 
+    def joined_end(self, line: int) -> int:
+        """Give the last line that strings and backslashes join to a line."""
+        while line in self._joined_lines:
+            line += 1
+        return line
+
+    @cached_property
+    def _joined_lines(self) -> set[int]:
+        """The lines whose end is no place for a comment."""
+        joined = {line - 1 for line in self._lines_inside_strings}
+        with_comment = {self.source.position(start)[0] for start in self._comment_starts}
+        count = len(self.source.line_starts)
+        return joined | {
+            line
+            for line in range(1, count)
+            if line not in with_comment and self.source.line_text(line).endswith("\\")
+        }
+
     @cached_property
     def formatted_strings(self) -> list[tuple[int, int, str]]:
         """Where f-strings and t-strings stand, and in which quotes each is written."""

@@ -175,6 +175,149 @@ def test_each_file_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loader.for_folder("a/c") is first
 
 
+class TestExtend:
+    def test_what_is_not_set_is_that_of_the_other_file(self) -> None:
+        write("base.toml", 'fix = true\nunsafe-fixes = true\nmin-confidence = "definite"\n')
+        source = write("a/placement-lint.toml", 'extend = "../base.toml"\nfix = false\n')
+        settings = load("a/x.py")
+        assert (settings.fix, settings.unsafe_fixes) == (False, True)
+        assert settings.min_confidence == "definite"
+        assert (settings.source, settings.root) == (source, source.parent)
+        assert load("x.py") == Settings()
+
+    def test_lists(self) -> None:
+        write(
+            "base.toml",
+            """
+            extend-select = ["JDP405"]
+            ignore = ["JDP101"]
+            extend-ignore = ["JDP102"]
+            exclude = ["a"]
+            extend-exclude = ["b"]
+            per-file-ignores = {x = ["JDP1"]}
+            """,
+        )
+        write(
+            "placement-lint.toml",
+            """
+            extend = "base.toml"
+            extend-select = ["JDP406"]
+            ignore = ["JDP103"]
+            extend-ignore = ["JDP104"]
+            exclude = ["c"]
+            extend-exclude = ["d"]
+            per-file-ignores = {y = ["JDP2"]}
+            """,
+        )
+        settings = load()
+        assert settings.extend_select == ("JDP405", "JDP406")
+        assert settings.ignore == ("JDP103",)
+        assert settings.extend_ignore == ("JDP102", "JDP104")
+        assert settings.exclude == ("c",)
+        assert settings.extend_exclude == ("b", "d")
+        assert settings.per_file_ignores == {"y": ("JDP2",)}
+
+    def test_rules_are_chosen_anew_with_select(self) -> None:
+        write("base.toml", 'extend-select = ["JDP405"]\nignore = ["JDP101"]\nfix = true\n')
+        write("placement-lint.toml", 'extend = "base.toml"\nselect = ["JDP1"]\n')
+        settings = load()
+        assert (settings.select, settings.extend_select, settings.ignore) == (("JDP1",), (), ())
+        assert settings.fix
+
+    def test_a_chain_in_which_each_path_is_relative_to_its_own_file(self) -> None:
+        write("org/far/base.toml", 'fix = true\nextend-select = ["JDP405"]\nbaseline = "b.json"\n')
+        write("org/base.toml", 'extend = "far/base.toml"\nextend-select = ["JDP406"]\n')
+        write("a/pyproject.toml", '[tool.placement-lint]\nextend = "../org/base.toml"\n')
+        settings = load("a/x.py")
+        assert settings.fix
+        assert settings.extend_select == ("JDP405", "JDP406")
+        assert settings.baseline == str(Path.cwd() / "org/far/b.json")
+
+    def test_globs_are_relative_to_their_own_files(self) -> None:
+        write("base.toml", 'extend-exclude = ["a/gen/*.py", "name"]\n')
+        write(
+            "a/placement-lint.toml",
+            'extend = "../base.toml"\nextend-exclude = ["old/x.py"]\n'
+            'per-file-ignores = {"t/*" = ["JDP1"]}\n',
+        )
+        settings = load("a/x.py")
+        assert settings.root == Path.cwd()
+        assert settings.extend_exclude == ("a/gen/*.py", "name", "/a/old/x.py")
+        assert settings.per_file_ignores == {"/a/t/*": ("JDP1",)}
+
+    @pytest.mark.parametrize(
+        ("texts", "message"),
+        [
+            (
+                {"placement-lint.toml": 'extend = "nosuch.toml"'},
+                "{0}/placement-lint.toml: `extend`: {0}/nosuch.toml: cannot be read: No such file",
+            ),
+            (
+                {"placement-lint.toml": 'extend = "placement-lint.toml"'},
+                "{0}/placement-lint.toml: `extend` leads in a circle, back to {0}/placement-lint",
+            ),
+            (
+                {
+                    "placement-lint.toml": 'extend = "b/x.toml"',
+                    "b/x.toml": 'extend = "../placement-lint.toml"',
+                },
+                "{0}/b/x.toml: `extend` leads in a circle, back to {0}/placement-lint.toml",
+            ),
+            (
+                {
+                    "placement-lint.toml": 'extend = "b/pyproject.toml"',
+                    "b/pyproject.toml": "[tool.ruff]\nline-length = 3\n",
+                },
+                "{0}/placement-lint.toml: `extend`: {0}/b/pyproject.toml: "
+                "there is no [tool.placement-lint] section",
+            ),
+            (
+                {"placement-lint.toml": 'extend = "b.toml"', "b.toml": "fixx = true"},
+                "{0}/placement-lint.toml: `extend`: {0}/b.toml: unknown setting `fixx`",
+            ),
+            (
+                {"placement-lint.toml": 'extend = "b.toml"', "b.toml": "fix ="},
+                "{0}/placement-lint.toml: `extend`: {0}/b.toml: not valid TOML",
+            ),
+            ({"placement-lint.toml": "extend = 3"}, "{0}/placement-lint.toml: `extend` must be a "),
+            (
+                {"placement-lint.toml": 'extend = ""'},
+                "{0}/placement-lint.toml: `extend` must be a ",
+            ),
+            ({"placement-lint.toml": 'extend = "."'}, "`extend`: {0}: cannot be read: Is a direct"),
+        ],
+    )
+    def test_what_is_wrong(self, texts: dict[str, str], message: str) -> None:
+        for name, text in texts.items():
+            write(name, text)
+        with pytest.raises(SettingsError) as caught:
+            load()
+        assert message.format(Path.cwd()) in str(caught.value)
+
+    def test_a_file_of_an_option_may_extend_another(self) -> None:
+        write("ci/base.toml", 'fix = true\nextend-exclude = ["gen/*"]\n')
+        write("ci/strict.toml", 'extend = "base.toml"\nextend-exclude = ["old/x"]\n')
+        settings = load("a/x.py", "ci/strict.toml")
+        assert settings.fix
+        assert settings.root is None
+        assert settings.extend_exclude == ("/ci/gen/*", "old/x")
+
+    def test_what_the_command_line_says_comes_last(self) -> None:
+        write("base.toml", 'select = ["JDP1"]\nfix = true\n')
+        write("placement-lint.toml", 'extend = "base.toml"\n')
+        settings = load("x.py", "fix=false", select=("JDP2",))
+        assert (settings.select, settings.fix) == (("JDP2",), False)
+        with pytest.raises(SettingsError, match="`extend` belongs in a settings file"):
+            load("x.py", "extend='base.toml'")
+
+    def test_isolated_reads_none(self) -> None:
+        write("placement-lint.toml", 'extend = "nosuch.toml"\n')
+        assert load(isolated=True) == Settings()
+        assert load("x.py", "fix=true", isolated=True) == Settings(fix=True)
+        with pytest.raises(SettingsError, match="cannot be read with --isolated"):
+            load("x.py", "base.toml", isolated=True)
+
+
 class TestConfigOption:
     def test_a_file_holds_for_all_and_is_relative_to_here(self) -> None:
         write("pyproject.toml", "[tool.placement-lint]\nfix = true\n")

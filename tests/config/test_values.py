@@ -21,6 +21,7 @@ def test_values_of_every_kind_are_taken() -> None:
         Kind.BOOLEAN: True,
         Kind.VERSION: "0.7.2",
         Kind.NUMBER: 0,
+        Kind.PATH: "known.json",
     }
     for option in OPTIONS:
         value = values.get(option.kind, option.choices[0] if option.choices else None)
@@ -55,6 +56,10 @@ def test_values_of_every_kind_are_taken() -> None:
         ("max-findings", True, "whole number, 0 or more, not true"),
         ("max-findings", "3", "whole number, 0 or more, not a string"),
         ("fail-on", "bad", "`fail-on` must be one of `error`, `warning`, `info`, not `bad`"),
+        ("baseline", "", "`baseline` must be a path, as a string, not a string"),
+        ("baseline", ["x"], "`baseline` must be a path, as a string, not a list"),
+        ("extend", "x.toml", "`extend` belongs in a settings file"),
+        ("extends", "x.toml", "unknown setting `extends`; did you mean `extend`?"),
         ("min-confidence", False, "`min-confidence` must be a string, not false"),
     ],
 )
