@@ -14,9 +14,10 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from placement_lint.cli.adopting import Adoption
     from placement_lint.cli.outputs import Outputs
     from placement_lint.cli.progress import Progress
     from placement_lint.config.settings import Settings
@@ -29,7 +30,7 @@ _STDIN = "-"
 _STDIN_NAME = "stdin"
 _INTERNAL_ERROR = "JDP903"
 _TOOL_CODES = "JDP9"
-_NOT_FIXED = "not fixed"
+_NOT_CHANGED = ("not fixed", "not silenced")
 _SHOWN_SKIPS = 10
 _SEVERITIES = ("error", "warning", "info")
 """The worst comes first."""
@@ -108,6 +109,23 @@ def _parser() -> Parser:
         "--diff", action="store_true", help="print what --fix would change, and change nothing"
     )
     fixes.add_argument("--show-fixes", action="store_true", help="list what was mended")
+    adopting = parser.add_argument_group("Adopting")
+    adopting.add_argument(
+        "--add-noqa",
+        nargs="?",
+        const="",
+        metavar="REASON",
+        help="add a # noqa comment for what is found; with --diff, only show that",
+    )
+    add_setting(adopting, "baseline")
+    adopting.add_argument(
+        "--write-baseline", metavar="FILE", help="make what is found known from now on"
+    )
+    adopting.add_argument(
+        "--update-baseline",
+        action="store_true",
+        help="take out of the baseline what is found no longer",
+    )
     output = parser.add_argument_group("Output")
     add_setting(output, "output-format")
     output.add_argument(
@@ -200,6 +218,11 @@ class _Run:
         if self.from_stdin and any(path != _STDIN for path in args.paths):
             parser.error("standard input is linted alone, without other paths")
         self.failed = False
+        self.adoption: Adoption | None = None
+        if self._adopts_expressly:
+            from placement_lint.cli.adopting import demand_sense
+
+            demand_sense(args, parser, from_stdin=self.from_stdin)
 
     def run(self) -> int:
         return self._stdin() if self.from_stdin else self._paths()
@@ -234,6 +257,9 @@ class _Run:
 
         with shown_on_terminal(quiet=self.args.quiet) as progress:
             outcome = self._lint(found, paths, here, progress)
+            outcome = self._adopted(
+                outcome, found, lambda: self._lint(found, paths, here, progress)
+            )
         self._say_what_is_known(outcome)
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
         passed = [
@@ -244,6 +270,36 @@ class _Run:
         outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
         return self._done(outcome, here, missing)
+
+    @property
+    def _adopts_expressly(self) -> bool:
+        args = self.args
+        return args.add_noqa is not None or args.write_baseline is not None or args.update_baseline
+
+    def _adopts(self, outcome: Outcome, files: Sequence[str], *, folders: bool) -> bool:
+        """Tell whether there is anything to be done about findings that are there already."""
+        if self._adopts_expressly:
+            return True
+        # Nothing to be left out, and nothing to be found no longer.
+        if not (outcome.findings or folders):
+            return False
+        return any(self.loader.for_file(path).baseline is not None for path in files)
+
+    def _adopted(self, outcome: Outcome, found: Found, again: Callable[[], Outcome]) -> Outcome:
+        """Take known findings out of what was found, and silence others where asked."""
+        folders = found.walked > 0
+        if not self._adopts(outcome, found.files, folders=folders):
+            return outcome
+        from placement_lint.cli.adopting import Adoption
+
+        if self.args.update_baseline and not any(
+            self.loader.for_file(path).baseline for path in found.files or ("",)
+        ):
+            from placement_lint.config.values import SettingsError
+
+            raise SettingsError("--update-baseline: there is no baseline: --baseline names one")
+        self.adoption = Adoption(self.args, self.loader.for_file, folders=folders)
+        return self.adoption.applied(outcome, found.files, again)
 
     def _lint(
         self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
@@ -331,11 +387,18 @@ class _Run:
         mode = self._fix_mode(settings)
         if excluded:
             self._warn("standard input is not linted: its name is excluded")
-            if mode is FixMode.APPLY:
+            if mode is FixMode.APPLY or (self.args.add_noqa is not None and not self.args.diff):
                 streams.write_bytes(data)
             return CLEAN
         self._say_targets([path])
         outcome, fixed = lint_text(data, path, settings, fix=mode)
+        if self._adopts(outcome, [path], folders=False):
+            from placement_lint.cli.adopting import Adoption
+
+            self.adoption = Adoption(self.args, self.loader.for_file, folders=False)
+            outcome, silenced = self.adoption.applied_to_text(outcome, data)
+            if silenced is not None and not self.args.diff:
+                mode, fixed = FixMode.APPLY, silenced
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
         if mode is FixMode.APPLY:
             streams.write_bytes(data if fixed is None else fixed)
@@ -377,6 +440,9 @@ class _Run:
     def _fix_mode(self, settings: Settings) -> FixMode:
         from placement_lint.lint.outcome import FixMode
 
+        if self.args.add_noqa is not None:
+            # --diff is about the comments then.
+            return FixMode.NONE
         if self.args.diff:
             return FixMode.DIFF
         return FixMode.APPLY if settings.fix else FixMode.NONE
@@ -449,6 +515,8 @@ class _Run:
 
             names = {rule.code: rule.name for rule in all_rules()}
             streams.complain(summary.fixes(outcome.fixed, names).rstrip("\n"))
+        if self.adoption is not None and self.adoption.say(outcome):
+            return
         if self.args.quiet:
             return
         if self.args.verbose:
@@ -493,7 +561,7 @@ class _Run:
         listed = sorted(skipped)
         most = len(listed) if self.args.verbose else _SHOWN_SKIPS
         for path, reason in listed[:most]:
-            what = reason if reason.startswith(_NOT_FIXED) else f"not linted: {reason}"
+            what = reason if reason.startswith(_NOT_CHANGED) else f"not linted: {reason}"
             streams.complain(f"note: {escape(path)}: {escape(what)}")
         if len(listed) > most:
             streams.complain(f"note: {len(listed) - most} more like these; -v lists them")

@@ -24,11 +24,21 @@ class Parser(argparse.ArgumentParser):
 
     def parse_mixed(self, arguments: Sequence[str], positional: str) -> argparse.Namespace:
         """Parse options and positional arguments in any order; behind `--` all are positional."""
-        words = list(arguments)
+        words = [f"{word}=" if word in self._alone else word for word in arguments]
         end = words.index("--") if "--" in words else len(words)
         args = self.parse_intermixed_args(words[:end])
         getattr(args, positional).extend(words[end + 1 :])
         return args
+
+    @property
+    def _alone(self) -> set[str]:
+        """The options whose value, if they have one, follows `=`: what stands behind is a path."""
+        return {
+            name
+            for action in self._actions
+            if action.nargs == "?"
+            for name in action.option_strings
+        }
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments in one or two lines."""
@@ -56,6 +66,8 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if isinstance(action, argparse.BooleanOptionalAction):
             return action.option_strings[0].replace("--", "--[no-]", 1)
+        if action.option_strings and action.nargs == "?":
+            return f"{', '.join(action.option_strings)}[={action.metavar}]"
         if action.option_strings and action.nargs != 0:
             # As Python 3.13 does, and those before it do not.
             default = self._get_default_metavar_for_optional(action)

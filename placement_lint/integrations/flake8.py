@@ -26,7 +26,10 @@ from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
+from placement_lint.files.source import Source
+from placement_lint.lint.baseline import Baselines
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
+from placement_lint.lint.reading import reopened
 from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -93,6 +96,7 @@ class _Host:
         # A rule that is off by default is on where flake8 is asked for it by its whole code.
         options = {"extend_select": tuple(codes)} if codes else {}
         self._loader = SettingsLoader(isolated=isolated, options=options)
+        self._baselines = Baselines(self._loader.for_file)
         self._named = {os.path.realpath(path) for path in paths if path != _STDIN}
         found = find_files([path for path in paths if path != _STDIN], self._loader.for_folder)
         self._run = HostedRun(found.files, self._loader.for_file, folders=found.walked > 0)
@@ -102,7 +106,7 @@ class _Host:
         """Give what is found in a file, as part of the run where it belongs to it."""
         real = os.path.realpath(filename)
         if real in self._under:
-            return self._run.findings(self._under[real])
+            return self._new(self._run.findings(self._under[real]))
         path = Path(filename).as_posix()
         settings = self._loader.for_file(path)
         if is_excluded(path, settings) and (settings.force_exclude or real not in self._named):
@@ -110,7 +114,7 @@ class _Host:
         if path.endswith(SUFFIXES) and self._is_walked(real):
             # Left out for another reason: git ignores it.
             return ()
-        return HostedRun([path], self._loader.for_file).findings(path)
+        return self._new(HostedRun([path], self._loader.for_file).findings(path))
 
     def in_text(self, text: str, name: str) -> Iterable[Finding]:
         """Give what is found in standard input."""
@@ -118,7 +122,12 @@ class _Host:
         settings = self._loader.for_file(path)
         if settings.force_exclude and is_excluded(path, settings):
             return ()
-        return lint_hosted_text(text, path, settings)
+        found = lint_hosted_text(text, path, settings)
+        return self._baselines.new(found, lambda _: Source(path, text).masked())
+
+    def _new(self, findings: Iterable[Finding]) -> Iterable[Finding]:
+        """Give the findings that no baseline knows."""
+        return self._baselines.new(findings, reopened)
 
     def _is_walked(self, real: str) -> bool:
         """Tell whether a file lies in a folder that was named."""
