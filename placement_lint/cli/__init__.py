@@ -102,12 +102,19 @@ def _clean(arguments: list[str]) -> int:
     return clean.main(arguments)
 
 
+def _generate_shell_completion(arguments: list[str]) -> int:
+    from placement_lint.cli import completion
+
+    return completion.main(arguments, _COMMANDS)
+
+
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "check": _check,
     "rule": _rule,
     "verify": _verify,
     "trace": _trace,
     "clean": _clean,
+    "generate-shell-completion": _generate_shell_completion,
 }
 
 

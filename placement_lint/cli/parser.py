@@ -15,6 +15,29 @@ if TYPE_CHECKING:
 USAGE_ERROR = 2
 
 
+class _DescribedError(Exception):
+    """Raised in place of parsing, with the parser that was about to."""
+
+    def __init__(self, parser: Parser) -> None:
+        super().__init__()
+        self.parser = parser
+
+
+_describing: list[bool] = []
+
+
+def described(run: Callable[[], object]) -> Parser:
+    """Give the first parser that a command parses its arguments with; it gets no further."""
+    _describing.append(True)
+    try:
+        run()
+    except _DescribedError as error:
+        return error.parser
+    finally:
+        _describing.pop()
+    raise ValueError("a command without a parser of options")
+
+
 class Parser(argparse.ArgumentParser):
     """An option parser that names what was probably meant, and exits with 2."""
 
@@ -22,9 +45,17 @@ class Parser(argparse.ArgumentParser):
         """Take the name of the command, and what argparse takes."""
         super().__init__(prog=prog, formatter_class=_Formatter, allow_abbrev=False, **kwargs)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments, unless a description is all that is asked for."""
+        if _describing:
+            raise _DescribedError(self)
+        return super().parse_known_args(args, namespace)
+
     def parse_mixed(self, arguments: Sequence[str], positional: str) -> argparse.Namespace:
         """Parse options and positional arguments in any order; behind `--` all are positional."""
         words = [f"{word}=" if word in self._alone else word for word in arguments]
+        if _describing:
+            raise _DescribedError(self)
         end = words.index("--") if "--" in words else len(words)
         args = self.parse_intermixed_args(words[:end])
         getattr(args, positional).extend(words[end + 1 :])
