@@ -91,3 +91,44 @@ def test_the_hook_finds_the_fix_hook_mends_and_then_both_pass(
     code, output = try_repo(repository, project)
     assert code == 0, output
     assert output.count("Passed") == 2
+
+
+CONFIG = """\
+repos:
+  - repo: {repository}
+    rev: {revision}
+    hooks:
+      - id: placement-lint
+        exclude: ^vendored/
+"""
+
+
+def test_as_a_project_configures_it(repository: Path, project: Path, tmp_path: Path) -> None:
+    """Its own `exclude` holds beside that of the settings, and its environment is a light one."""
+    (project / "vendored").mkdir()
+    (project / "vendored" / "hazard.py").write_text(HAZARD, encoding="utf-8")
+    revision = git(repository, "rev-parse", "HEAD").strip()
+    config = CONFIG.format(repository=repository, revision=revision)
+    (project / ".pre-commit-config.yaml").write_text(config, encoding="utf-8")
+    git(project, "add", "-A")
+    home = tmp_path / "home"
+    run = subprocess.run(
+        [sys.executable, "-m", "pre_commit", "run", "--all-files"],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env={**os.environ, "PRE_COMMIT_COLOR": "never", "PRE_COMMIT_HOME": str(home)},
+    )
+    assert run.returncode == 1, run.stdout
+    assert run.stdout.count("JDP204") == 1
+    assert "hazard.py:5:5: JDP204 " in run.stdout
+    assert "vendored" not in run.stdout
+
+    (environment,) = home.glob("repo*/py_env-*")
+    packages = {path.name.partition("-")[0].lower() for path in environment.rglob("*.dist-info")}
+    assert "placement_lint" in packages
+    assert packages.isdisjoint({"jax", "jaxlib", "numpy", "matplotlib", "flax", "scipy", "pygls"})
+    sizes = [path.lstat().st_size for path in environment.rglob("*") if not path.is_dir()]
+    assert sum(sizes) < 60_000_000
