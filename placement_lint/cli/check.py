@@ -115,7 +115,7 @@ def _parser() -> Parser:
         nargs="?",
         const="",
         metavar="REASON",
-        help="add a # noqa comment for what is found; with --diff, only show that",
+        help="silence what is found by # noqa comments",
     )
     add_setting(adopting, "baseline")
     adopting.add_argument(

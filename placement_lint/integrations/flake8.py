@@ -15,6 +15,7 @@ counts for the others, whichever is being checked. Standard input is looked at a
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
 import re
 import sys
@@ -28,9 +29,11 @@ from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
 from placement_lint.files.source import Source
 from placement_lint.lint.baseline import Baselines
+from placement_lint.lint.file import tool_finding
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
 from placement_lint.lint.reading import reopened
 from placement_lint.rules.registry import all_rules
+from placement_lint.rules.tool.io_error import IoError
 
 if TYPE_CHECKING:
     import argparse
@@ -61,8 +64,12 @@ class Plugin:
     def parse_options(cls, options: argparse.Namespace) -> None:
         """Note what flake8 was asked, and look around before it starts its processes."""
         cls._options = options
-        if options.filenames and _STDIN not in options.filenames:
-            _host(*_asked(options))
+        # Who calls flake8 as a library says later which files are meant.
+        if _STDIN not in options.filenames and (options.filenames or _is_command()):
+            try:
+                _host(*_asked(options))
+            except SettingsError as error:
+                raise _fatal(error) from error
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Give line, column from 0, and text of each finding in the file."""
@@ -80,13 +87,17 @@ class Plugin:
     def _findings(self) -> Iterable[Finding]:
         if is_notebook(self._filename):
             return ()
-        host = _host(*_asked(self._options))
         try:
+            host = _host(*_asked(self._options))
             if self._is_stdin:
                 return host.in_text("".join(self._lines), self._filename)
             return host.in_file(self._filename)
         except SettingsError as error:
-            raise _fatal(error) from error
+            if multiprocessing.parent_process() is None:
+                raise _fatal(error) from error
+            # An exception in one of several processes may leave flake8 waiting for ever.
+            message = f"cannot be checked: {error}"
+            return (tool_finding(IoError, self._filename, message),)
 
 
 class _Host:
@@ -96,9 +107,11 @@ class _Host:
         # A rule that is off by default is on where flake8 is asked for it by its whole code.
         options = {"extend_select": tuple(codes)} if codes else {}
         self._loader = SettingsLoader(isolated=isolated, options=options)
-        self._baselines = Baselines(self._loader.for_file)
         self._named = {os.path.realpath(path) for path in paths if path != _STDIN}
         found = find_files([path for path in paths if path != _STDIN], self._loader.for_folder)
+        self._baselines = Baselines(self._loader.for_file)
+        for path in found.files:
+            self._baselines.of(path)
         self._run = HostedRun(found.files, self._loader.for_file, folders=found.walked > 0)
         self._under = {os.path.realpath(path): path for path in found.files}
 
@@ -147,10 +160,13 @@ def _asked(options: argparse.Namespace | None) -> tuple[tuple[str, ...], tuple[s
 
 @functools.lru_cache(maxsize=1)
 def _host(paths: tuple[str, ...], codes: tuple[str, ...], isolated: bool) -> _Host:
-    try:
-        return _Host(paths, codes, isolated=isolated)
-    except SettingsError as error:
-        raise _fatal(error) from error
+    return _Host(paths, codes, isolated=isolated)
+
+
+def _is_command() -> bool:
+    """Tell whether this is the command `flake8` or `python -m flake8`."""
+    program = Path(sys.argv[0])
+    return program.stem == "flake8" or program.parts[-2:] == ("flake8", "__main__.py")
 
 
 def _fatal(error: Exception) -> Exception:

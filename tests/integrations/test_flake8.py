@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from tests.fixture_cases import all_cases
 
 pytest.importorskip("flake8", reason="flake8 is not installed; the dev extra brings it")
 
+ExecutionError = pytest.importorskip("flake8.exceptions").ExecutionError
 TOP = Path(placement_lint.__file__).parents[1]
 HAZARD = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x\n"
 FOUND = "5:5: JDP204 the result of jax.device_put is discarded: nothing moves\n"
@@ -159,6 +162,23 @@ class TestSettings:
         assert code == 1
         message = f"placement-lint: {file}: unknown rule 'JDP998'; did you mean JDP904?"
         assert out.splitlines()[-1] == message
+
+    def test_wrong_ones_in_one_of_several_processes_are_a_finding(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from placement_lint.integrations.flake8 import Plugin
+
+        monkeypatch.chdir(tmp_path)
+        write(tmp_path, hazard=HAZARD)
+        Path("placement-lint.toml").write_text("slect = []\n", encoding="utf-8")
+        plugin = Plugin(ast.parse(""), "hazard.py", [])
+        with pytest.raises(ExecutionError, match="unknown setting `slect`"):
+            list(plugin.run())
+        monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.current_process)
+        (found,) = plugin.run()
+        assert found[:2] == (1, 0)
+        assert found[2].startswith("JDP900 cannot be checked: ")
+        assert "unknown setting `slect`" in found[2]
 
     def test_what_ours_exclude(self, tmp_path: Path) -> None:
         write(tmp_path, hazard=HAZARD, generated=HAZARD)
