@@ -1,0 +1,105 @@
+"""The rules' pages: the docstring, on which JAX it was proved, and the proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import placement_lint.rules
+from placement_lint.files.records import proof_path, proved_on
+
+if TYPE_CHECKING:
+    from placement_lint.files.records import Proved
+    from placement_lint.rules.pages import Page
+
+_FIXES = {
+    None: "none",
+    "safe": "safe: made by `--fix`",
+    "unsafe": "unsafe: made by `--fix --unsafe-fixes`",
+    "display": "shown, never made",
+}
+
+
+def address(code: str) -> str:
+    """Give the place of a rule's page among the sources of the site."""
+    return f"rules/{code}.md"
+
+
+def page(rule: Page) -> str:
+    """Give the Markdown of one rule's page."""
+    runs = "only when selected" if rule.pedantic else "by default"
+    facts = [
+        "| severity | fix | runs |",
+        "|---|---|---|",
+        f"| {rule.severity} | {_FIXES[rule.fix]} | {runs} |",
+    ]
+    parts = [f"# {rule.name} ({rule.code})", "\n".join(facts), rule.text]
+    proved = proved_on(rule.code)
+    if proved is not None:
+        parts += ["## Proved on", _matrix(proved)]
+    parts += ["## The proof", _proof(rule.code)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _matrix(proved: Proved) -> str:
+    said = {
+        **dict.fromkeys(proved.proved, "proved"),
+        **dict.fromkeys(proved.failed, "**not proved**"),
+        **dict.fromkeys(proved.skipped, "no claim"),
+    }
+    versions = sorted(said, key=lambda version: [int(part) for part in version.split(".")])
+    sentence = proved.sentence()
+    return "\n".join([
+        f"{sentence[0].upper()}{sentence[1:]}.",
+        "",
+        "| JAX | " + " | ".join(versions) + " |",
+        "|---|" + "---|" * len(versions),
+        f"| {rule_word(proved)} | " + " | ".join(said[version] for version in versions) + " |",
+    ])
+
+
+def rule_word(proved: Proved) -> str:
+    """Name what the proofs ran on."""
+    return f"{proved.devices} devices"
+
+
+def _proof(code: str) -> str:
+    text = Path(proof_path(code)).read_text(encoding="utf-8").rstrip("\n")
+    return (
+        f"`placement-lint verify {code}` runs this: what `observe` looks for must be seen in "
+        "`hazard`, and be gone in `fixed`.\n\n"
+        f'````python title="fixtures/{code}/proof.py"\n{text}\n````'
+    )
+
+
+def families(rules: list[Page]) -> dict[str, list[Page]]:
+    """Give the rules by what their family is about: the first sentence of its folder."""
+    about = dict(_families())
+    found: dict[str, list[Page]] = {}
+    for rule in rules:
+        found.setdefault(about[rule.code[:4]], []).append(rule)
+    return found
+
+
+def _families() -> list[tuple[str, str]]:
+    """Read `JDP2: commitment, the heart: …` in each folder."""
+    said = []
+    for path in Path(placement_lint.rules.__file__).parent.glob("*/__init__.py"):
+        first = path.read_text(encoding="utf-8").split('"""')[1]
+        prefix, _, about = " ".join(first.split()).partition(": ")
+        said.append((prefix, f"{prefix}: {about.rstrip('.')}"))
+    return said
+
+
+def index(rules: list[Page]) -> str:
+    """Give the tables of all rules, one for each family."""
+    parts = []
+    for about, members in families(rules).items():
+        rows = ["| code | name | what | severity | fix |", "|---|---|---|---|---|"]
+        for rule in members:
+            name = f"{rule.name} *" if rule.pedantic else rule.name
+            link = f"[{rule.code}]({rule.code}.md)"
+            what = rule.summary.rstrip(".")
+            rows.append(f"| {link} | {name} | {what} | {rule.severity} | {rule.fix or 'none'} |")
+        parts += [f"## {about}", "\n".join(rows)]
+    return "\n\n".join(parts)
