@@ -49,13 +49,15 @@ def _matrix(proved: Proved) -> str:
     }
     versions = sorted(said, key=lambda version: [int(part) for part in version.split(".")])
     sentence = proved.sentence()
-    return "\n".join([
-        f"{sentence[0].upper()}{sentence[1:]}.",
-        "",
-        "| JAX | " + " | ".join(versions) + " |",
-        "|---|" + "---|" * len(versions),
-        f"| {rule_word(proved)} | " + " | ".join(said[version] for version in versions) + " |",
-    ])
+    return "\n".join(
+        [
+            f"{sentence[0].upper()}{sentence[1:]}.",
+            "",
+            "| JAX | " + " | ".join(versions) + " |",
+            "|---|" + "---|" * len(versions),
+            f"| {rule_word(proved)} | " + " | ".join(said[version] for version in versions) + " |",
+        ]
+    )
 
 
 def rule_word(proved: Proved) -> str:

@@ -19,15 +19,14 @@ from pathlib import Path
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
-# Pages that were written with tests of their own.
 PAGES = sorted(DOCS.rglob("*.md"))
 
 _BLOCK = re.compile(
-    r"(?P<marks>(?:^<!-- .+ -->\n)*)"
+    r"(?P<marks>(?:^<!-- [^\n]+ -->\n)*)"
     r"^```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_MARK = re.compile(r"^<!-- ([^:\n]+?)(?:: (.+))? -->$", re.MULTILINE)
+_MARK = re.compile(r"^<!-- ([^:\n]+?)(?:: ([^\n]+))? -->$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

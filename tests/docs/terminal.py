@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from tests.docs.pages import Block
 
 _COLUMNS = 100
-_NUMBER = re.compile(r"\d[\d.,]*")
-_USAGE_ERROR = 2
+_FOLDER = "/home/me/project"
+"""What pages call the folder in which their commands run."""
+_NUMBER = re.compile(r"\d[\d.,]*(?: (?:[mµ]?s|[kMG]?B)\b)?")
 
 
 class Terminal:
     """A shell in a folder, with `placement-lint` and `python` on its path."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / "project"
+        self.folder = folder.resolve() / "project"
         self.folder.mkdir()
         tools = folder / "bin"
         tools.mkdir()
@@ -71,7 +72,17 @@ class Terminal:
                 while data := os.read(ours, 65536):
                     shown += data
             os.close(ours)
-        return process.returncode, shown.decode("utf-8").replace("\r\n", "\n")
+        text = shown.decode("utf-8").replace("\r\n", "\n")
+        lines = [_seen(line) for line in text.replace(str(self.folder), _FOLDER).split("\n")]
+        return process.returncode, "\n".join(lines)
+
+
+def _seen(line: str) -> str:
+    """Give what is left of a line whose beginning was written over."""
+    written = ""
+    for part in line.split("\r"):
+        written = part + written[len(part) :]
+    return written.rstrip() if "\r" in line else line
 
 
 def _of_others(name: str) -> bool:
