@@ -84,11 +84,17 @@ def _without(nav: list[Any], missing: set[str]) -> list[Any]:
     return kept
 
 
+def _short(about: str) -> str:
+    """Give the beginning of what a family is about: a navigation is narrow."""
+    prefix, _, what = about.partition(": ")
+    return f"{prefix}: " + re.split(r"[,:]", what)[0]
+
+
 def _with_rules(nav: list[Any], pages: list[Any]) -> list[Any]:
     """Give a navigation with every rule's page behind their index, by family."""
     index = "rules/index.md"
     families = [
-        {about: [{f"{rule.code} {rule.name}": rules.address(rule.code)} for rule in members]}
+        {_short(about): [{f"{rule.code} {rule.name}": rules.address(rule.code)} for rule in members]}
         for about, members in rules.families(pages).items()
     ]
     return [

@@ -12,10 +12,10 @@ RECORDS = TOP / "fixtures" / "records"
 RESULTS = TOP / "benchmarks" / "RESULTS.md"
 
 _WAYS = {
-    "in-block": "`with jax.default_device(cpu):` `load_file(path)`",
-    "as-is": "`load_file(path)`, onto the accelerator",
-    "committed": "`jax.device_put(load_file(path), cpu)` in the block",
-    "mapped": "`np.memmap`, the next batch prefetched",
+    "in-block": "in a block: on the host, uncommitted",
+    "as-is": "as it is: on the accelerator",
+    "committed": "on the host, committed",
+    "mapped": "memory-mapped, prefetched",
 }
 """The ways that the picture shows, in its order. `assigned` is the same as `as-is`."""
 

@@ -97,11 +97,11 @@ def index(rules: list[Page]) -> str:
     """Give the tables of all rules, one for each family."""
     parts = []
     for about, members in families(rules).items():
-        rows = ["| code | name | what | severity | fix |", "|---|---|---|---|---|"]
+        rows = ["| code | name, and what is found | severity | fix |", "|---|---|---|---|"]
         for rule in members:
-            name = f"{rule.name} *" if rule.pedantic else rule.name
+            name = f"**{rule.name}**" + " \\*" * rule.pedantic
             link = f"[{rule.code}]({rule.code}.md)"
-            what = rule.summary.rstrip(".")
-            rows.append(f"| {link} | {name} | {what} | {rule.severity} | {rule.fix or 'none'} |")
+            what = f"{name}<br>{rule.summary.rstrip('.')}"
+            rows.append(f"| {link} | {what} | {rule.severity} | {rule.fix or 'none'} |")
         parts += [f"## {about}", "\n".join(rows)]
     return "\n\n".join(parts)
