@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
+from placement_lint.report.site import SITE
 from placement_lint.rules.pages import all_pages
 from website import commands, links, measured, rules, settings
 
@@ -35,6 +36,13 @@ _PICTURE = "pictures/data-path.png"
 _MEASURED = "benchmarks.md"
 _WHEN_THERE = (_MEASURED, "ci.md", "editors.md")
 """Pages that the navigation names and does without."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Say where the site will be read, which one module knows."""
+    if SITE is not None:
+        config.site_url = SITE
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -94,7 +102,11 @@ def _with_rules(nav: list[Any], pages: list[Any]) -> list[Any]:
     """Give a navigation with every rule's page behind their index, by family."""
     index = "rules/index.md"
     families = [
-        {_short(about): [{f"{rule.code} {rule.name}": rules.address(rule.code)} for rule in members]}
+        {
+            _short(about): [
+                {f"{rule.code} {rule.name}": rules.address(rule.code)} for rule in members
+            ]
+        }
         for about, members in rules.families(pages).items()
     ]
     return [

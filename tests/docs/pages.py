@@ -20,6 +20,8 @@ from pathlib import Path
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+OTHERS = {"ci.md", "editors.md"}
+"""Pages whose blocks have tests of their own, beside those of what they are about."""
 
 _BLOCK = re.compile(
     r"(?P<marks>(?:^<!-- [^\n]+ -->\n)*)"
@@ -64,4 +66,5 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
 
 
 def all_blocks() -> list[Block]:
-    return [block for page in PAGES for block in blocks(page)]
+    """Give the blocks of all pages, but for those that are tested elsewhere."""
+    return [block for page in PAGES if page.name not in OTHERS for block in blocks(page)]

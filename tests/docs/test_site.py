@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from placement_lint.report.site import VARIABLE, rule_url
 from placement_lint.rules.pages import all_pages
 from tests.docs.pages import DOCS, PAGES, TOP
 
@@ -78,6 +79,13 @@ def test_every_page_is_built_and_found_from_the_first(
     home = site / "index.html"
     named = {target for _, target, _ in _links(site, {home: documents[home]})}
     assert named >= documents.keys() - {home}
+
+
+def test_the_addresses_in_reports_are_those_of_the_site(site: Path) -> None:
+    for rule in all_pages():
+        address = rule_url(rule.code, {VARIABLE: site.as_uri()})
+        assert address == (site / "rules" / rule.code).as_uri() + "/"
+        assert (site / "rules" / rule.code / "index.html").is_file()
 
 
 def test_every_link_leads_somewhere(site: Path, documents: dict[Path, Document]) -> None:
