@@ -35,10 +35,10 @@ def data_path_table() -> str:
         cells = [one["item_seconds"] for size in sizes for one in size["ways"] if one["way"] == way]
         rows.append(f"| {said} | " + " | ".join(map(_seconds, cells)) + " |")
     environment = record["environment"]
+    stage = record["devices"]["stage"].removeprefix("virtual: ")
     where = (
         f"Measured on JAX {environment['jax']} and Python {environment['python']}, on "
-        f"{record['devices']['kind']} devices ({record['devices']['stage']}); the median time to "
-        "get one batch."
+        f"{record['devices']['kind']} devices ({stage}); the median time to get one batch."
     )
     return "\n".join([*rows, "", where])
 
