@@ -62,6 +62,9 @@ def allowed(room: str, other: str) -> bool:
         return room == "cli"
     if {room, other} == {"placement", "syntax"}:
         return room == "placement"
+    if {room, other} == {"cli", "integrations"}:
+        # The command line starts the language server.
+        return room == "cli"
     return FLOORS[other] < FLOORS[room]
 
 

@@ -96,6 +96,12 @@ def _trace(arguments: list[str]) -> int:
     return trace.main(arguments)
 
 
+def _server(arguments: list[str]) -> int:
+    from placement_lint.cli import server
+
+    return server.main(arguments)
+
+
 def _clean(arguments: list[str]) -> int:
     from placement_lint.cli import clean
 
@@ -113,6 +119,7 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "rule": _rule,
     "verify": _verify,
     "trace": _trace,
+    "server": _server,
     "clean": _clean,
     "generate-shell-completion": _generate_shell_completion,
 }

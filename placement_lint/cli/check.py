@@ -40,8 +40,9 @@ _DESCRIPTION = """\
 Find, explain and mend device-placement mistakes in JAX code.
 
 Commands: check (what runs when none is named), rule (explain the rules), verify (prove them on
-the JAX that is here), trace (run a program and report the copies that happen), clean (delete
-what was remembered of earlier runs), generate-shell-completion (for bash, fish or zsh).
+the JAX that is here), trace (run a program and report the copies that happen), server (serve an
+editor), clean (delete what was remembered of earlier runs), generate-shell-completion (for bash,
+fish or zsh).
 `placement-lint COMMAND --help` tells more."""
 
 _EPILOG = """\

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from placement_lint.files.unsaved import unsaved
 from placement_lint.timing import READING, timed
 
 # Python's own line ends only: str.splitlines also splits at form feeds and Unicode separators.
@@ -183,7 +184,10 @@ class Source:
 
 
 def read_bytes(path: str) -> bytes:
-    """Read a file. Raises UnreadableError with the system's own words."""
+    """Read a file, or what stands in for it. Raises UnreadableError with the system's own words."""
+    data = unsaved(path)
+    if data is not None:
+        return data
     try:
         with timed(READING):
             return Path(path).read_bytes()

@@ -19,6 +19,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from placement_lint import __version__
+from placement_lint.files.unsaved import unsaved
 from placement_lint.lint.encoding import (
     finding_from_json,
     finding_to_json,
@@ -284,6 +285,9 @@ def unchanged(path: str, seen: Seen) -> bool:
 
 
 def _stamp(path: str) -> Stamp | None:
+    if unsaved(path) is not None:
+        # The file on the disk says nothing about it.
+        return None
     try:
         status = os.stat(path)
     except OSError:

@@ -46,8 +46,8 @@ def lint_cached(
     started = time.perf_counter()
     forget()
     files = sorted(dict.fromkeys(files))
-    digests = _Digests(settings_for)
-    surroundings = [folders, _digest(here, "", None), _packages_around(files)]
+    digests = Digests(settings_for)
+    surroundings = [folders, _digest(here, "", None), packages_around(files)]
     with timed(CACHE):
         last = cache.last()
         if last is not None:
@@ -94,8 +94,8 @@ def _lint(
     return outcome
 
 
-class _Digests:
-    """Gives what stands for all that is set for a file: one for each folder."""
+class Digests:
+    """Gives, by its path, what stands for all that is set for a file: one for each folder."""
 
     def __init__(self, settings_for: Callable[[str], Settings]) -> None:
         self._settings_for = settings_for
@@ -103,6 +103,7 @@ class _Digests:
         self._of_settings: dict[tuple[int, str, int | None], str] = {}
 
     def __call__(self, path: str) -> str:
+        """Give it for one file."""
         folder = os.path.dirname(path)
         if folder not in self._of_folder:
             settings = self._settings_for(path)
@@ -131,7 +132,7 @@ def _digest(settings: Settings, target: str, length: int | None) -> str:
     return digest(json.dumps(told).encode())[:16]
 
 
-def _packages_around(files: Sequence[str]) -> str:
+def packages_around(files: Sequence[str]) -> str:
     """Give what stands for which of the folders that files lie in, or above them, are packages."""
     within = {os.path.abspath(folder) for folder in {os.path.dirname(path) for path in files}}
     folders = set(within)

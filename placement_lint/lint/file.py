@@ -140,12 +140,14 @@ def parse(source: Source) -> cst.Module | FileResult:
     with timed(IMPORTING):
         import libcst as cst
 
+    from placement_lint.syntax import pieces
+
     excess = guard(source)
     if excess is not None:
         return FileResult((excess,))
     try:
         with timed(PARSING):
-            return cst.parse_module(source.text)
+            return pieces.parse(source.path, source.text)
     except cst.ParserSyntaxError as error:
         finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
     except Exception as error:  # LibCST also fails with KeyError and others

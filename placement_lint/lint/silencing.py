@@ -117,7 +117,7 @@ def _silence(
     from placement_lint.syntax.edits import edited
 
     editor = _editor(source)
-    edits = _edits(editor, findings, reason)
+    edits = comments_for(findings, editor, reason)
     if not edits:
         return None
     if source.cells:
@@ -156,8 +156,11 @@ def _editor(source: Source) -> Editor:
     return editor
 
 
-def _edits(editor: Editor, findings: Iterable[Finding], reason: str) -> list[Edit]:
-    """Give an edit for each line that needs a comment, or more codes in the one that it has."""
+def comments_for(findings: Iterable[Finding], editor: Editor, reason: str = "") -> list[Edit]:
+    """Give an edit for each line that needs a comment, or more codes in the one that it has.
+
+    In a notebook, they count the lines of all its cells together.
+    """
     source = editor.source
     codes: dict[int, set[str]] = {}
     for finding in findings:

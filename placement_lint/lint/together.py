@@ -128,8 +128,8 @@ class Together:
         """Check the files, by what was found out about all of them."""
         return run_deep(self._lint)
 
-    @collection_paused()
-    def _lint(self) -> dict[str, FileResult]:
+    def analysed(self) -> dict[str, Analysis]:
+        """Give the files of the program; each knows what was found out about all of them."""
         from placement_lint.placement.flow import Flow
 
         program = self.program
@@ -140,7 +140,11 @@ class Together:
             analysis.facts.siblings = {name: each.facts for name, each in analyses.items()}
             if program is not None:
                 analysis.facts.flow = Flow(program, program.modules[path])
-        for path, analysis in analyses.items():
+        return analyses
+
+    @collection_paused()
+    def _lint(self) -> dict[str, FileResult]:
+        for path, analysis in self.analysed().items():
             result = analysis.run()
             if path in self.members or path in self._given or result.says_something:
                 self.results[path] = result

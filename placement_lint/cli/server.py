@@ -1,0 +1,37 @@
+"""`placement-lint server`: the language server, over standard input and output."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from placement_lint.cli import streams
+from placement_lint.cli.parser import USAGE_ERROR, Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DESCRIPTION = """\
+Serve an editor: findings as you type, fixes, pages of rules, and where each array lives. The editor
+starts this, and talks to it over standard input and output by the Language Server Protocol."""
+
+_MISSING = (
+    "error: the language server needs pygls, which is not installed here: "
+    "pip install 'placement-lint[lsp]'"
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; it ends the process, or gives the exit code where it cannot be run."""
+    parser = Parser("placement-lint server", description=_DESCRIPTION)
+    parser.add_argument(
+        "--stdio", action="store_true", help="what it does anyway; some editors ask for it"
+    )
+    parser.parse_args(arguments)
+    if importlib.util.find_spec("pygls") is None:
+        streams.complain(_MISSING)
+        return USAGE_ERROR
+
+    from placement_lint.integrations.lsp.run import run
+
+    return run()

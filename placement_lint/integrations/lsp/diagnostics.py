@@ -1,0 +1,182 @@
+"""Findings as the diagnostics of documents."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+from lsprotocol.types import (
+    Diagnostic,
+    DiagnosticRelatedInformation,
+    DiagnosticSeverity,
+    DiagnosticTag,
+    Location,
+    Position,
+    Range,
+)
+
+from placement_lint.findings import Severity
+from placement_lint.integrations.lsp.documents import Notebook, Text
+from placement_lint.integrations.lsp.positions import Places
+from placement_lint.integrations.lsp.uris import uri_of
+from placement_lint.lint.reading import reopened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.findings import Finding, Related
+    from placement_lint.integrations.lsp.analyst import Seen, View
+    from placement_lint.integrations.lsp.projects import Problem
+    from placement_lint.lint.reveal import Revealed
+
+SOURCE = "placement-lint"
+_SEVERITIES = {
+    Severity.ERROR: DiagnosticSeverity.Error,
+    Severity.WARNING: DiagnosticSeverity.Warning,
+    Severity.INFO: DiagnosticSeverity.Information,
+}
+_TAGS = {
+    "JDP602": [DiagnosticTag.Deprecated],
+    "JDP902": [DiagnosticTag.Unnecessary],
+}
+
+
+class Told:
+    """Writes the findings of one view as diagnostics."""
+
+    def __init__(self, seen: Seen, encoding: str, *, related: bool) -> None:
+        """Take what was found, and whether the editor shows related places."""
+        self.seen = seen
+        self._encoding = encoding
+        self._related = related
+        self._places: dict[str, Places] = {}
+
+    def of(self, path: str) -> dict[str, list[Diagnostic]]:
+        """Give the diagnostics of a file, by the address of the document: of each cell's, too."""
+        view = self.seen.view
+        document = view.documents.get(path)
+        if isinstance(document, Notebook):
+            told: dict[str, list[Diagnostic]] = {uri: [] for uri in document.texts}
+        else:
+            told = {address(view, path): []}
+        for finding in self.seen.findings.get(path, ()):
+            where = self.document(path, finding.cell)
+            if where is not None:
+                uri, places = where
+                told.setdefault(uri, []).append(self.diagnostic(finding, places))
+        for each in self.seen.revealed.get(path, ()):
+            where = self.document(path, None)
+            if where is not None:
+                uri, places = where
+                told[uri].append(_revealed(each, places))
+        return told
+
+    def document(self, path: str, cell: int | None) -> tuple[str, Places] | None:
+        """Give the address of a file, or of a cell of a notebook, and where its lines are."""
+        view = self.seen.view
+        document = view.documents.get(path)
+        if isinstance(document, Notebook):
+            text = None if cell is None else document.text_of(cell)
+            if text is None:
+                # Of the notebook as a whole: it is said at its first cell.
+                text = next(iter(document.texts.values()), None)
+            return None if text is None else (text.uri, text.places)
+        if isinstance(document, Text):
+            return document.uri, document.places
+        return uri_of(path), self._on_disk(path)
+
+    def _on_disk(self, path: str) -> Places:
+        if path not in self._places:
+            source = reopened(path)
+            text = "" if source is None else source.text
+            self._places[path] = Places(text, self._encoding)
+        return self._places[path]
+
+    def diagnostic(self, finding: Finding, places: Places) -> Diagnostic:
+        """Give the diagnostic of one finding."""
+        message = finding.message
+        related = [self._location(each) for each in finding.related]
+        shown = [each for each in related if each is not None] if self._related else []
+        for each in finding.related[len(shown) :]:
+            message += f"\n{each.message}: {short(each.path, self.seen.view)}:{each.span.line}"
+        return Diagnostic(
+            range=places.range(finding.span),
+            message=message,
+            severity=_SEVERITIES[finding.severity],
+            code=finding.code,
+            source=SOURCE,
+            tags=_TAGS.get(finding.code),
+            related_information=shown or None,
+            data=_data(finding),
+        )
+
+    def _location(self, related: Related) -> DiagnosticRelatedInformation | None:
+        view = self.seen.view
+        if isinstance(view.documents.get(related.path), Notebook):
+            # It is not said in which cell.
+            return None
+        where = self.document(related.path, None)
+        if where is None:
+            return None
+        uri, places = where
+        location = Location(uri, places.range(related.span))
+        return DiagnosticRelatedInformation(location, related.message)
+
+
+def address(view: View, path: str) -> str:
+    """Give the address of a file as the editor writes it, if it is open."""
+    document = view.documents.get(path)
+    return uri_of(path) if document is None else document.uri
+
+
+def short(path: str, view: View) -> str:
+    """Give a path for the reader: from the folder of the workspace that it is in."""
+    from placement_lint.integrations.lsp.analyst import is_inside
+
+    roots = [root for root in view.roots if is_inside(path, root)]
+    return os.path.relpath(path, max(roots, key=len)) if roots else path
+
+
+def digest(diagnostics: Iterable[Diagnostic]) -> str:
+    """Give what stands for diagnostics: the same for the same."""
+    told = [
+        [
+            *(each.range.start.line, each.range.start.character),
+            *(each.range.end.line, each.range.end.character),
+            *(each.code, each.message, repr(each.related_information), repr(each.data)),
+        ]
+        for each in diagnostics
+    ]
+    return hashlib.blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+
+
+def of_problem(problem: Problem) -> Diagnostic:
+    """Give the diagnostic of settings that cannot be used."""
+    line = problem.line - 1
+    return Diagnostic(
+        range=Range(Position(line, problem.column - 1), Position(line + 1, 0)),
+        message=problem.message,
+        severity=DiagnosticSeverity.Error,
+        code="settings",
+        source=SOURCE,
+    )
+
+
+def _data(finding: Finding) -> dict[str, object]:
+    fix = finding.fix
+    told = None if fix is None else {"applicability": fix.applicability.value, "does": fix.message}
+    return {"name": finding.name, "confidence": finding.confidence.value, "fix": told}
+
+
+def _revealed(each: Revealed, places: Places) -> Diagnostic:
+    start = places.position(each.line, each.column)
+    end = places.position(each.line, each.column + len(each.name))
+    return Diagnostic(
+        range=Range(start, end),
+        message=f"`{each.name}` is {each.description}",
+        severity=DiagnosticSeverity.Information,
+        code="reveal",
+        source=SOURCE,
+    )

@@ -1,0 +1,104 @@
+"""Which settings hold for the files of the workspace, where some of them cannot be used."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from placement_lint.config.load import SettingsLoader
+from placement_lint.config.values import SettingsError
+from placement_lint.rules.selection import UnknownSelectorError, select_rules
+
+if TYPE_CHECKING:
+    from placement_lint.config.settings import Settings
+    from placement_lint.integrations.lsp.settings import EditorSettings
+
+_FILE = re.compile(r"(?P<path>[^\n]*?\.toml): (?P<reason>.*)", re.DOTALL)
+_PLACE = re.compile(r"\(at line (?P<line>\d+), column (?P<column>\d+)\)")
+_KEY = re.compile(r"`(?P<key>[\w-]+)`")
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """Settings that cannot be used: in which file, where in it, and why."""
+
+    path: str | None
+    line: int
+    column: int
+    message: str
+
+
+class ProjectSettings:
+    """The settings of files; what cannot be used is a problem, and what held before goes on."""
+
+    def __init__(self, editor: EditorSettings, before: ProjectSettings | None = None) -> None:
+        """Read all settings files anew. `before` has what held until now."""
+        self.problems: set[Problem] = set()
+        self._loader = SettingsLoader(options=editor.options)
+        self._fallback = SettingsLoader(isolated=True, options=editor.options)
+        self._good: dict[str, Settings] = {} if before is None else dict(before._good)
+        self._now: dict[str, Settings] = {}
+        self._checked: dict[int, str | None] = {}
+
+    def for_file(self, path: str) -> Settings:
+        """Give the settings of a file. Never raises: it is noted what cannot be used."""
+        return self.for_folder(os.path.dirname(os.path.abspath(path)))
+
+    def for_folder(self, folder: str) -> Settings:
+        """Give the settings of the files in a folder."""
+        if folder not in self._now:
+            settings = self._read(folder)
+            if settings is None:
+                settings = self._good.get(folder) or self._fallback.for_folder(folder)
+            self._good[folder] = self._now[folder] = settings
+        return self._now[folder]
+
+    def _read(self, folder: str) -> Settings | None:
+        try:
+            settings = self._loader.for_folder(folder)
+        except SettingsError as error:
+            self.problems.add(_problem(str(error)))
+            return None
+        wrong = self._wrong_selector(settings)
+        if wrong is not None:
+            self.problems.add(_problem(wrong))
+            return None
+        return settings
+
+    def _wrong_selector(self, settings: Settings) -> str | None:
+        key = id(settings)
+        if key not in self._checked:
+            self._checked[key] = None
+            try:
+                select_rules(settings, "")
+            except UnknownSelectorError as error:
+                self._checked[key] = f"{settings.source}: {error}"
+        return self._checked[key]
+
+
+def _problem(message: str) -> Problem:
+    found = _FILE.match(message)
+    if found is None:
+        return Problem(None, 1, 1, message)
+    place = _PLACE.search(message)
+    line, column = (int(place["line"]), int(place["column"])) if place else (0, 1)
+    path = found["path"]
+    return Problem(path, line or _line_of(path, found["reason"]), column, message)
+
+
+def _line_of(path: str, reason: str) -> int:
+    """Give the line of a settings file that a message is about: the one that has its word."""
+    named = _KEY.search(reason) or re.search(r"'(?P<key>[^']+)'", reason)
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            lines = file.read().split("\n")
+    except OSError:
+        return 1
+    words = [] if named is None else [named["key"]]
+    for word in [*words, "placement-lint"]:
+        for number, line in enumerate(lines, 1):
+            if word in line:
+                return number
+    return 1

@@ -1,0 +1,488 @@
+"""The language server: what the editor says, and what it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+
+from placement_lint import __version__
+from placement_lint.config.values import SettingsError
+from placement_lint.integrations.lsp import parent, telling
+from placement_lint.integrations.lsp.actions import EXPLAIN, FIX_ALL, Offers, touch, wants
+from placement_lint.integrations.lsp.desk import Desk
+from placement_lint.integrations.lsp.diagnostics import Told
+from placement_lint.integrations.lsp.documents import Notebook, Text
+from placement_lint.integrations.lsp.editor import Abilities
+from placement_lint.integrations.lsp.edits import Writer
+from placement_lint.integrations.lsp.looking import Looking
+from placement_lint.integrations.lsp.protocol import Protocol
+from placement_lint.integrations.lsp.publishing import Publishing, every
+from placement_lint.integrations.lsp.settings import EditorSettings, is_told, read_settings
+from placement_lint.integrations.lsp.uris import path_of, uri_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from placement_lint.files.source import Source
+    from placement_lint.integrations.lsp.analyst import Seen
+
+_SECTION = "placement-lint"
+_WATCHED = ("**/*.{py,pyi,ipynb}", "**/*.{toml,cfg,lock}", "**/requirements*.txt", "**/.gitignore")
+
+
+class Server:
+    """One conversation with one editor."""
+
+    def __init__(self) -> None:
+        """Register what is answered."""
+        cells = types.NotebookDocumentFilterWithCells(
+            cells=[types.NotebookCellLanguage("python")], notebook="jupyter-notebook"
+        )
+        self.pygls = LanguageServer(
+            "placement-lint",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            notebook_document_sync=types.NotebookDocumentSyncOptions([cells]),
+            protocol_cls=Protocol,
+        )
+        self.desk = Desk()
+        self.abilities = Abilities()
+        self.looking = Looking(self.desk, self._tell, self._failed)
+        self.publishing = Publishing(
+            self.desk,
+            self.pygls.text_document_publish_diagnostics,
+            lambda: self.pygls.workspace_diagnostic_refresh(None),
+        )
+        self._shown: set[str] = set()
+        self._wrong_settings: str | None = None
+        self._pages: str | None = None
+        self._news = asyncio.Event()
+        self._register()
+
+    @property
+    def protocol(self) -> Protocol:
+        """What is said, and how."""
+        return cast("Protocol", self.pygls.protocol)
+
+    def _register(self) -> None:
+        feature = self._feature
+        feature(types.INITIALIZE, self._initialize)
+        feature(types.INITIALIZED, self._initialized)
+        feature(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
+        feature(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
+        feature(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
+        feature(types.TEXT_DOCUMENT_DID_SAVE, self._saved)
+        feature(types.NOTEBOOK_DOCUMENT_DID_OPEN, self._notebook_opened)
+        feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE, self._notebook_changed)
+        feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE, self._notebook_closed)
+        feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._files_changed)
+        feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION, self._settings_changed)
+        feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
+        kinds = [types.CodeActionKind.QuickFix, FIX_ALL]
+        options = types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
+        feature(types.TEXT_DOCUMENT_CODE_ACTION, self._code_actions, options)
+        feature(types.CODE_ACTION_RESOLVE, self._resolve)
+        feature(types.TEXT_DOCUMENT_HOVER, self._hover)
+        feature(types.TEXT_DOCUMENT_INLAY_HINT, self._inlay_hints)
+
+        @self.pygls.command(EXPLAIN)
+        async def explain(code: str) -> str:
+            return await self._explain(code)
+
+    def _feature(self, method: str, handler: Callable[[Any], Any], options: Any = None) -> None:
+        """Have a method of the protocol answered. pygls marks functions, which methods refuse."""
+        if inspect.iscoroutinefunction(handler):
+
+            async def answer(params: Any) -> Any:
+                return await handler(params)
+
+            self.pygls.feature(method, options)(answer)
+        else:
+
+            def take(params: Any) -> None:
+                handler(params)
+
+            self.pygls.feature(method, options)(take)
+
+    # -- the beginning --------------------------------------------------------------------------
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        self.abilities = Abilities.of(params.capabilities)
+        self.desk.encoding = str(
+            getattr(self.protocol.workspace.position_encoding, "value", None)
+            or self.protocol.workspace.position_encoding
+        )
+        folders = [folder.uri for folder in params.workspace_folders or ()]
+        if not folders and params.root_uri:
+            folders = [params.root_uri]
+        elif not folders and params.root_path:
+            folders = [uri_of(os.path.abspath(params.root_path))]
+        self.desk.set_roots(folders)
+        self._take_settings(params.initialization_options)
+        if params.process_id is not None:
+            parent.watch(params.process_id, lambda: self.protocol.on_exit(1))
+        if self.abilities.pulls:
+            options = types.DiagnosticOptions(
+                inter_file_dependencies=True,
+                workspace_diagnostics=self.desk.settings.whole_workspace,
+                identifier="placement-lint",
+            )
+            self._feature(types.TEXT_DOCUMENT_DIAGNOSTIC, self._pull, options)
+            if self.desk.settings.whole_workspace:
+                self._feature(types.WORKSPACE_DIAGNOSTIC, self._pull_all)
+
+    async def _initialized(self, _params: types.InitializedParams) -> None:
+        self._say_wrong_settings()
+        registrations = []
+        if self.abilities.watches_files:
+            watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
+            registrations.append(
+                types.Registration(
+                    "placement-lint-files",
+                    types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+                    types.DidChangeWatchedFilesRegistrationOptions(watchers),
+                )
+            )
+        if self.abilities.registers_settings:
+            registrations.append(
+                types.Registration(
+                    "placement-lint-settings",
+                    types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+                    types.DidChangeConfigurationRegistrationOptions(_SECTION),
+                )
+            )
+        if registrations:
+            params = types.RegistrationParams(registrations)
+            with contextlib.suppress(JsonRpcException):
+                # An editor that refuses what it said it can do does without.
+                await self.pygls.client_register_capability_async(params)
+        await self._ask_for_settings()
+        if self.desk.settings.whole_workspace:
+            self.looking.soon()
+
+    # -- settings -------------------------------------------------------------------------------
+
+    def _take_settings(self, told: Any) -> None:
+        try:
+            self.desk.set_settings(read_settings(told))
+            self._wrong_settings = None
+        except SettingsError as error:
+            self._wrong_settings = str(error)
+
+    def _say_wrong_settings(self) -> None:
+        if self._wrong_settings is not None:
+            self._show(self._wrong_settings, types.MessageType.Error)
+
+    async def _ask_for_settings(self) -> None:
+        if not self.abilities.gives_settings:
+            return
+        items = [types.ConfigurationItem(section=_SECTION)]
+        try:
+            told = await self.pygls.workspace_configuration_async(types.ConfigurationParams(items))
+        except JsonRpcException:
+            return  # an editor that has none to give
+        table = _plain(told[0]) if told else None
+        if is_told(table):
+            self._new_settings(table)
+
+    def _new_settings(self, told: Any) -> None:
+        before: EditorSettings = self.desk.settings
+        self._take_settings(told)
+        self._say_wrong_settings()
+        if self.desk.settings != before:
+            self.looking.soon()
+            if self.abilities.refreshes_hints:
+                self.pygls.workspace_inlay_hint_refresh(None)
+
+    async def _settings_changed(self, params: types.DidChangeConfigurationParams) -> None:
+        told = _plain(params.settings)
+        if is_told(told):
+            self._new_settings(told)
+        else:
+            await self._ask_for_settings()
+
+    def _folders_changed(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
+        gone = {path_of(folder.uri) for folder in params.event.removed}
+        kept = [uri_of(root) for root in self.desk.roots if root not in gone]
+        self.desk.set_roots([*kept, *(folder.uri for folder in params.event.added)])
+        self.looking.soon()
+
+    def _files_changed(self, params: types.DidChangeWatchedFilesParams) -> None:
+        matters = False
+        for change in params.changes:
+            path = path_of(change.uri)
+            in_number = change.type is not types.FileChangeType.Changed
+            if path is not None and self.desk.file_changed(path, in_number=in_number):
+                matters = True
+        if matters:
+            self.looking.soon()
+
+    # -- documents ------------------------------------------------------------------------------
+
+    def _opened(self, params: types.DidOpenTextDocumentParams) -> None:
+        if self.desk.opened(params.text_document):
+            self.looking.soon()
+
+    def _changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        if self.desk.edited(params):
+            self.looking.soon()
+
+    def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        if self.desk.closed(uri) is not None:
+            self.publishing.clear(uri)
+            self.looking.soon()
+
+    def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
+        path = path_of(params.text_document.uri)
+        if path is not None and not self.abilities.watches_files:
+            # Nobody else says what is new beside it.
+            self.desk.surroundings += 1
+            self.desk.changed()
+            self.looking.soon()
+
+    def _notebook_opened(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        self.desk.notebook_opened(params)
+        self.looking.soon()
+
+    def _notebook_changed(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        for uri in self.desk.notebook_edited(params):
+            self.publishing.clear(uri)
+        self.looking.soon()
+
+    def _notebook_closed(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        self.desk.notebook_closed(params)
+        for cell in params.cell_text_documents:
+            self.publishing.clear(cell.uri)
+        self.looking.soon()
+
+    # -- diagnostics ----------------------------------------------------------------------------
+
+    def _tell(self, seen: Seen) -> None:
+        told = self._told(seen)
+        if self.abilities.pulls:
+            self.publishing.refresh_where_needed(told)
+        else:
+            self.publishing.push(told)
+        self.publishing.push_problems(seen)
+        messages = {problem.message for problem in seen.problems}
+        for message in sorted(messages - self._shown):
+            self._show(message, types.MessageType.Error)
+        for folder in seen.too_many:
+            message = f"{folder} holds too many Python files: only open ones are looked at"
+            messages.add(message)
+            if message not in self._shown:
+                self._show(message, types.MessageType.Warning)
+        self._shown = messages
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def _pull(
+        self, params: types.DocumentDiagnosticParams
+    ) -> types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport:
+        uri = params.text_document.uri
+        told = self._told(await self.looking.current())
+        path = self.desk.path_of(uri)
+        if path is None:
+            return types.RelatedFullDocumentDiagnosticReport([])
+        identity, diagnostics = self.publishing.pulled(told, path, uri)
+        if identity == params.previous_result_id:
+            return types.RelatedUnchangedDocumentDiagnosticReport(identity)
+        return types.RelatedFullDocumentDiagnosticReport(diagnostics, result_id=identity)
+
+    async def _pull_all(
+        self, params: types.WorkspaceDiagnosticParams
+    ) -> types.WorkspaceDiagnosticReport:
+        before = {each.uri: each.value for each in params.previous_result_ids}
+        while True:
+            news = self._news
+            told = self._told(await self.looking.current())
+            items: list[Any] = []
+            told_now = set()
+            is_new = False
+            for path, uri, version, diagnostics in every(told):
+                told_now.add(uri)
+                identity, _ = self.publishing.pulled(told, path, uri)
+                if before.get(uri) == identity:
+                    items.append(
+                        types.WorkspaceUnchangedDocumentDiagnosticReport(
+                            uri, identity, version=version
+                        )
+                    )
+                else:
+                    is_new = True
+                    items.append(
+                        types.WorkspaceFullDocumentDiagnosticReport(
+                            uri, diagnostics, version=version, result_id=identity
+                        )
+                    )
+            for uri in before.keys() - told_now:
+                is_new = True
+                items.append(types.WorkspaceFullDocumentDiagnosticReport(uri, []))
+            if is_new or not before:
+                return types.WorkspaceDiagnosticReport(items)
+            # The editor asks again at once: it is answered when there is something to say.
+            await news.wait()
+
+    def _told(self, seen: Seen) -> Told:
+        return Told(seen, self.desk.encoding, related=self.abilities.shows_related)
+
+    # -- what can be done -----------------------------------------------------------------------
+
+    async def _code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        seen = await self.looking.current()
+        path = self.desk.path_of(uri)
+        if path is None:
+            return []
+        told = self._told(seen)
+        writer = self._writer(told)
+        only = params.context.only
+        actions: list[types.CodeAction] = []
+        if wants(only, types.CodeActionKind.QuickFix.value) and seen.findings.get(path):
+            editor = await self.looking.ask(self.looking.analyst.editor, seen.view, path)
+            offers = Offers(told, writer, editor)
+            actions += offers.about(path, uri, params.range)
+        if wants(only, FIX_ALL) and Offers(told, writer, None).has_safe_fix(path):
+            action = types.CodeAction(
+                title="Mend all that is safe to mend (placement-lint)",
+                kind=FIX_ALL,
+                data={"path": path},
+            )
+            if not self.abilities.resolves_edits:
+                action = await self._resolve(action)
+            actions.append(action)
+        return actions
+
+    async def _resolve(self, action: types.CodeAction) -> types.CodeAction:
+        path = _plain(action.data).get("path") if action.data else None
+        seen = await self.looking.current()
+        if isinstance(path, str) and path in seen.view.documents:
+            mended = await self.looking.ask(self.looking.analyst.mended, seen, path)
+            edit = self._writer(self._told(seen)).of_changes(mended)
+            action.edit = edit or types.WorkspaceEdit(changes={})
+        return action
+
+    def _writer(self, told: Told) -> Writer:
+        return Writer(told, versioned=self.abilities.versioned_edits)
+
+    async def _explain(self, code: str) -> str:
+        page = telling.page_of(code)
+        if page is None:
+            message = f"there is no rule {code}"
+            raise JsonRpcInvalidParams(message)
+        if self.abilities.shows_documents:
+            # Not in the workspace: that is the user's.
+            self._pages = self._pages or tempfile.mkdtemp(prefix="placement-lint-")
+            path = Path(self._pages, f"{code}.md")
+            path.write_text(page, encoding="utf-8")
+            params = types.ShowDocumentParams(path.as_uri(), take_focus=True)
+            with contextlib.suppress(JsonRpcException):
+                await self.pygls.window_show_document_async(params)
+        else:
+            self._show(page, types.MessageType.Info)
+        return page
+
+    # -- what is known --------------------------------------------------------------------------
+
+    async def _hover(self, params: types.HoverParams) -> types.Hover | None:
+        uri = params.text_document.uri
+        seen = await self.looking.current()
+        place = self._place(seen, uri)
+        if place is None:
+            return None
+        path, text, cell = place
+        line, column = text.places.line_and_column(params.position)
+
+        def offset(source: Source) -> int:
+            return source.offset(line, column, cell)
+
+        known = await self.looking.ask(
+            self.looking.analyst.told_at, seen.view, path, offset, telling.linked(seen.view)
+        )
+        here = types.Range(params.position, params.position)
+        findings = [
+            finding
+            for finding in seen.findings.get(path, ())
+            if finding.cell == cell and touch(text.places.range(finding.span), here)
+        ]
+        return telling.hover(known, findings, text.places, self._lines_before(seen, path, cell))
+
+    async def _inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+        if not self.desk.settings.inlay_hints:
+            return []
+        seen = await self.looking.current()
+        place = self._place(seen, params.text_document.uri)
+        if place is None:
+            return []
+        path, text, cell = place
+        before = self._lines_before(seen, path, cell)
+        first, last = params.range.start.line + 1 + before, params.range.end.line + 1 + before
+        known = await self.looking.ask(
+            self.looking.analyst.uncommitted, seen.view, path, first, last
+        )
+        last_line = text.places.count + before
+        return [
+            telling.hint(each, before, text.places) for each in known if each.span.line <= last_line
+        ]
+
+    def _place(self, seen: Seen, uri: str) -> tuple[str, Text, int | None] | None:
+        """Give the path of a document, its text, and which cell of a notebook it is."""
+        path = self.desk.path_of(uri)
+        document = None if path is None else seen.view.documents.get(path)
+        if path is None or document is None:
+            return None
+        if isinstance(document, Text):
+            return path, document, None
+        number = document.number_of(uri)
+        text = None if number is None else document.text_of(number)
+        return None if text is None else (path, text, number)
+
+    def _lines_before(self, seen: Seen, path: str, cell: int | None) -> int:
+        document = seen.view.documents.get(path)
+        if cell is None or not isinstance(document, Notebook):
+            return 0
+        from placement_lint.lint.reading import reopened
+
+        source = reopened(path, document.data)
+        return 0 if source is None else source.lines_before(cell)
+
+    # -- what goes wrong, and the end -----------------------------------------------------------
+
+    def _show(self, message: str, kind: types.MessageType) -> None:
+        self.pygls.window_show_message(types.ShowMessageParams(kind, f"placement-lint: {message}"))
+
+    def _failed(self, error: Exception) -> None:
+        text = "".join(traceback.format_exception(error))
+        print(text, file=sys.stderr)
+        message = f"the analysis failed: {type(error).__name__}; please report this"
+        self.pygls.window_log_message(types.LogMessageParams(types.MessageType.Error, text))
+        self._show(message, types.MessageType.Error)
+
+    def forget_pages(self) -> None:
+        """Delete the pages that were written to be shown."""
+        if self._pages is not None:
+            shutil.rmtree(self._pages, ignore_errors=True)
+
+
+def _plain(value: Any) -> Any:
+    """Give what was sent as dictionaries and lists, whatever it was made into on the way."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if hasattr(value, "_asdict"):
+        return {key: _plain(each) for key, each in value._asdict().items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

@@ -1,0 +1,176 @@
+"""Files that are looked at again and again while somebody edits them.
+
+The same is found as by a run of its own each time; what cannot have changed is remembered from the
+last time, in memory. What stands in for files (see `files/unsaved.py`) is the caller's to set up.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placement_lint.files.source import read_bytes
+from placement_lint.lint.cached import Digests, packages_around
+from placement_lint.lint.examining import examine, examine_neighbours
+from placement_lint.lint.file import Analysis, FileResult, parse
+from placement_lint.lint.garbage import collection_paused
+from placement_lint.lint.memory import Memory
+from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.questions import Questions
+from placement_lint.lint.reading import reopened
+from placement_lint.lint.recollection import Recollection
+from placement_lint.lint.run import lint_paths, request_for
+from placement_lint.lint.sifting import Sifted
+from placement_lint.lint.target import forget
+from placement_lint.lint.together import group
+from placement_lint.lint.unused import Sight
+from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.syntax.pieces import Pieces, kept_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from placement_lint.config.settings import Settings
+    from placement_lint.files.source import Source
+    from placement_lint.lint.cache import Seen
+    from placement_lint.lint.examined import Change, Examined, Request
+    from placement_lint.lint.file import FileOptions
+    from placement_lint.lint.known import Known
+    from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.project import Project
+    from placement_lint.lint.together import Neighbours
+    from placement_lint.syntax.edits import Editor
+
+
+class Session:
+    """The files of one program, and what is remembered of the last look at them."""
+
+    def __init__(self, settings_for: Callable[[str], Settings], *, folders: bool) -> None:
+        """Begin with no files. `folders` says that they are always all that there are.
+
+        Both the files and what gives their settings may be set anew between two looks.
+        """
+        self.files: Sequence[str] = ()
+        self.settings_for = settings_for
+        self._sight = Sight.WHOLE if folders else Sight.IMPORTS
+        self._memory = Memory()
+        self._seen: dict[str, Seen] = {}
+        self._around = ""
+        self._pieces = Pieces()
+
+    def lint(self) -> Outcome:
+        """Check the files as they are now. Raises SettingsError or UnknownSelectorError."""
+        around = packages_around(self.files)
+        if around != self._around:
+            # What an import means may be something else: nothing that was found out holds.
+            self._memory, self._seen, self._around = Memory(), {}, around
+        recollection = self._recollection()
+        with kept_in(self._pieces):
+            outcome = lint_paths(
+                self.files,
+                self.settings_for,
+                reveal=True,
+                folders=self._sight is Sight.WHOLE,
+                recollection=recollection,
+            )
+        self._pieces.keep_only(self.files)
+        self._memory, self._seen = recollection.now, recollection.files
+        return outcome
+
+    def mended(self, paths: Iterable[str]) -> list[Change]:
+        """Give what all safe fixes make of files, and of those that they edit together with them.
+
+        The files have to do with one another: they are a file, and what its own fixes edit.
+        """
+        sifted, project = self._sifted()
+        paths = [path for path in paths if path in sifted.requests]
+        sifted.requests = {
+            each: replace(request, unsafe_fixes=False) for each, request in sifted.requests.items()
+        }
+        found: dict[str, Examined] = {}
+        for path in paths:
+            neighbours = None if path in found else _around(path, sifted, project)
+            if neighbours is not None:
+                found |= examine_neighbours(neighbours, sifted, project, FixMode.DIFF)
+            if path not in found:
+                data = read_bytes(path)
+                found[path] = examine(path, data, sifted.requests[path], FixMode.DIFF, project)
+        changes = {path: one.change for path, one in found.items() if one.change is not None}
+        wanted = {path for path in paths if path in changes}
+        linked = frozenset(wanted).union(*(changes[path].linked for path in wanted))
+        return [changes[path] for path in sorted(linked & changes.keys())]
+
+    def known(self, path: str) -> Known | None:
+        """Give what is known of the names in a file; None where it cannot be read or parsed."""
+        with kept_in(self._pieces):
+            return run_deep(self._known, path)
+
+    @collection_paused()
+    def _known(self, path: str) -> Known | None:
+        from placement_lint.lint.known import Known
+
+        sifted, project = self._sifted()
+        if path not in sifted.requests:
+            return None
+        analysis = None
+        neighbours = _around(path, sifted, project)
+        if neighbours is not None:
+            together = group(neighbours, functools.partial(_options, sifted.requests), project)
+            analysis = together.analysed().get(path)
+        if analysis is None:
+            analysis = _alone(path, sifted.requests[path].options, project)
+        return None if analysis is None else Known(analysis.facts.flow, analysis.editor)
+
+    def _sifted(self) -> tuple[Sifted, Project]:
+        """Sort the files, by what is remembered of them; what is found in them is left open."""
+        forget()
+        sifted = Sifted(self._recollection())
+        for path in self.files:
+            sifted.take(path, self._request(path))
+        project = sifted.project
+        sifted.pin(project)
+        sifted.recollection = None
+        return sifted, project
+
+    def _request(self, path: str) -> Request:
+        return request_for(self.settings_for(path), path, reveal=True, sight=self._sight)
+
+    def _recollection(self) -> Recollection:
+        return Recollection(self._memory, self._seen, Digests(self.settings_for))
+
+
+def editor_of(path: str) -> Editor | None:
+    """Give where the nodes of a file stand, as it is now; None where it cannot be parsed."""
+    source = reopened(path)
+    return None if source is None else run_deep(_editor, source)
+
+
+def _editor(source: Source) -> Editor | None:
+    from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.spans import Spans
+    from placement_lint.syntax.tree import Tree
+
+    parsed = parse(source)
+    if isinstance(parsed, FileResult):
+        return None
+    return Editor(source, Tree(parsed), Spans(parsed, source))
+
+
+def _around(path: str, sifted: Sifted, project: Project) -> Neighbours | None:
+    """Give the files that a file is interpreted together with, if there are any."""
+    found = sifted.neighbourhoods(project)
+    return next((neighbours for neighbours in found if path in neighbours.paths), None)
+
+
+def _alone(path: str, options: FileOptions, project: Project) -> Analysis | None:
+    source = reopened(path)
+    parsed = None if source is None else parse(source)
+    if source is None or parsed is None or isinstance(parsed, FileResult):
+        return None
+    asked = Questions(project, path)
+    return Analysis(source, parsed, options, asked.name, asked)
+
+
+def _options(requests: dict[str, Request], source: Source) -> FileOptions:
+    return requests[source.path].options
