@@ -36,20 +36,23 @@ _NOISE = re.compile(r"#[^\n]*|[()\\]")
 _ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
 
 # What may stand between the parts of a dotted name, in brackets and out of them.
-_GAP = r"(?:[\s\\)]|#[^\n]*\n)*\.(?:[\s\\]|#[^\n]*\n)*"
-_SPACE = r"(?:[\s\\)]|#[^\n]*\n)*"
+# Of comments there no more and no longer ones than that, so that text full of them takes no time
+# that grows with its square.
+_NOTES = r"(?:#[^\n]{0,1000}\n[\s\\)]*){0,40}"
+_SPACE = rf"[\s\\)]*{_NOTES}"
+_GAP = rf"{_SPACE}\.[\s\\]*{_NOTES}"
 _CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
 _CHAINS = re.compile(_CHAIN)
 _CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
 _MADE = re.compile(r"=(?!=)[\s\\(]*([^\W\d][\w.]*)[\s\\)]*\(")
 _ENTERED = re.compile(r"\bwith\b(?=(.{0,1500}))", re.DOTALL)
-_CALLS = re.compile(rf"([^\W\d][\w.]*){_SPACE}\(")
+_CALLS = re.compile(rf"(?<![\w.])([^\W\d][\w.]*){_SPACE}\(")
 _IN_BRACKETS = re.compile(rf"[()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
 _IN_ARGUMENTS = re.compile(rf"[,()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
 _LONGEST_CALL = 4_000
 """Characters between the brackets of a call."""
 # What may stand before a statement on its line: a block's header, another statement, a bracket.
-_STATEMENTS = re.compile(rf"(?:^|[;:])[\s\\(]*({_CHAIN})", re.MULTILINE)
+_STATEMENTS = re.compile(rf"(?:^|[;:])[ \t\f\\(]*({_CHAIN})", re.MULTILINE)
 _GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
 # Comments and strings as wholes, so that nothing in them is taken for code, and dotted names that
 # stand together, with the prefix of a string. What each may begin with is what is searched for.
@@ -69,7 +72,7 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
 _IMPORTED_BY_TEXT = re.compile(
-    rf"([^\W\d]\w*)[ \t\f]*(?::[^=\n]*)?=(?!=)[\s\\(]*{_CHAIN}[\s\\)]*\(\s*[rRuU]?[\"']+([\w.]+)"
+    rf"(?<!\w)([^\W\d]\w*)[ \t\f]*(?::[^=\n]{{0,1000}})?=(?!=)[\s\\(]*{_CHAIN}[\s\\)]*\(\s*[rRuU]?[\"']+([\w.]+)"
 )
 
 
