@@ -1,4 +1,4 @@
-"""Findings as what JSON has, and back: for ourselves, not for other programs."""
+"""Findings and summaries as what JSON has, and back: for ourselves, not for other programs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from placement_lint.lint.outcome import Suppressed
 
 if TYPE_CHECKING:
     from placement_lint.lint.file import FileResult
+    from placement_lint.rules.summary import Step, Summary
 
 
 def finding_to_json(finding: Finding) -> list[Any]:
@@ -80,6 +81,42 @@ def result_from_json(value: Any) -> FileResult:
         exact=exact,
         suppressed=tuple(map(suppressed_from_json, suppressed)),
     )
+
+
+def summary_to_json(summary: Summary) -> list[Any]:
+    """Give all of a summary."""
+    return [*map(_step, summary)]
+
+
+def summary_from_json(value: Any) -> Summary:
+    """Give what `summary_to_json` has made. Raises KeyError, TypeError or ValueError otherwise."""
+    return tuple(map(_step_from, value))
+
+
+def _step(step: Step) -> Any:
+    from placement_lint.rules.summary import Does, Either, Imports
+
+    if isinstance(step, Imports):
+        return step.name
+    if isinstance(step, Does):
+        return [step.kind.value, step.what, step.line]
+    if isinstance(step, Either):
+        return [summary_to_json(step.body), summary_to_json(step.orelse)]
+    return {"perhaps": step.names}
+
+
+def _step_from(value: Any) -> Step:
+    from placement_lint.rules.summary import Does, Either, Imports, Kind, Perhaps
+
+    if isinstance(value, str):
+        return Imports(value)
+    if isinstance(value, dict):
+        return Perhaps(tuple(value["perhaps"]))
+    if isinstance(value[0], str):
+        kind, what, line = value
+        return Does(Kind(kind), what, line)
+    body, orelse = value
+    return Either(summary_from_json(body), summary_from_json(orelse))
 
 
 def _span(span: Span) -> list[int]:

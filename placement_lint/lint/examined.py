@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from placement_lint.findings import Finding
-    from placement_lint.lint.memory import ModuleEffects
+    from placement_lint.lint.memory import Summarised
     from placement_lint.lint.outcome import FixedFile, Skipped
     from placement_lint.lint.questions import Answers
 
@@ -63,7 +63,7 @@ class Examined:
     """Why what fixes made of it could not be written."""
     answers: Answers | None = None
     """What other files told it; None where that is not all that it depends on."""
-    effects: Mapping[str, ModuleEffects] = field(default_factory=dict)
+    summaries: Mapping[str, Summarised] = field(default_factory=dict)
     """What was found out of modules on the way."""
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     """How long each part of the work took, if that was asked for."""

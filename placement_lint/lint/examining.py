@@ -113,8 +113,8 @@ def examine(
             result = lint_source(source, options, exports, asked, looking=looking)
             if project is None or asked is None or not _may_be_remembered(source, options, result):
                 return Examined(path, result)
-            effects = project.view.take_learned()
-            return Examined(path, result, answers=asked.answers, effects=effects)
+            summaries = project.view.take_learned()
+            return Examined(path, result, answers=asked.answers, summaries=summaries)
         from placement_lint.lint.fixing import fix_source
 
         fixed = fix_source(source, options, exports, asked, unsafe=request.unsafe_fixes)

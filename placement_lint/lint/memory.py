@@ -11,14 +11,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from placement_lint.lint import questions
-from placement_lint.lint.encoding import result_from_json, result_to_json
-from placement_lint.lint.questions import Answers, effects_from_json, effects_to_json
+from placement_lint.lint.encoding import (
+    result_from_json,
+    result_to_json,
+    summary_from_json,
+    summary_to_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from placement_lint.lint.file import FileResult
-    from placement_lint.rules.run_view import ImportEffects
+    from placement_lint.lint.questions import Answers
+    from placement_lint.rules.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,10 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class ModuleEffects:
-    """What importing a file does, with what it was told then."""
+class Summarised:
+    """What executing a file does, with what it was told then."""
 
-    value: ImportEffects
+    summary: Summary
     answers: Answers
 
 
@@ -79,7 +84,7 @@ class Memory:
     """The files as they are now."""
     sorted: dict[str, Sorted] = field(default_factory=dict)
     checked: dict[str, Checked] = field(default_factory=dict)
-    effects: dict[str, ModuleEffects] = field(default_factory=dict)
+    summaries: dict[str, Summarised] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
     """By a digest of all that the files say which may have to do with one another."""
 
@@ -93,9 +98,9 @@ def to_json(memory: Memory) -> dict[str, Any]:
             path: [result_to_json(each.result), questions.to_json(each.answers), each.accelerator]
             for path, each in memory.checked.items()
         },
-        "effects": {
-            path: [effects_to_json(each.value), questions.to_json(each.answers)]
-            for path, each in memory.effects.items()
+        "summaries": {
+            path: [summary_to_json(each.summary), questions.to_json(each.answers)]
+            for path, each in memory.summaries.items()
         },
         "groups": {
             digest: [
@@ -123,8 +128,8 @@ def from_json(value: Any) -> Memory:
             for path, (result, answers, accelerator) in value["checked"].items()
         },
         {
-            path: ModuleEffects(effects_from_json(effects), questions.from_json(answers))
-            for path, (effects, answers) in value["effects"].items()
+            path: Summarised(summary_from_json(summary), questions.from_json(answers))
+            for path, (summary, answers) in value["summaries"].items()
         },
         {
             digest: Group(

@@ -28,7 +28,7 @@ from placement_lint.syntax.mentions import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from placement_lint.lint.memory import ModuleEffects
+    from placement_lint.lint.memory import Summarised
     from placement_lint.lint.run_view import WholeRun
     from placement_lint.syntax.mentions import Exports
     from placement_lint.syntax.names import ExportResolver
@@ -80,13 +80,13 @@ class Project:
         self,
         paths: Iterable[str] = (),
         mentioning: Iterable[str] = (),
-        known_effects: Callable[[str], ModuleEffects | None] | None = None,
+        known_summary: Callable[[str], Summarised | None] | None = None,
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
-        `known_effects` tells what was found out before of what importing a file does.
+        `known_summary` tells what was found out before of what executing a file does.
         """
-        self.known_effects = known_effects
+        self.known_summary = known_summary
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
         self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
@@ -132,6 +132,17 @@ class Project:
             if located is not None and located[0] not in found:
                 found.append(located[0])
         return found
+
+    def packages_above(self, path: str) -> list[str]:
+        """Give the files of the run that make packages of the folders a file is in, from above."""
+        found: list[str] = []
+        folder = self._folder_of(path)
+        while self._is_package(folder):
+            package = self._places.get(folder)
+            if package is not None:
+                found.append(package)
+            folder = os.path.dirname(folder)
+        return found[::-1]
 
     def resolver(self, path: str) -> ExportResolver:
         """Give what tells of qualified names in a file which name of the roots they stand for."""

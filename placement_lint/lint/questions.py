@@ -114,14 +114,19 @@ def effects_to_json(effects: ImportEffects) -> list[Any]:
         _origin_to(effects.imports_jax),
         _origin_to(effects.starts_backend),
         {name: _origin_to(origin) for name, origin in variables.items()},
+        _origin_to(effects.gives_backend_up),
     ]
 
 
 def effects_from_json(value: Any) -> ImportEffects:
     """Give what `effects_to_json` has made into JSON."""
-    imports_jax, starts_backend, variables = value
-    sets = {name: Origin(*origin) for name, origin in variables.items()}
-    return ImportEffects(_origin_from(imports_jax), _origin_from(starts_backend), sets)
+    imports_jax, starts_backend, variables, given_up = value
+    return ImportEffects(
+        _origin_from(imports_jax),
+        _origin_from(starts_backend),
+        {name: Origin(*origin) for name, origin in variables.items()},
+        _origin_from(given_up),
+    )
 
 
 def _origin_to(origin: Origin | None) -> list[Any] | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from placement_lint.lint.file import FileResult
-    from placement_lint.lint.memory import ModuleEffects, Sorted
+    from placement_lint.lint.memory import Sorted, Summarised
     from placement_lint.lint.project import Project
 
 
@@ -69,9 +69,9 @@ class Recollection:
         found = self.now.sorted[path] = self._before.sorted[path]
         return found
 
-    def effects(self, path: str) -> ModuleEffects | None:
-        """Give what importing a file did that is what it was, if what it was told still holds."""
-        return self._before.effects.get(path) if self._has_same_text(path) else None
+    def summary(self, path: str) -> Summarised | None:
+        """Give what executing a file does that is what it was, if what it was told still holds."""
+        return self._before.summaries.get(path) if self._has_same_text(path) else None
 
     def checked(self, path: str, project: Project, *, accelerator: bool) -> FileResult | None:
         """Give what was found in a file, if it would be found again."""

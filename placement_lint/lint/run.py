@@ -149,7 +149,7 @@ def _look(
     examiner = Examiner(project, fix, is_timed=watch().is_running)
     examined += sifted.noted(examine_all(tasks, examiner, jobs, course))
     if recollection is not None:
-        recollection.now.effects.update(project.view.take_learned())
+        recollection.now.summaries.update(project.view.take_learned())
     return sifted, examined
 
 

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.lint.graph import closure
-from placement_lint.lint.memory import ModuleEffects
+from placement_lint.lint.importing import Importing
+from placement_lint.lint.memory import Summarised
 from placement_lint.lint.questions import Questions, still_hold
-from placement_lint.rules.run_view import NOTHING, ImportEffects, Origin
+from placement_lint.rules.run_view import ImportEffects, Origin
 
 if TYPE_CHECKING:
     from placement_lint.lint.project import Project
     from placement_lint.rules.module import ModuleFacts
+    from placement_lint.rules.summary import Summary
 
 
 class WholeRun:
@@ -23,11 +25,10 @@ class WholeRun:
     def __init__(self, project: Project) -> None:
         """Take the files of the run."""
         self._project = project
-        self._effects: dict[str, ImportEffects] = {}
-        self._reaches: dict[str, bool] = {}
+        self._leading: dict[str, bool] = {}
         self._callers: dict[str, dict[str, Origin]] = {}
         self._programs: dict[str, frozenset[str]] = {}
-        self._learned: dict[str, ModuleEffects] = {}
+        self._learned: dict[str, Summarised] = {}
         self.parsed = 0
         """How many files were parsed for it."""
 
@@ -47,56 +48,93 @@ class WholeRun:
 
     def importing(self, path: str, name: str) -> ImportEffects:
         """Give what an import of a dotted name in a file does."""
-        merged = NOTHING
-        for module in self._project.modules_run_by(path, name):
-            if module != path:
-                merged = _merged(merged, self._of(module))
-        return merged
+        return self._importing.effects(path, name)
 
     # -- what importing does ----------------------------------------------------------------
 
-    def _of(self, path: str) -> ImportEffects:
-        if path not in self._effects:
-            # A module in a circle of imports is there already when it is imported once more.
-            self._effects[path] = NOTHING
-            if self._leads_to_jax(path):
-                found = self._recalled(path) or self._found(path)
-                self._learned[path] = found
-                self._effects[path] = found.value
-        return self._effects[path]
+    @functools.cached_property
+    def _importing(self) -> Importing:
+        return Importing(self._summary, self._run_by, self._project.packages_above)
 
-    def _recalled(self, path: str) -> ModuleEffects | None:
+    def _run_by(self, path: str, name: str) -> list[str]:
+        """Give the files that an import executes, as far as they can have to do with JAX."""
+        modules = self._project.modules_run_by(path, name)
+        return [module for module in modules if self._leads_to_jax(module)]
+
+    def _summary(self, path: str) -> Summary:
+        found = self._recalled(path) or self._found(path)
+        self._learned[path] = found
+        return found.summary
+
+    def _recalled(self, path: str) -> Summarised | None:
         """Give what was found out before, where it would be found again."""
-        known = self._project.known_effects
+        known = self._project.known_summary
         before = None if known is None else known(path)
         if before is None or not still_hold(before.answers, self._project, path):
             return None
         return before
 
-    def _found(self, path: str) -> ModuleEffects:
-        from placement_lint.rules.timeline import timeline
+    def _found(self, path: str) -> Summarised:
+        from placement_lint.syntax.deep_stack import run_deep
 
         asked = Questions(self._project, path)
-        facts = self._parse(path, asked)
-        effects = NOTHING if facts is None else timeline(facts).effects()
-        return ModuleEffects(effects, asked.answers)
+        source = _source(path)
+        # What a stub imports happens in no process.
+        if source is None or path.endswith(".pyi"):
+            return Summarised((), asked.answers)
+        return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
 
-    def take_learned(self) -> dict[str, ModuleEffects]:
-        """Give what importing modules does, as far as it was found out since this was called."""
+    def _summed_up(self, source: Source, asked: Questions) -> Summary:
+        from placement_lint.lint.file import guard
+        from placement_lint.lint.outline import outline
+        from placement_lint.rules.timeline import timeline
+
+        self.parsed += 1
+        if guard(source) is not None:
+            return ()
+        found = outline(source.text, asked.name)
+        if found is not None:
+            return found
+        facts = self._facts(source, asked)
+        return () if facts is None else timeline(facts).summary()
+
+    def take_learned(self) -> dict[str, Summarised]:
+        """Give what executing modules does, as far as it was found out since this was called."""
         learned, self._learned = self._learned, {}
         return learned
 
     def _leads_to_jax(self, path: str) -> bool:
         """Tell whether a file, or one that it may import, mentions JAX or sets variables for it."""
-        if path not in self._reaches:
-            self._reaches[path] = False
+        if path not in self._leading:
+            self._find_leading(path)
+        return self._leading[path]
+
+    def _find_leading(self, start: str) -> None:
+        """Find it out for a file, and for all that are asked on the way."""
+        importers: dict[str, list[str]] = {start: []}
+        pending = [start]
+        leading: list[str] = []
+        while pending:
+            path = pending.pop()
             data = _data(path)
-            self._reaches[path] = (
-                b"jax" in data
-                or b"environ" in data
-                or any(self._leads_to_jax(module) for module in self._project.imported_by(path))
-            )
-        return self._reaches[path]
+            if b"jax" in data or b"environ" in data:
+                leading.append(path)
+            for module in self._project.imported_by(path):
+                known = self._leading.get(module)
+                if known:
+                    leading.append(path)
+                elif known is None:
+                    if module not in importers:
+                        importers[module] = []
+                        pending.append(module)
+                    importers[module].append(path)
+        found = set(leading)
+        while leading:
+            for importer in importers[leading.pop()]:
+                if importer not in found:
+                    found.add(importer)
+                    leading.append(importer)
+        self._leading.update({path: path in found for path in importers})
 
     # -- who calls what ---------------------------------------------------------------------
 
@@ -142,21 +180,29 @@ class WholeRun:
 
     # -- files ------------------------------------------------------------------------------
 
-    def _parse(self, path: str, asked: Questions | None = None) -> ModuleFacts | None:
+    def _parse(self, path: str) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
+        source = _source(path)
+        if source is None:
+            return None
+        self.parsed += 1
+        return self._facts(source, Questions(self._project, path))
+
+    def _facts(self, source: Source, asked: Questions) -> ModuleFacts | None:
         from placement_lint.lint.file import FileResult, parse
         from placement_lint.rules.module import ModuleFacts
 
-        try:
-            source = Source.decode(path, read_bytes(path))
-        except UnreadableError:
-            return None
         parsed = parse(source)
         if isinstance(parsed, FileResult):
             return None
-        self.parsed += 1
-        asked = asked or Questions(self._project, path)
-        return ModuleFacts(parsed, path, exports=asked.name, run=asked)
+        return ModuleFacts(parsed, source.path, exports=asked.name, run=asked)
+
+
+def _source(path: str) -> Source | None:
+    try:
+        return Source.decode(path, read_bytes(path))
+    except UnreadableError:
+        return None  # its own findings say so
 
 
 def _data(path: str) -> bytes:
@@ -164,11 +210,3 @@ def _data(path: str) -> bytes:
         return read_bytes(path)
     except UnreadableError:
         return b""
-
-
-def _merged(one: ImportEffects, other: ImportEffects) -> ImportEffects:
-    return ImportEffects(
-        one.imports_jax or other.imports_jax,
-        one.starts_backend or other.starts_backend,
-        {**other.sets_variables, **one.sets_variables},
-    )

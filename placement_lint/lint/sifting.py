@@ -132,7 +132,7 @@ class Sifted:
     @property
     def project(self) -> Project:
         """The files as modules of one program, as they are on the disk from now on."""
-        known = None if self.recollection is None else self.recollection.effects
+        known = None if self.recollection is None else self.recollection.summary
         return Project(self.files, self._mentioning, known)
 
     def with_reexports(self) -> Project:
@@ -201,7 +201,7 @@ class Sifted:
                 self.recollection.now.checked[one.path] = checked
             else:
                 self.recollection.is_certain = False
-            self.recollection.now.effects.update(one.effects)
+            self.recollection.now.summaries.update(one.summaries)
         return examined
 
 

@@ -26,7 +26,10 @@ class ImportEffects:
 
     imports_jax: Origin | None = None
     starts_backend: Origin | None = None
+    """And does not give it up after that."""
     sets_variables: dict[str, Origin] = field(default_factory=dict)
+    gives_backend_up: Origin | None = None
+    """Before it starts it anew, if it does that as well."""
 
 
 NOTHING = ImportEffects()

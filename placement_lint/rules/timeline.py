@@ -7,16 +7,23 @@ functions that are called on the way. A `try` counts as if it went through.
 
 from __future__ import annotations
 
-import enum
 from bisect import bisect_left
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
-from placement_lint.jaxmodel.startup import IMPORTS_JAX, RESETTING_CALLS
-from placement_lint.rules.run_view import ImportEffects, Origin
+from placement_lint.jaxmodel.startup import RESETTING_CALLS
+from placement_lint.rules.summary import (
+    MOST_BRANCHES,
+    Does,
+    Imports,
+    Kind,
+    either,
+    import_of_jax,
+    perhaps,
+)
 from placement_lint.rules.variables import variables_set
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -25,21 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from placement_lint.rules.module import ModuleFacts
+    from placement_lint.rules.run_view import Origin
+    from placement_lint.rules.summary import Step, Summary
 
 _CALL_DEPTH = 8
-
-
-class Kind(enum.Enum):
-    """What can happen."""
-
-    IMPORTS = enum.auto()
-    """JAX is imported: it reads its `JAX_…` variables."""
-    STARTS = enum.auto()
-    """The backend is started: the platform is chosen, XLA reads its variables."""
-    RESETS = enum.auto()
-    """The backend is given up again."""
-    SETS = enum.auto()
-    """An environment variable is set."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +58,33 @@ class Event:
         return f"{self.what} ({self.origin})" if self.origin else self.what
 
 
+@dataclass(frozen=True)
+class _Import:
+    """An import of a module of which it is not known without the other files what it does."""
+
+    node: cst.CSTNode
+    name: str
+    is_direct: bool = True
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """Two branches of which one is executed."""
+
+    body: tuple[_Step, ...]
+    orelse: tuple[_Step, ...]
+
+
+@dataclass(frozen=True)
+class _OtherWays:
+    """What is executed of a compound statement on some ways through it only."""
+
+    node: cst.CSTNode
+
+
+_Step: TypeAlias = "Event | _Import | _Branches | _OtherWays"
+
+
 def timeline(facts: ModuleFacts) -> Timeline:
     """Give the timeline of a module, one for all that ask."""
     return facts.fact(Timeline)
@@ -76,6 +99,7 @@ class Timeline:
         self.tree = facts.tree
         self.names = facts.names
         self._known: dict[int, tuple[Event, ...]] = {}
+        self._steps_of: dict[int, tuple[_Step, ...]] = {}
         self._blocks: dict[int, _Parts] = {}
         self._depth = 0
 
@@ -100,29 +124,15 @@ class Timeline:
             found = way.first(kind) or found
         return found
 
-    def effects(self) -> ImportEffects:
-        """Give what executing the module does."""
-        imports: Origin | None = None
-        starts: Origin | None = None
-        sets: dict[str, Origin] = {}
-        for event in self.events(self.tree.module):
-            origin = event.origin or Origin(self.facts.path, self._line(event.node), event.what)
-            if event.kind is Kind.IMPORTS:
-                imports = imports or origin
-            elif event.kind is Kind.STARTS:
-                starts = starts or origin
-            elif event.kind is Kind.RESETS:
-                starts = None
-            else:
-                sets.setdefault(event.what, origin)
-        return ImportEffects(imports, starts, sets)
+    def summary(self) -> Summary:
+        """Give what executing the module does, with what it imports by name."""
+        return self._summed_up(self._steps(self.tree.module))
 
     def events(self, node: cst.CSTNode) -> tuple[Event, ...]:
         """Give what certainly happens when a node is executed, in order."""
         key = id(node)
         if key not in self._known:
-            self._known[key] = ()
-            self._known[key] = tuple(self._events(node))
+            self._known[key] = tuple(self._happening(self._steps(node)))
         return self._known[key]
 
     def at_import(self) -> Iterator[Event]:
@@ -134,11 +144,23 @@ class Timeline:
 
     # -- what is executed -------------------------------------------------------------------
 
-    def _events(self, node: cst.CSTNode) -> Iterator[Event]:
+    def _steps(self, node: cst.CSTNode) -> tuple[_Step, ...]:
+        key = id(node)
+        if key not in self._steps_of:
+            # A function that calls itself does so after what it has done already.
+            self._steps_of[key] = ()
+            self._steps_of[key] = tuple(self._found_steps(node))
+        return self._steps_of[key]
+
+    def _found_steps(self, node: cst.CSTNode) -> Iterator[_Step]:
         for part in self._executed(node):
-            yield from self.events(part)
-        if isinstance(node, cst.If):
-            yield from self._on_both_ways(node)
+            yield from self._steps(part)
+        if isinstance(node, cst.If) and node.orelse is not None:
+            branches = _Branches(self._steps(node.body), self._steps(node.orelse))
+            if branches.body or branches.orelse:
+                yield branches
+        elif isinstance(node, cst.If | cst.For | cst.While | cst.Try | cst.TryStar | cst.Match):
+            yield _OtherWays(node)
         if (
             isinstance(node, cst.WithItem)
             and isinstance(node.item, cst.Call)
@@ -146,12 +168,40 @@ class Timeline:
         ):
             yield Event(Kind.STARTS, node.item, called(node.item))
         if isinstance(node, cst.Import | cst.ImportFrom):
-            yield from self._imported(node)
+            for name in imported_names(node):
+                jax = import_of_jax(name)
+                yield _Import(node, name) if jax is None else Event(Kind.IMPORTS, node, jax)
         elif isinstance(node, cst.Call):
             yield from self._called(node)
         if isinstance(node, cst.Call | cst.Assign):
             for name in variables_set(node, self.names):
                 yield Event(Kind.SETS, node, name)
+
+    def _happening(self, steps: Iterable[_Step]) -> Iterator[Event]:
+        for step in steps:
+            if isinstance(step, Event):
+                yield step
+            elif isinstance(step, _Import):
+                yield from self._imported(step)
+            elif isinstance(step, _Branches):
+                other = self._happening(step.orelse)
+                kinds = {event.kind for event in other if event.kind is not Kind.SETS}
+                if kinds:
+                    yield from (each for each in self._happening(step.body) if each.kind in kinds)
+
+    def _summed_up(self, steps: Iterable[_Step], depth: int = 0) -> Summary:
+        summary: list[Step] = []
+        for step in steps:
+            if isinstance(step, Event):
+                summary.append(Does(step.kind, step.what, self.facts.line_of(step.node)))
+            elif isinstance(step, _Import):
+                summary.append(Imports(step.name))
+            elif isinstance(step, _Branches) and depth < MOST_BRANCHES:
+                body = self._summed_up(step.body, depth + 1)
+                either(summary, body, self._summed_up(step.orelse, depth + 1))
+            else:
+                perhaps(summary, self._modules_in(step))
+        return tuple(summary)
 
     def _executed(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
         """Give the parts of a node that are executed whenever it is, in order."""
@@ -175,29 +225,50 @@ class Timeline:
             return []
         return children(node)
 
-    def _on_both_ways(self, node: cst.If) -> Iterator[Event]:
-        if node.orelse is None:
-            return
-        other = self.events(node.orelse)
-        kinds = {event.kind for event in other if event.kind is not Kind.SETS}
-        yield from (event for event in self.events(node.body) if event.kind in kinds)
+    def _modules_in(self, step: _Step) -> Iterator[str]:
+        """Give the modules that may be imported in a step."""
+        if isinstance(step, _Import):
+            yield step.name
+        elif isinstance(step, _Branches):
+            for each in (*step.body, *step.orelse):
+                yield from self._modules_in(each)
+        elif isinstance(step, _OtherWays):
+            for body in self._bodies_of_other_ways(step.node):
+                for each in self._steps(body):
+                    yield from self._modules_in(each)
 
-    def _imported(self, node: cst.Import | cst.ImportFrom) -> Iterator[Event]:
-        for name in imported_names(node):
-            what = f"import {name.lstrip('.')}"
-            if any(f"{name}.".startswith(f"{module}.") for module in IMPORTS_JAX):
-                top = "jax" if name.startswith("jax") else name
-                yield Event(Kind.IMPORTS, node, f"import {top}")
-                continue
-            effects = self.facts.run.importing(self.facts.path, name)
-            for variable, origin in effects.sets_variables.items():
-                yield Event(Kind.SETS, node, variable, origin)
-            if effects.imports_jax is not None:
-                yield Event(Kind.IMPORTS, node, what, effects.imports_jax)
-            if effects.starts_backend is not None:
-                yield Event(Kind.STARTS, node, what, effects.starts_backend)
+    def _bodies_of_other_ways(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Give what is executed of a compound statement on some ways through it only."""
+        if isinstance(node, cst.If):
+            if not _is_only_elsewhere(node.test, self.names.qualified):
+                yield node.body
+        elif isinstance(node, cst.For | cst.While):
+            yield node.body
+        elif isinstance(node, cst.Try | cst.TryStar):
+            yield from (handler.body for handler in node.handlers)
+        elif isinstance(node, cst.Match):
+            yield from (case.body for case in node.cases)
+        orelse = getattr(node, "orelse", None)
+        if orelse is not None:
+            yield orelse
 
-    def _called(self, node: cst.Call) -> Iterator[Event]:
+    def _imported(self, step: _Import) -> Iterator[Event]:
+        effects = self.facts.run.importing(self.facts.path, step.name)
+        what = f"import {step.name.lstrip('.')}"
+
+        def event(kind: Kind, what: str, origin: Origin) -> Event:
+            return Event(kind, step.node, what, origin, step.is_direct)
+
+        for variable, origin in effects.sets_variables.items():
+            yield event(Kind.SETS, variable, origin)
+        if effects.imports_jax is not None:
+            yield event(Kind.IMPORTS, what, effects.imports_jax)
+        if effects.gives_backend_up is not None:
+            yield event(Kind.RESETS, what, effects.gives_backend_up)
+        if effects.starts_backend is not None:
+            yield event(Kind.STARTS, what, effects.starts_backend)
+
+    def _called(self, node: cst.Call) -> Iterator[_Step]:
         name = self.names.qualified(node.func)
         if name in RESETTING_CALLS:
             yield Event(Kind.RESETS, node, f"{name}()")
@@ -208,10 +279,7 @@ class Timeline:
             if function is not None and self._depth < _CALL_DEPTH:
                 self._depth += 1
                 for statement in function.body.body:
-                    yield from (
-                        Event(event.kind, node, event.what, event.origin, is_direct=False)
-                        for event in self.events(statement)
-                    )
+                    yield from (_as_done_by(node, step) for step in self._steps(statement))
                     if self._may_leave(statement):
                         break
                 self._depth -= 1
@@ -272,9 +340,9 @@ class Timeline:
 
     def _starts(self, node: cst.CSTNode) -> Iterator[Event]:
         """Give the first start in what is executed of a statement: one finding is enough."""
-        for event in self.events(node):
-            if event.kind is Kind.STARTS and event.origin is None and event.is_direct:
-                yield event
+        for step in self._steps(node):
+            if isinstance(step, Event) and step.kind is Kind.STARTS and step.is_direct:
+                yield step
                 return
 
     # -- order ------------------------------------------------------------------------------
@@ -306,10 +374,6 @@ class Timeline:
                 parts.events.append(event)
             parts.ends.append(len(parts.events))
         return _Way(parts, parts.ends[count])
-
-    def _line(self, node: cst.CSTNode) -> int:
-        """Give the line of a node of a file that nothing else asks for positions."""
-        return self.facts.line_of(node)
 
 
 class _Parts:
@@ -358,6 +422,14 @@ def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]
     if isinstance(ancestor, cst.Try | cst.TryStar):
         return [ancestor.body] if child is ancestor.orelse or child is ancestor.finalbody else []
     return []
+
+
+def _as_done_by(node: cst.CSTNode, step: _Step) -> _Step:
+    """Give a step of a local function as one of the call of it."""
+    if isinstance(step, _Branches):
+        body = tuple(_as_done_by(node, each) for each in step.body)
+        return _Branches(body, tuple(_as_done_by(node, each) for each in step.orelse))
+    return step if isinstance(step, _OtherWays) else replace(step, node=node, is_direct=False)
 
 
 def called(call: cst.Call) -> str:

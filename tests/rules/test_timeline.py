@@ -7,7 +7,8 @@ import pytest
 
 from placement_lint.rules.module import ModuleFacts
 from placement_lint.rules.run_view import NOTHING, Alone, ImportEffects, Origin
-from placement_lint.rules.timeline import Event, Kind, Timeline, called, imported_names, timeline
+from placement_lint.rules.summary import Does, Imports, Kind
+from placement_lint.rules.timeline import Event, Timeline, called, imported_names, timeline
 from tests.rules.helpers import code, context, marked
 
 
@@ -148,7 +149,9 @@ def test_imports(text: str, expected: str | None) -> None:
 
 def test_variables() -> None:
     ctx = context("os.environ['A'] = 'x'\nif c: os.environ['B'] = 'y'\nos.putenv('C', 'z')\n")
-    assert sorted(Timeline(ctx.module).effects().sets_variables) == ["A", "C"]
+    summary = Timeline(ctx.module).summary()
+    does = [step for step in summary if isinstance(step, Does) and step.kind is Kind.SETS]
+    assert [step.what for step in does] == ["A", "C"]
 
 
 def at_import(text: str) -> list[str | None]:
@@ -196,7 +199,12 @@ def test_other_modules_of_the_run(statement: str) -> None:
     assert event.origin is not None
     assert event.where == f"{event.what} (jax.devices() in other.py:3)"
     assert timeline(facts).before(call, Kind.IMPORTS) is not None
-    assert timeline(facts).effects().sets_variables == {"A": event.origin}
+    variable = timeline(facts).before(call, Kind.SETS)
+    assert variable is not None
+    assert (variable.what, variable.origin) == ("A", event.origin)
+    (step,) = timeline(facts).summary()
+    assert isinstance(step, Imports)
+    assert step.name.startswith("other")
 
 
 def test_alone_nothing_is_known() -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
 from placement_lint.rules.needs import AllOf, Jax, Uses
+from placement_lint.rules.summary import Kind
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
-from placement_lint.rules.timeline import Kind, timeline
+from placement_lint.rules.timeline import timeline
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -10,8 +10,9 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.environment import VARIABLES, Read
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import SETS_VARIABLES, AllOf, AnyOf, Identifier
+from placement_lint.rules.summary import Kind
 from placement_lint.rules.surroundings import is_asserted_to_fail, is_in_test
-from placement_lint.rules.timeline import Kind, timeline
+from placement_lint.rules.timeline import timeline
 from placement_lint.rules.variables import settings
 from placement_lint.syntax.calls import string_value
 

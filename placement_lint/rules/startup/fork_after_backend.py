@@ -11,8 +11,9 @@ from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.rules.base import Rule
 from placement_lint.rules.functions import calls_inside, function_of, method_calls_on_result
 from placement_lint.rules.needs import AllOf, Jax, Uses
+from placement_lint.rules.summary import Kind
 from placement_lint.rules.surroundings import failure_is_expected
-from placement_lint.rules.timeline import Event, Kind, timeline
+from placement_lint.rules.timeline import Event, timeline
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:

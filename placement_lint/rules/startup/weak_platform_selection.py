@@ -9,7 +9,8 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AnyOf
-from placement_lint.rules.timeline import Kind, timeline
+from placement_lint.rules.summary import Kind
+from placement_lint.rules.timeline import timeline
 from placement_lint.rules.variables import settings
 from placement_lint.syntax.calls import Arguments, string_value
 
