@@ -85,17 +85,18 @@ class WholeRun:
         return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
 
     def _summed_up(self, source: Source, asked: Questions) -> Summary:
-        from placement_lint.lint.file import guard
-        from placement_lint.lint.outline import outline
+        from placement_lint.lint.outline import outline, parsed, without_functions
         from placement_lint.rules.timeline import timeline
 
         self.parsed += 1
-        if guard(source) is not None:
-            return ()
-        found = outline(source.text, asked.name)
-        if found is not None:
-            return found
-        facts = self._facts(source, asked)
+        module = parsed(source.text)
+        facts = None
+        if module is not None:
+            found = outline(module, asked.name)
+            if found is not None:
+                return found
+            facts = self._facts(Source(source.path, without_functions(module, source.text)), asked)
+        facts = facts or self._facts(source, asked)
         return () if facts is None else timeline(facts).summary()
 
     def take_learned(self) -> dict[str, Summarised]:
