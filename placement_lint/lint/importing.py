@@ -137,6 +137,22 @@ class _State:
         return ImportEffects(self.imports, self.starts, dict(self.sets), self.given_up)
 
 
+class _Trace:
+    """What is executed when a package is imported from outside."""
+
+    def __init__(self) -> None:
+        self.importers: dict[str, tuple[str, int]] = {}
+        """From modules to what imports each, and in which of its steps; the package itself."""
+        self.numbers: dict[str, int] = {}
+        self.doubtful: list[tuple[str, int]] = []
+        """The modules that are imported on some ways only, with their numbers."""
+
+    def reach(self, module: str, importer: str, place: int) -> None:
+        """Note that a module is executed."""
+        self.numbers[module] = len(self.numbers)
+        self.importers[module] = (importer, place)
+
+
 class Importing:
     """The modules of a run, as far as they are asked for."""
 
@@ -158,7 +174,9 @@ class Importing:
         """Of modules that are imported while nothing of their circle is being executed."""
         self._of_askers: dict[tuple[str, tuple[str, ...]], ImportEffects] = {}
         self._under_way: dict[str, dict[str, int]] = {}
-        self._reached: dict[tuple[tuple[str, ...], bool], dict[str, tuple[str, int]]] = {}
+        self._traces: dict[tuple[str, ...], _Trace] = {}
+        self._leading: dict[tuple[frozenset[str], int], set[str]] = {}
+        """By the members of a circle: the modules known that may import one of them."""
 
     def effects(self, asker: str, name: str) -> ImportEffects:
         """Give what an import of a dotted name in a file certainly does."""
@@ -259,60 +277,95 @@ class Importing:
         """Give the modules that are being executed when a file is, and how many steps are done.
 
         A module of a package is imported when its packages are, the outermost first: one of them
-        may be what imports it, in any number of steps. Where that is not sure, less is done.
+        may be what imports it, in any number of steps. Where that depends on what is not known,
+        each module that imports the file and is imported by it has come no further than surely.
         """
         if asker not in self._under_way:
-            found: dict[str, int] = {}
-            for surely in (True, False):
-                for module, place in self._way_to(asker, surely=surely):
-                    found[module] = min(place, found.get(module, place))
-            self._under_way[asker] = found
+            self._under_way[asker] = dict(self._way_to(asker))
         return self._under_way[asker]
 
-    def _way_to(self, asker: str, *, surely: bool) -> Iterator[tuple[str, int]]:
+    def _way_to(self, asker: str) -> Iterator[tuple[str, int]]:
         packages = tuple(package for package in self._packages(asker) if package != asker)
-        before: list[dict[str, tuple[str, int]]] = []
+        before: list[_Trace] = []
         for count in range(1, len(packages) + 1):
-            key = (packages[:count], surely)
-            if key not in self._reached:
-                self._reached[key] = self._reach(packages[count - 1], before, surely=surely)
-            reached = self._reached[key]
-            if asker in reached:
+            trace = self._traces.get(packages[:count])
+            if trace is None:
+                trace = self._trace(packages[count - 1], before)
+                self._traces[packages[:count]] = trace
+            if asker in trace.importers:
+                members = self._circles[asker].members
+                if any(self._doubtful(trace, asker)):
+                    yield from ((each, self._first_into(each, members)) for each in members)
+                    return
                 module = asker
-                while reached[module][0] != module:
-                    module, place = reached[module]
+                while trace.importers[module][0] != module:
+                    module, place = trace.importers[module]
                     yield module, place
                 return
-            before.append(reached)
+            before.append(trace)
 
-    def _reach(
-        self, package: str, before: list[dict[str, tuple[str, int]]], *, surely: bool
-    ) -> dict[str, tuple[str, int]]:
-        """Give the modules that are executed for a package, by what imports each, and where.
+    def _doubtful(self, trace: _Trace, asker: str) -> Iterator[str]:
+        """Give the modules that lead to a file and are imported before it, but not surely."""
+        members = self._circles[asker].members
+        for module, number in trace.doubtful:
+            if number > trace.numbers[asker]:
+                return
+            if self._leads_to(module, members):
+                yield module
 
-        The package itself is given as its own importer. `before` has those executed before.
-        """
-        reached: dict[str, tuple[str, int]] = {}
-        if any(package in each for each in before):
-            return reached
+    def _leads_to(self, module: str, members: frozenset[str]) -> bool:
+        # What leads there from what is known by now is not all that will be known.
+        key = (members, len(self._steps))
+        if key not in self._leading:
+            importers: dict[str, list[str]] = {}
+            for importer in self._steps:
+                for each in self._successors(importer):
+                    importers.setdefault(each, []).append(importer)
+            leading = set(members)
+            pending = [*members]
+            while pending:
+                for importer in importers.get(pending.pop(), ()):
+                    if importer not in leading:
+                        leading.add(importer)
+                        pending.append(importer)
+            self._leading[key] = leading
+        return module in self._leading[key]
+
+    def _first_into(self, module: str, members: frozenset[str]) -> int:
+        """Give the first step of a module that may import one of some modules."""
+        steps = self._steps[module]
+        for place, step in enumerate(steps):
+            if any(each in members for each in _run([step])):
+                return place
+        return len(steps)
+
+    def _trace(self, package: str, before: list[_Trace]) -> _Trace:
+        """Execute a package from outside, and all that it may import, after other packages."""
+        trace = _Trace()
+        if any(package in each.importers for each in before):
+            return trace
         self._explore(package)
-        reached[package] = (package, 0)
-        pending = [(package, self._imported(package, surely=surely))]
+        trace.reach(package, package, 0)
+        pending = [(package, self._imported(package))]
         while pending:
             importer, imported = pending[-1]
-            for place, module in imported:
-                if module not in reached and not any(module in each for each in before):
-                    reached[module] = (importer, place)
-                    pending.append((module, self._imported(module, surely=surely)))
-                    break
+            for place, module, surely in imported:
+                if module in trace.importers or any(module in each.importers for each in before):
+                    continue
+                if not surely:
+                    trace.doubtful.append((module, len(trace.numbers)))
+                trace.reach(module, importer, place)
+                pending.append((module, self._imported(module)))
+                break
             else:
                 pending.pop()
-        return reached
+        return trace
 
-    def _imported(self, path: str, *, surely: bool) -> Iterator[tuple[int, str]]:
+    def _imported(self, path: str) -> Iterator[tuple[int, str, bool]]:
         for place, step in enumerate(self._steps[path]):
-            for module in _run([step], surely=surely):
-                yield place, module
+            surely = isinstance(step, _Runs) and step.surely
+            for module in _run([step]):
+                yield place, module, surely
 
     # -- circles ----------------------------------------------------------------------------------
 
@@ -363,7 +416,7 @@ class Importing:
     def _successors(self, path: str) -> list[str]:
         if path not in self._steps:
             self._steps[path] = self._resolved(path, self._summary(path))
-        return [*dict.fromkeys(_run(self._steps[path], surely=False))]
+        return [*dict.fromkeys(_run(self._steps[path]))]
 
     def _resolved(self, path: str, summary: Summary) -> tuple[_Step, ...]:
         steps: list[_Step] = []
@@ -384,15 +437,13 @@ class Importing:
         return tuple(steps)
 
 
-def _run(steps: Iterable[_Step], *, surely: bool) -> Iterator[str]:
-    """Give the modules that are imported in some steps: in any branch; all that may be, or those
-    of which it is sure if the branch is executed.
-    """
+def _run(steps: Iterable[_Step]) -> Iterator[str]:
+    """Give all modules that may be imported in some steps."""
     for step in steps:
         if isinstance(step, _Branches):
-            yield from _run(step.body, surely=surely)
-            yield from _run(step.orelse, surely=surely)
-        elif isinstance(step, _Runs) and (step.surely or not surely):
+            yield from _run(step.body)
+            yield from _run(step.orelse)
+        elif isinstance(step, _Runs):
             yield from step.modules
 
 

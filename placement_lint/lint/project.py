@@ -26,7 +26,7 @@ from placement_lint.syntax.mentions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from placement_lint.lint.memory import Summarised
     from placement_lint.lint.run_view import WholeRun
@@ -128,10 +128,28 @@ class Project:
         parts = name[level:].split(".")
         found: list[str] = []
         for count in range(1, len(parts) + 1):
-            located = self.module_of(path, name[:level] + ".".join(parts[:count]))
-            if located is not None and located[0] not in found:
-                found.append(located[0])
-        return found
+            part = name[:level] + ".".join(parts[:count])
+            located = self._locate(path, part) if self.may_be_of_run(part) else None
+            if located is not None and located[0] in self._places:
+                found += [self._places[located[0]], *self._own_modules(*located)]
+        return [*dict.fromkeys(found)]
+
+    def _own_modules(self, place: str, rest: Sequence[str]) -> Iterator[str]:
+        """Give the modules below a package that names in it stand for, if for nothing else.
+
+        Where the package is still being executed it may not have bound them: then they are found
+        in it as modules.
+        """
+        for name in rest:
+            module = self._places.get(place)
+            below = os.path.join(place, name)
+            if module is None or below not in self._places or not _is_init(module):
+                return
+            ways = self._ways_of(module).get(name, ())
+            if not all(way.is_import and self._named(module, way.target) == below for way in ways):
+                return
+            yield self._places[below]
+            place = below
 
     def packages_above(self, path: str) -> list[str]:
         """Give the files of the run that make packages of the folders a file is in, from above."""
@@ -349,6 +367,15 @@ class Project:
                 return None
             place = os.path.join(place, parts.pop(0))
         return place, parts
+
+    def _named(self, path: str, name: str) -> str | None:
+        """Give the place that a dotted name in an import of a file means, if it is a module's."""
+        bare = name.lstrip(".")
+        folder = self._folder_of(path)
+        for _ in range(len(name) - len(bare) - 1):
+            folder = os.path.dirname(folder)
+        start = folder if bare != name else self._base(folder, bare.partition(".")[0])
+        return None if start is None else os.path.join(start, *bare.split("."))
 
     def _folder_of(self, path: str) -> str:
         """Give the folder in which a file of the run lies."""
