@@ -102,14 +102,14 @@ def without_functions(module: ast.Module, text: str) -> str:
     lines = with_line_feeds(text).split("\n")
     for function in functions:
         first, last = function.body[0], function.body[-1]
-        decorators = getattr(first, "decorator_list", ())
-        start = min([first.lineno, *(each.lineno for each in decorators)])
-        line = lines[start - 1]
-        indent = line[: len(line) - len(line.lstrip())]
-        if start > function.lineno and last.end_lineno is not None:
-            lines[start - 1 : last.end_lineno] = [f"{indent}pass"] + [""] * (
-                last.end_lineno - start
-            )
+        # A decorated statement begins with its decorators.
+        top = min([first, *getattr(first, "decorator_list", ())], key=lambda node: node.lineno)
+        line = lines[top.lineno - 1]
+        before = line.encode()[: top.col_offset].strip()
+        if before in {b"", b"@"} and last.end_lineno is not None:
+            indent = line[: len(line) - len(line.lstrip())]
+            emptied = [""] * (last.end_lineno - top.lineno)
+            lines[top.lineno - 1 : last.end_lineno] = [f"{indent}pass", *emptied]
     return "\n".join(lines)
 
 

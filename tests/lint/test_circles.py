@@ -1,0 +1,103 @@
+"""A project with circles of imports: the same findings whoever looks, and in whatever order."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from placement_lint.config.settings import Settings
+from placement_lint.lint.cache import Cache
+from placement_lint.lint.cached import lint_cached
+from placement_lint.lint.run import check_files, lint_paths
+from tests.lint.test_run_view import write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from placement_lint.lint.outcome import Outcome
+
+LATE = 'import os\nos.environ["JAX_PLATFORMS"] = "cpu"\n'
+
+
+def circle(count: int, *, package: str) -> dict[str, str]:
+    """Give modules that import each the next one; the last of them imports jax, and the first."""
+    start = f"from {package} import " if package else "import "
+    folder = f"{package}/" if package else ""
+    files = {
+        f"{folder}m{count}_{n}.py": f"{start}m{count}_{(n + 1) % count}\n{LATE}import json\n"
+        for n in range(count)
+    }
+    files[f"{folder}m{count}_{count - 1}.py"] += "import jax\n"
+    return files
+
+
+FILES = {
+    **{name: text for count in (2, 3, 9) for name, text in circle(count, package="").items()},
+    **{name: text for count in (2, 5) for name, text in circle(count, package="pkg").items()},
+    "pkg/__init__.py": "from pkg import m2_0\nfrom . import m5_3\nfrom pkg.sub import x\n",
+    "pkg/sub/__init__.py": f"from . import x\n{LATE}",
+    "pkg/sub/x.py": f"from pkg import m2_1\nimport pkg.sub\n{LATE}",
+    **{f"outside_{count}.py": f"import m{count}_0\n{LATE}" for count in (2, 3, 9)},
+    "outside_pkg.py": f"from pkg.sub import x\n{LATE}",
+}
+SETTINGS = Settings(select=("JDP5",))
+
+
+def said(outcome: Outcome) -> list[tuple[object, ...]]:
+    return [(f.path, f.span.line, f.code, f.message) for f in outcome.findings]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    return write(tmp_path / "project", FILES)
+
+
+def lines(outcome: Outcome) -> set[str]:
+    return {finding.path.rpartition("/project/")[2] for finding in outcome.findings}
+
+
+def test_what_is_found(paths: list[str]) -> None:
+    found = lines(lint_paths(paths, lambda _: SETTINGS))
+    assert {"outside_2.py", "outside_3.py", "outside_9.py", "outside_pkg.py"} <= found
+    # Imported as a module, it sets the variable before the circle comes to import jax in it.
+    assert found.isdisjoint({"m2_1.py", "m3_2.py", "m9_8.py"})
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_in_several_processes(paths: list[str], jobs: int) -> None:
+    from placement_lint.lint.examined import Request
+    from placement_lint.lint.file import FileOptions
+    from placement_lint.rules.selection import select_rules
+
+    def request(path: str) -> Request:
+        return Request(FileOptions(rules=select_rules(SETTINGS, path)), unsafe_fixes=False)
+
+    alone = check_files(paths, request, jobs=1)
+    several = check_files(paths, request, jobs=jobs, parallel_bytes=0)
+    assert said(several) == said(alone) != []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_any_order(paths: list[str], seed: int) -> None:
+    expected = said(lint_paths(paths, lambda _: SETTINGS))
+    shuffled = random.Random(seed).sample(paths, len(paths))  # noqa: S311
+    assert said(lint_paths(shuffled, lambda _: SETTINGS)) == expected
+
+
+def test_cold_and_warm(tmp_path: Path, paths: list[str]) -> None:
+    cache = Cache(str(tmp_path / "cache"), "run", is_own=False)
+
+    def run() -> list[tuple[object, ...]]:
+        return said(lint_cached(paths, lambda _: SETTINGS, SETTINGS, cache))
+
+    expected = said(lint_paths(paths, lambda _: SETTINGS))
+    assert run() == expected
+    assert cache.problem == ""
+    assert run() == expected
+    for name in ("m9_4.py", "pkg/__init__.py", "pkg/sub/x.py", "m2_1.py"):
+        path = tmp_path / "project" / name
+        for text in ("import json\n", FILES[name]):
+            path.write_text(text)
+            assert run() == said(lint_paths(paths, lambda _: SETTINGS))
