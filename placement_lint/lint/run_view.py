@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from placement_lint.rules.summary import Summary
 
 
+_LARGE = 400_000
+"""Characters: Python's own parser takes what is shorter, whatever it is."""
+
+
 class WholeRun:
     """What the files of one run have to do with each other. See `RunView` for the questions."""
 
@@ -85,10 +89,13 @@ class WholeRun:
         return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
 
     def _summed_up(self, source: Source, asked: Questions) -> Summary:
+        from placement_lint.lint.file import guard
         from placement_lint.lint.outline import outline, parsed, without_functions
         from placement_lint.rules.timeline import timeline
 
         self.parsed += 1
+        if len(source.text) > _LARGE and guard(source) is not None:
+            return ()
         module = parsed(source.text)
         facts = None
         if module is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
+from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.versions import Target
 from placement_lint.rules.run_view import Alone
@@ -20,26 +21,45 @@ if TYPE_CHECKING:
     from placement_lint.placement.flow import Flow
     from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.names import ExportResolver
+    from placement_lint.syntax.spans import Spans
 
 T = TypeVar("T")
 
 _Imports = (cst.Import, cst.ImportFrom, cst.LazyImport, cst.LazyImportFrom)
 
 
+_FEW_LINES = 4
+"""Each costs what stands above it in the file, and all of them together cost the whole file."""
+
+
 class _Lines:
     """Where nodes stand, by lines, for a file without an editor of its own."""
 
     def __init__(self, module: cst.Module, path: str) -> None:
-        """Work the places out from the text."""
-        from placement_lint.files.source import Source
-        from placement_lint.syntax.spans import Spans
-
-        self.source = Source(path, module.code)
-        self.spans = Spans(module, self.source)
+        """Work nothing out before it is asked for."""
+        self._module = module
+        self._path = path
+        self._asked = 0
 
     def line(self, node: cst.CSTNode) -> int:
         """Give the line of a node."""
-        return self.source.position(self.spans.inner(node)[0])[0]
+        from placement_lint.syntax.spans import text_before
+
+        self._asked += 1
+        if self._asked <= _FEW_LINES:
+            above = text_before(self._module, node)
+            return Source(self._path, above).position(len(above))[0]
+        return self._source.position(self._spans.inner(node)[0])[0]
+
+    @cached_property
+    def _source(self) -> Source:
+        return Source(self._path, self._module.code)
+
+    @cached_property
+    def _spans(self) -> Spans:
+        from placement_lint.syntax.spans import Spans
+
+        return Spans(self._module, self._source)
 
 
 class ModuleFacts:

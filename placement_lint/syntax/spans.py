@@ -57,18 +57,47 @@ class _Recorder(CodegenState):
         end_node: cst.CSTNode | None = None,
     ) -> Iterator[None]:
         start = self.offset
-        try:
-            yield
-        finally:
-            end = self.offset
-            if start_node is not None:
-                start = self._known(start_node)[0]
-            if end_node is not None:
-                end = self._known(end_node)[1]
-            self.inner[id(node)] = (start, end)
+        # What is broken off has no end.
+        yield
+        end = self.offset
+        if start_node is not None:
+            start = self._known(start_node)[0]
+        if end_node is not None:
+            end = self._known(end_node)[1]
+        self.inner[id(node)] = (start, end)
 
     def _known(self, node: cst.CSTNode) -> Offsets:
         return self.inner.get(id(node)) or self.outer[id(node)]
+
+
+class _FoundError(Exception):
+    """The node that is looked for begins and ends where is known by now."""
+
+
+class _Seeker(_Recorder):
+    """A recorder that goes no further than one node."""
+
+    def __init__(self, module: cst.Module, node: cst.CSTNode) -> None:
+        super().__init__(module)
+        self._node = node
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        super().after_codegen(node)
+        # What has an inner span has it by now.
+        if node is self._node:
+            raise _FoundError
+
+
+def text_before(module: cst.Module, node: cst.CSTNode) -> str:
+    """Give the code of a module up to where a node begins, without parentheses around it.
+
+    It costs what stands above the node, and not the whole module. Needs `run_deep`.
+    """
+    seeker = _Seeker(module, node)
+    with contextlib.suppress(_FoundError):
+        module._codegen(seeker)
+    start = (seeker.inner.get(id(node)) or seeker.outer[id(node)])[0]
+    return "".join(seeker.tokens)[:start]
 
 
 class Spans:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement_lint.files.source import Source
-from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.spans import Spans, text_before
 from placement_lint.syntax.tree import Tree
 
 PACKAGE = Path(__file__).parent.parent.parent / "placement_lint"
@@ -147,3 +147,24 @@ def test_places_are_right_for_any_line_ends(lines: list[str], ends: list[str]) -
     except (SyntaxError, cst.ParserSyntaxError):
         return
     assert {name: place for name, place in found.items() if name != place} == {}
+
+
+class TestTextBefore:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "import a\n",
+            "# above\n\n(  # in\n  f(x)\n)\n",
+            "@d\n# c\ndef f(x=(1)): pass\n",
+            "if a:\n    import b; import c\n\n    x = (yield)\nelse: y\n",
+            "class C:\n    '''d'''\n    z: int = (\n        3)\n",
+            "for x in (y): pass\nwith (a) as b: c\n",
+            "try: a\nexcept (E): b\nfinally: c\n",
+            "x = [i for i in (j) if k]; lambda a: b\n",
+        ],
+    )
+    def test_every_node_begins_where_its_span_does(self, text: str) -> None:
+        module = cst.parse_module(text)
+        spans = Spans(module, Source("code.py", text))
+        for node in Tree(module).nodes[1:]:
+            assert text_before(module, node) == text[: spans.inner(node)[0]]
