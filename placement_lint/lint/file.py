@@ -145,6 +145,11 @@ def parse(source: Source) -> cst.Module | FileResult:
     excess = guard(source)
     if excess is not None:
         return FileResult((excess,))
+    null = source.text.find("\0")
+    if null >= 0:
+        # LibCST takes it in strings and comments; Python takes it nowhere.
+        place = source.position(null)
+        return FileResult((_syntax_finding(source, "a null byte in source code", *place),))
     try:
         with timed(PARSING):
             return pieces.parse(source.path, source.text)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.config.line_length import DEFAULT, line_length
-from placement_lint.files.script_cells import has_cells
 from placement_lint.findings import Fix
 from placement_lint.syntax.edits import offsets
 from placement_lint.syntax.imports import import_edits
@@ -85,7 +84,7 @@ def placed(fix: Fix, editor: Editor) -> Fix | None:
 def in_own_cells(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
     """Tell edits of one file by its cells, where it has cells; None where they break one."""
     if not editor.source.cells:
-        if not has_cells(editor.source.text):
+        if not editor.has_cells:
             return list(edits)
         from placement_lint.lint.cells import keep_cells
 

@@ -39,6 +39,8 @@ _NOQA = re.compile(r"#\s*noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IG
 _NOQA_CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 _OURS = re.compile(r"#\s*placement-lint:\s*(?P<kind>ignore|ignore-file)\[(?P<rules>[^\[\]]*)\]")
 _NAMELESS = re.compile(r"#\s*placement-lint:\s*ignore(?:-file)?(?![-\[\w])")
+_MOST_LINES_ABOVE = 500
+"""Of comments above a statement. Each finding looks at them, and there may be as many of both."""
 _RULE = re.compile(r"[^,\s]+")
 _PREFIX = re.compile(r"JDP[0-9]{0,3}")
 NEVER_SILENT = frozenset({IoError.code, InvalidSyntax.code, InternalError.code})
@@ -182,9 +184,9 @@ class Suppressions:
         for own in dict.fromkeys((line, self._editor.joined_end(line), first, last)):
             yield from self._at_end.get(own, ())
         yield from self._alone.get(line, ())
-        for top in dict.fromkeys((first, above)):
+        for top in dict.fromkeys((first, above)) if self._alone else ():
             comment = top - 1
-            while comment in self._comment_lines:
+            while comment in self._comment_lines and top - comment <= _MOST_LINES_ABOVE:
                 yield from self._alone.get(comment, ())
                 comment -= 1
 

@@ -116,6 +116,13 @@ class Editor:
         }
 
     @cached_property
+    def has_cells(self) -> bool:
+        """Whether the file is a script in cells."""
+        from placement_lint.files.script_cells import has_cells
+
+        return has_cells(self.source.text)
+
+    @cached_property
     def formatted_strings(self) -> list[tuple[int, int, str]]:
         """Where f-strings and t-strings stand, and in which quotes each is written."""
         return [

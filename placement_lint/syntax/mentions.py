@@ -25,6 +25,7 @@ _LONGEST_NAME = 200
 """Longer ones come of names that stand for a part of themselves, as in walks over linked lists."""
 
 _MOST_MEANINGS = 64
+_MOST_PARTS = 12
 
 _BRACKET = re.compile(r"\)")
 _QUOTES = frozenset("\"'")
@@ -57,7 +58,8 @@ _GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
 # Comments and strings as wholes, so that nothing in them is taken for code, and dotted names that
 # stand together, with the prefix of a string. What each may begin with is what is searched for.
 _TOKENS = re.compile(
-    r'''[^\W\d][\w.]*(?:"""(?:[^"\\]+|\\.|"(?!""))*"""|\'\'\'(?:[^'\\]+|\\.|'(?!''))*\'\'\')?'''
+    r"""[^\W\d][\w.]*(?:\"\"\"[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"\"\""""
+    r"""|\'\'\'[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*\'\'\')?"""
     rf"|{STRING}|{COMMENT}",
     re.DOTALL,
 )
@@ -200,7 +202,8 @@ class Mentions:
         """Everything that lies above one of the names: `jax` and `jax.lib` above `jax.lib.x`."""
         found: set[str] = set()
         for name in self.names:
-            part = name.rpartition(".")[0]
+            # No rule asks for more parts, and there may be thousands.
+            part = ".".join(name.split(".", _MOST_PARTS)[:_MOST_PARTS]).rpartition(".")[0]
             while part and part not in found:
                 found.add(part)
                 part = part.rpartition(".")[0]

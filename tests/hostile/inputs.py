@@ -28,6 +28,29 @@ def _nested(opening: str, closing: str, depth: int) -> str:
     return f"y = {opening * depth}a{closing * depth}\n"
 
 
+_REPEATED: dict[str, Callable[[int], str]] = {
+    "chained calls": lambda count: "y = a" + ".b()" * count + "\n",
+    "chained subscripts": lambda count: "y = a" + "[0]" * count + "\n",
+    "strings in a row": lambda count: "y = (" + "'a' " * count + ")\n",
+    "nots": lambda count: "y = " + "not " * count + "a\n",
+    "signs": lambda count: "y = " + "- " * count + "a\n",
+    "lambdas in a row": lambda count: "y = " + "lambda: " * count + "a\n",
+    "elifs": lambda count: "if a:\n  b\n" + "elif a:\n  b\n" * count,
+    "decorators": lambda count: "@a\n" * count + "def g(): pass\n",
+    "targets": lambda count: "a = " * count + "b\n",
+    "fields": lambda count: "y = f'" + "{a}" * count + "'\n",
+    "parameters": lambda count: (
+        "def g(" + ", ".join(f"a{number}" for number in range(count)) + "): pass\n"
+    ),
+    "statements on a line": lambda count: "a; " * count + "b\n",
+    "continued lines": lambda count: "y = a" + " + \\\n a" * min(count, 5_000) + "\n",
+    "handlers": lambda count: "try:\n  a\n" + "except b:\n  c\n" * count,
+    "cases": lambda count: "match a:\n" + "  case b.c:\n    d\n" * count,
+    "imports": lambda count: "".join(f"import a{number}\n" for number in range(count)),
+    "with items": lambda count: "with " + ", ".join(["a"] * count) + ": pass\n",
+    "globals": lambda count: "def g():\n  global " + ", ".join(["a"] * count) + "\n",
+}
+
 CODE: dict[str, str] = {
     **{
         f"{depth} nested {name}": _nested(opening, closing, depth)
@@ -50,30 +73,9 @@ CODE: dict[str, str] = {
         for operator in (" + ", " ** ", " and ", " < ", ".", " if b else ", " @ ")
     },
     **{
-        f"{count:,} {name}": make(count)
+        f"{count:,} {name}": repeated(count)
         for count in (200, 5_000, 50_000)
-        for name, make in {
-            "chained calls": lambda count: "y = a" + ".b()" * count + "\n",
-            "chained subscripts": lambda count: "y = a" + "[0]" * count + "\n",
-            "strings in a row": lambda count: "y = (" + "'a' " * count + ")\n",
-            "nots": lambda count: "y = " + "not " * count + "a\n",
-            "signs": lambda count: "y = " + "- " * count + "a\n",
-            "lambdas in a row": lambda count: "y = " + "lambda: " * count + "a\n",
-            "elifs": lambda count: "if a:\n  b\n" + "elif a:\n  b\n" * count,
-            "decorators": lambda count: "@a\n" * count + "def g(): pass\n",
-            "targets": lambda count: "a = " * count + "b\n",
-            "fields": lambda count: "y = f'" + "{a}" * count + "'\n",
-            "parameters": lambda count: (
-                "def g(" + ", ".join(f"a{number}" for number in range(count)) + "): pass\n"
-            ),
-            "statements on a line": lambda count: "a; " * count + "b\n",
-            "continued lines": lambda count: "y = a" + " + \\\n a" * min(count, 5_000) + "\n",
-            "handlers": lambda count: "try:\n  a\n" + "except b:\n  c\n" * count,
-            "cases": lambda count: "match a:\n" + "  case b.c:\n    d\n" * count,
-            "imports": lambda count: "".join(f"import a{number}\n" for number in range(count)),
-            "with items": lambda count: "with " + ", ".join(["a"] * count) + ": pass\n",
-            "globals": lambda count: "def g():\n  global " + ", ".join(["a"] * count) + "\n",
-        }.items()
+        for name, repeated in _REPEATED.items()
     },
     **{
         f"{depth} nested {header.split()[0]} blocks": _blocks(header, depth)
@@ -156,7 +158,12 @@ BYTES: dict[str, bytes] = {
     "gzip": b"\x1f\x8b\x08\x00jax" + bytes(range(256)) * 100,
 }
 
-_CELL = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+_CELL: dict[str, object] = {
+    "cell_type": "code",
+    "metadata": {},
+    "outputs": [],
+    "execution_count": None,
+}
 
 
 def _notebook(*sources: object, **more: object) -> bytes:
