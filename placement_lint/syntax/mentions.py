@@ -74,7 +74,8 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
 _IMPORTED_BY_TEXT = re.compile(
-    rf"(?<!\w)([^\W\d]\w*)[ \t\f]*(?::[^=\n]{{0,1000}})?=(?!=)[\s\\(]*{_CHAIN}[\s\\)]*\(\s*[rRuU]?[\"']+([\w.]+)"
+    rf"(?<!\w)([^\W\d]\w*)[ \t\f]*(?::[^=\n]{{0,1000}})?=(?!=)[\s\\(]*{_CHAIN}"
+    r"[\s\\)]*\(\s*[rRuU]?[\"']+([\w.]+)"
 )
 
 

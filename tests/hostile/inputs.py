@@ -10,11 +10,16 @@ import json
 import os
 import socket
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+Text: TypeAlias = "str | Callable[[], str]"
+Data: TypeAlias = "bytes | Callable[[], bytes]"
+"""Or what makes it: nobody holds a hundred megabytes of it for other tests."""
 
 HEAD = "import jax\nx = jax.device_put(1)\n"
 """Passes the filter, so that what follows is parsed."""
@@ -22,6 +27,10 @@ HEAD = "import jax\nx = jax.device_put(1)\n"
 
 def _blocks(header: str, depth: int) -> str:
     return "".join(f"{' ' * level}{header}\n" for level in range(depth)) + " " * depth + "pass\n"
+
+
+def _terms(operator: str, count: int) -> str:
+    return f"y = {operator.join(['a'] * count)}\n"
 
 
 def _nested(opening: str, closing: str, depth: int) -> str:
@@ -51,9 +60,9 @@ _REPEATED: dict[str, Callable[[int], str]] = {
     "globals": lambda count: "def g():\n  global " + ", ".join(["a"] * count) + "\n",
 }
 
-CODE: dict[str, str] = {
+CODE: dict[str, Text] = {
     **{
-        f"{depth} nested {name}": _nested(opening, closing, depth)
+        f"{depth} nested {name}": partial(_nested, opening, closing, depth)
         for depth in (199, 3_000, 20_000)
         for name, opening, closing in (
             ("parentheses", "(", ")"),
@@ -68,12 +77,12 @@ CODE: dict[str, str] = {
         )
     },
     **{
-        f"{count:,} terms with {operator.strip()}": f"y = {operator.join(['a'] * count)}\n"
+        f"{count:,} terms with {operator.strip()}": partial(_terms, operator, count)
         for count in (500, 5_000, 50_000)
         for operator in (" + ", " ** ", " and ", " < ", ".", " if b else ", " @ ")
     },
     **{
-        f"{count:,} {name}": repeated(count)
+        f"{count:,} {name}": partial(repeated, count)
         for count in (200, 5_000, 50_000)
         for name, repeated in _REPEATED.items()
     },
@@ -94,15 +103,15 @@ CODE: dict[str, str] = {
         f"f-string in f-string {depth} deep": "y = " + "f'{" * depth + "a" + "}'" * depth + "\n"
         for depth in (10, 199, 3_000)
     },
-    "list of 100,000": f"y = [{'1, ' * 100_000}]\n",
-    "mapping of 100,000": f"y = {{{'1: 2, ' * 100_000}}}\n",
-    "line of 10 MB": "y = [" + "1," * 5_000_000 + "]\n",
-    "string of 10 MB": "y = '" + "a " * 5_000_000 + "'\n",
-    "comment of 10 MB": "# " + "a(" * 5_000_000 + "\n",
-    "name of 1 MB": "a" * 1_000_000 + " = 1\n",
-    "number of 1 MB": "y = " + "9" * 1_000_000 + "\n",
-    "1,000,000 empty lines": "\n" * 1_000_000,
-    "100,000 comments": "# noqa: JDP201\n" * 100_000,
+    "list of 100,000": lambda: f"y = [{'1, ' * 100_000}]\n",
+    "mapping of 100,000": lambda: f"y = {{{'1: 2, ' * 100_000}}}\n",
+    "line of 10 MB": lambda: "y = [" + "1," * 5_000_000 + "]\n",
+    "string of 10 MB": lambda: "y = '" + "a " * 5_000_000 + "'\n",
+    "comment of 10 MB": lambda: "# " + "a(" * 5_000_000 + "\n",
+    "name of 1 MB": lambda: "a" * 1_000_000 + " = 1\n",
+    "number of 1 MB": lambda: "y = " + "9" * 1_000_000 + "\n",
+    "1,000,000 empty lines": lambda: "\n" * 1_000_000,
+    "100,000 comments": lambda: "# noqa: JDP201\n" * 100_000,
     "deep case pattern": "match a:\n  case " + "[" * 60 + "b" + "]" * 60 + ": pass\n",
     "open bracket": "y = (" * 150 + "\n",
     "open string": "y = '''" + "a\n" * 100_000,
@@ -172,7 +181,7 @@ def _notebook(*sources: object, **more: object) -> bytes:
     return json.dumps(whole).encode()
 
 
-NOTEBOOKS: dict[str, bytes] = {
+NOTEBOOKS: dict[str, Data] = {
     "empty": b"",
     "truncated": _notebook(HEAD)[:-30],
     "not JSON": b"import jax\n",
@@ -194,8 +203,8 @@ NOTEBOOKS: dict[str, bytes] = {
     "magic everywhere": _notebook("%%bash\nimport jax\n", "!ls\n", "%time jax.device_put(1)\n"),
     "syntax error": _notebook("import jax\n", "y = (\n", HEAD),
     "byte order mark": b"\xef\xbb\xbf" + _notebook(HEAD),
-    "100,000 cells": _notebook(*["x = 1\n"] * 100_000),
-    "100 MB of output": _notebook(HEAD).replace(
+    "100,000 cells": lambda: _notebook(*["x = 1\n"] * 100_000),
+    "100 MB of output": lambda: _notebook(HEAD).replace(
         b'"outputs": []',
         b'"outputs": [{"output_type": "display_data", "metadata": {}, "data": {"image/png": "'
         + b"A" * 100_000_000
@@ -298,11 +307,15 @@ def make(name: str, folder: Path) -> None:
     """Make one of them in a folder that is empty."""
     kind, _, what = name.partition(": ")
     if kind == "code":
-        (folder / "hostile.py").write_text(HEAD + CODE[what], encoding="utf-8", newline="")
+        code = CODE[what]
+        text = code if isinstance(code, str) else code()
+        (folder / "hostile.py").write_bytes((HEAD + text).encode())
     elif kind == "bytes":
         (folder / "hostile.py").write_bytes(BYTES[what])
     elif kind == "notebook":
-        (folder / "hostile.ipynb").write_bytes(NOTEBOOKS[what])
+        notebook = NOTEBOOKS[what]
+        data = notebook if isinstance(notebook, bytes) else notebook()
+        (folder / "hostile.ipynb").write_bytes(data)
     else:
         PLACES[what](folder)
 
