@@ -60,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--trees", nargs="*", choices=trees.NAMES, default=trees.NAMES)
     parser.add_argument("--scale", type=float, default=1.0, help="smaller trees, to try it out")
+    parser.add_argument(
+        "--without", nargs="*", default=[], metavar="TOOL", help="tools to leave out, as: fixit"
+    )
     parser.add_argument("--skip-growth", action="store_true", help="do not run growth.py")
     parser.add_argument(
         "--results",
@@ -132,7 +135,12 @@ class _Comparison:
         many = len(by_size) > 1
         changing = tools.Changing(Path(by_size[len(by_size) // 2])) if many else None
         caches = self._empty("caches")
-        compared = tools.tools_on(installed, tree, caches, listed, changing)
+        left_out = tuple(name.lower() for name in self.args.without)
+        compared = [
+            tool
+            for tool in tools.tools_on(installed, tree, caches, listed, changing)
+            if not (left_out and tool.name.lower().startswith(left_out))
+        ]
         rows = self._measured(compared, self._empty("nowhere"), installed, self.args.rounds)
         return results.Tree(name, results.Size(**answer["sizes"]), rows)
 
