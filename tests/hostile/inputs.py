@@ -111,7 +111,7 @@ CODE: dict[str, Text] = {
     "name of 1 MB": lambda: "a" * 1_000_000 + " = 1\n",
     "number of 1 MB": lambda: "y = " + "9" * 1_000_000 + "\n",
     "1,000,000 empty lines": lambda: "\n" * 1_000_000,
-    "100,000 comments": lambda: "# noqa: JDP201\n" * 100_000,
+    "100,000 comments": lambda: "# noqa: E501\n" * 100_000,
     "deep case pattern": "match a:\n  case " + "[" * 60 + "b" + "]" * 60 + ": pass\n",
     "open bracket": "y = (" * 150 + "\n",
     "open string": "y = '''" + "a\n" * 100_000,
@@ -285,7 +285,7 @@ def _settings_as_folder(folder: Path) -> None:
 
 
 def _odd_ignores(folder: Path) -> None:
-    (folder / ".gitignore").write_bytes(b"\xff\xfe\x00[\n[z-a]\n**/**/**\\\n!\n" + b"*" * 200)
+    (folder / ".gitignore").write_bytes(b"\xff\xfe\x00[\n[z-a]\n**/**/**\\\n!\n" + b"?" * 200)
 
 
 PLACES: dict[str, Callable[[Path], None]] = {

@@ -241,11 +241,11 @@ def test_chains_that_parse_slowly_parse_at_the_limit(construct: str) -> None:
 
 @pytest.mark.parametrize("construct", FLAT)
 def test_flat_code_is_bounded_by_its_size_alone(construct: str) -> None:
-    assert too_deep(FLAT[construct](50_000)) is None
+    assert too_deep(FLAT[construct](40_000)) is None
     refused = too_deep(FLAT[construct](400_000))
     assert refused is not None
     assert refused.excess is Excess.TOKENS
-    assert refused.message == "more than 400,000 tokens in one file"
+    assert refused.message == "more than 300,000 tokens in one file"
 
 
 @pytest.mark.parametrize(
