@@ -161,6 +161,21 @@ def parse(source: Source) -> cst.Module | FileResult:
     return FileResult((finding,))
 
 
+def editor_of(source: Source) -> Editor | FileResult:
+    """Give where the nodes of a source stand; its JDP901 finding where it cannot be parsed.
+
+    Needs `run_deep`.
+    """
+    from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.spans import Spans
+    from placement_lint.syntax.tree import Tree
+
+    module = parse(source)
+    if isinstance(module, FileResult):
+        return module
+    return Editor(source, Tree(module), Spans(module, source))
+
+
 class Analysis:
     """The rules over one parsed module."""
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import read_bytes
+from placement_lint.lint import file
 from placement_lint.lint.cached import Digests, packages_around
 from placement_lint.lint.examining import examine, examine_neighbours
 from placement_lint.lint.file import Analysis, FileResult, parse
@@ -143,18 +144,8 @@ class Session:
 def editor_of(path: str) -> Editor | None:
     """Give where the nodes of a file stand, as it is now; None where it cannot be parsed."""
     source = reopened(path)
-    return None if source is None else run_deep(_editor, source)
-
-
-def _editor(source: Source) -> Editor | None:
-    from placement_lint.syntax.edits import Editor
-    from placement_lint.syntax.spans import Spans
-    from placement_lint.syntax.tree import Tree
-
-    parsed = parse(source)
-    if isinstance(parsed, FileResult):
-        return None
-    return Editor(source, Tree(parsed), Spans(parsed, source))
+    opened = None if source is None else run_deep(file.editor_of, source)
+    return None if isinstance(opened, FileResult) else opened
 
 
 def _around(path: str, sifted: Sifted, project: Project) -> Neighbours | None:

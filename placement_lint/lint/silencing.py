@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.notebook import NotPythonError
 from placement_lint.files.source import UnreadableError, read_bytes
 from placement_lint.files.write import WriteError, replace_file
-from placement_lint.lint.file import parse
+from placement_lint.lint.file import FileResult, editor_of
 from placement_lint.lint.fixing import is_writable
 from placement_lint.lint.outcome import FixedFile, Skipped
 from placement_lint.lint.reading import open_source
@@ -142,15 +142,9 @@ def _silence(
 
 
 def _editor(source: Source) -> Editor:
-    from placement_lint.lint.file import FileResult
-    from placement_lint.syntax.edits import Editor
-    from placement_lint.syntax.spans import Spans
-    from placement_lint.syntax.tree import Tree
-
-    module = parse(source)
-    if isinstance(module, FileResult):
-        raise _NotSilencedError(module.findings[0].message)
-    editor = Editor(source, Tree(module), Spans(module, source))
+    editor = editor_of(source)
+    if isinstance(editor, FileResult):
+        raise _NotSilencedError(editor.findings[0].message)
     if not editor.spans.exact:
         raise _NotSilencedError("its line ends (carriage returns) or form feeds would be lost")
     return editor

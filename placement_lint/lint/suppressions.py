@@ -176,9 +176,7 @@ class Suppressions:
     def _holding_at(self, finding: Finding) -> Iterable[Directive]:
         """Give what the comments say that hold for the place of a finding."""
         source = self._editor.source
-        line = finding.span.line
-        if finding.cell is not None:
-            line += next(c.first_line - 1 for c in source.cells if c.number == finding.cell)
+        line = finding.span.line + source.lines_before(finding.cell)
         statement = self._statement_at(source.offset(line, finding.span.column))
         first, last, above = (line, line, line) if statement is None else statement
         for own in dict.fromkeys((line, self._editor.joined_end(line), first, last)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol.types import CodeAction, CodeActionKind, Command, Range
 
 from placement_lint.findings import Applicability
-from placement_lint.lint.cells import in_cells
+from placement_lint.lint.offers import in_own_cells
 from placement_lint.lint.silencing import comments_for
 from placement_lint.lint.suppressions import NEVER_SILENT
 
@@ -104,8 +104,7 @@ class Offers:
         editor = self._editor
         if editor is None or finding.code in NEVER_SILENT:
             return None
-        comments = comments_for([finding], editor)
-        placed = in_cells(editor.source, comments) if editor.source.cells else comments
+        placed = in_own_cells(comments_for([finding], editor), editor)
         edit = self._writer.workspace_edit(placed) if placed else None
         if edit is None:
             return None
