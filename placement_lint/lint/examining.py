@@ -18,12 +18,12 @@ from placement_lint.lint.file import (
     text_of_source,
     tool_finding,
 )
+from placement_lint.lint.filter_text import filter_text
 from placement_lint.lint.memory import Group
 from placement_lint.lint.outcome import FixedFile, FixMode, Skipped
 from placement_lint.lint.project import Project
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import open_source
-from placement_lint.lint.sifting import Sifted, text_of
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.needs import NAMED_SUPPRESSION
 from placement_lint.rules.tool.internal_error import InternalError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from placement_lint.lint.fixing import FixResult
+    from placement_lint.lint.sifting import Sifted
     from placement_lint.lint.together import Neighbours, Together
     from placement_lint.rules.base import Rule
 
@@ -133,7 +134,7 @@ def _looking(
     source: Source, options: FileOptions, project: Project | None, asked: Questions | None
 ) -> tuple[type[Rule], ...] | None:
     """Give the rules that can fire in a file; None where that is not known."""
-    text = text_of(source, project)
+    text = filter_text(source, project)
     if asked is not None:
         if text.mentions.may_hide_names:
             return None

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.lint.filter_text import filter_text
 from placement_lint.lint.graph import closure
 from placement_lint.lint.importing import Importing
 from placement_lint.lint.memory import Summarised
 from placement_lint.lint.questions import Questions, still_hold
+from placement_lint.rules.needs import Uses
 from placement_lint.rules.run_view import ImportEffects, Origin
 
 if TYPE_CHECKING:
@@ -149,12 +151,15 @@ class WholeRun:
     def _calling(self, function: str) -> dict[str, Origin]:
         if function not in self._callers:
             found: dict[str, Origin] = {}
-            words = [word.encode() for word in function.split(".")[1:]]
+            used = Uses(function)
+            last = function.rpartition(".")[2].encode()
             for path in sorted(self._project.mentioning):
-                data = _data(path)
-                if not all(word in data for word in words) or is_test_path(path):
+                if last not in _data(path) or is_test_path(path):
                     continue
-                facts = self._parse(path)
+                source = _source(path)
+                if source is None or not used.met_by(filter_text(source, self._project)):
+                    continue
+                facts = self._parse(source)
                 if facts is None:
                     continue
                 for node in facts.tree.nodes:
@@ -188,13 +193,10 @@ class WholeRun:
 
     # -- files ------------------------------------------------------------------------------
 
-    def _parse(self, path: str) -> ModuleFacts | None:
+    def _parse(self, source: Source) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
-        source = _source(path)
-        if source is None:
-            return None
         self.parsed += 1
-        return self._facts(source, Questions(self._project, path))
+        return self._facts(source, Questions(self._project, source.path))
 
     def _facts(self, source: Source, asked: Questions) -> ModuleFacts | None:
         from placement_lint.lint.file import FileResult, parse

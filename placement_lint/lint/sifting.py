@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import NotPythonError, is_notebook
-from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.files.source import UnreadableError, read_bytes
 from placement_lint.lint.coarse import has_long_lines
 from placement_lint.lint.examined import Examined, Request, Task, failure
 from placement_lint.lint.file import (
@@ -15,6 +15,7 @@ from placement_lint.lint.file import (
     passes_filter,
     tool_finding,
 )
+from placement_lint.lint.filter_text import JAX, filter_text_with
 from placement_lint.lint.memory import Checked, Sorted
 from placement_lint.lint.outcome import Skipped
 from placement_lint.lint.pinning import PINS
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from placement_lint.lint.recollection import Recollection
     from placement_lint.lint.together import Neighbours
 
-_JAX = b"jax"
 _REVEAL = b"# reveal:"
 
 
@@ -94,7 +94,7 @@ class Sifted:
         in_python = not is_notebook(path)
         places = in_python and asks_for_placements(request.options)
         asks = request.options.reveal and _REVEAL in words
-        text = FileText(words, jax=_JAX in words, path=path)
+        text = FileText(words, jax=JAX in words, path=path)
         found = Sorted(
             size=len(words),
             mentions_roots=mentions_roots(words),
@@ -216,22 +216,7 @@ def _imports_enough(task: Task, project: Project) -> bool:
     names = "" if source is None else project.reexported(task.path, source.text)
     if source is None or not names:
         return False
-    return passes_filter(_text_with(source, names, project), task.request.options.rules)
-
-
-def text_of(source: Source, project: Project | None) -> FileText:
-    """Give what the filter looks into, with what comes by imports from other files of the run."""
-    names = ""
-    if project is not None and project.hands_names_on:
-        names = project.reexported(source.path, source.text)
-    return _text_with(source, names, project)
-
-
-def _text_with(source: Source, names: str, project: Project | None) -> FileText:
-    data = source.text.encode("utf-8", "surrogatepass")
-    exports = project.candidates(source.path) if project is not None and names else None
-    is_jax = _JAX in data or "jax" in names
-    return FileText(data, jax=is_jax, imported=names, exports=exports, path=source.path)
+    return passes_filter(filter_text_with(source, names, project), task.request.options.rules)
 
 
 def _words(path: str, data: bytes) -> bytes:
