@@ -15,10 +15,9 @@ from placement_lint.lint.file import (
     FileResult,
     lint_source,
     rules_that_may_fire,
-    text_of_source,
     tool_finding,
 )
-from placement_lint.lint.filter_text import filter_text
+from placement_lint.lint.filter_text import filter_text, text_of_source
 from placement_lint.lint.memory import Group
 from placement_lint.lint.outcome import FixedFile, FixMode, Skipped
 from placement_lint.lint.project import Project

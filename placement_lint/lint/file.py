@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Related, Span
+from placement_lint.lint.filter_text import text_of_source
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.unused import ABOUT_COMMENTS, Sight
-from placement_lint.rules.needs import FileText
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.timing import IMPORTING, NAMES, PARSING, PLACES, RULES, timed
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.suppressions import Suppressions
     from placement_lint.rules.base import Draft, Rule
     from placement_lint.rules.module import ModuleFacts
+    from placement_lint.rules.needs import FileText
     from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import ExportResolver
@@ -79,11 +80,6 @@ def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
 def rules_that_may_fire(text: FileText, rules: tuple[type[Rule], ...]) -> tuple[type[Rule], ...]:
     """Give those of the rules that could fire in a file that says this."""
     return tuple(rule for rule in rules if text.meets(rule.needs))
-
-
-def text_of_source(source: Source) -> FileText:
-    """Give what the filter looks into, of a source that is read already."""
-    return FileText(source.text.encode("utf-8", "surrogatepass"), jax=False)
 
 
 def lint_source(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from placement_lint.lint import questions
+from placement_lint.lint import questions, wording
 from placement_lint.lint.encoding import (
     result_from_json,
     result_to_json,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from placement_lint.lint.file import FileResult
     from placement_lint.lint.questions import Answers
+    from placement_lint.lint.wording import Wording
     from placement_lint.rules.summary import Summary
 
 
@@ -38,6 +39,15 @@ class Sorted:
     chooses: bool
     passes: bool
     """Whether it may hold a finding, by its own words."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Whether a file may hold a finding by what it imports from other files of the run."""
+
+    told: str
+    """A digest of what those names stand for."""
+    passes: bool
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,8 @@ class Memory:
     texts: dict[str, Text] = field(default_factory=dict)
     """The files as they are now."""
     sorted: dict[str, Sorted] = field(default_factory=dict)
+    wordings: dict[str, Wording] = field(default_factory=dict)
+    gains: dict[str, Gain] = field(default_factory=dict)
     checked: dict[str, Checked] = field(default_factory=dict)
     summaries: dict[str, Summarised] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
@@ -94,6 +106,8 @@ def to_json(memory: Memory) -> dict[str, Any]:
     return {
         "texts": {path: [text.content, text.settings] for path, text in memory.texts.items()},
         "sorted": {path: [*vars(each).values()] for path, each in memory.sorted.items()},
+        "wordings": {path: wording.to_json(each) for path, each in memory.wordings.items()},
+        "gains": {path: [each.told, each.passes] for path, each in memory.gains.items()},
         "checked": {
             path: [result_to_json(each.result), questions.to_json(each.answers), each.accelerator]
             for path, each in memory.checked.items()
@@ -118,11 +132,19 @@ def _sorted(size: object, *flags: object) -> Sorted:
     return Sorted(size, *cast("list[bool]", flags))
 
 
+def _gain(told: object, passes: object) -> Gain:
+    if not isinstance(told, str) or not isinstance(passes, bool):
+        raise TypeError(told, passes)
+    return Gain(told, passes)
+
+
 def from_json(value: Any) -> Memory:
     """Give what `to_json` has made. Raises KeyError, TypeError or ValueError for anything else."""
     return Memory(
         {path: Text(*text) for path, text in value["texts"].items()},
         {path: _sorted(*each) for path, each in value["sorted"].items()},
+        {path: wording.from_json(each) for path, each in value["wordings"].items()},
+        {path: _gain(*each) for path, each in value["gains"].items()},
         {
             path: Checked(result_from_json(result), questions.from_json(answers), accelerator)
             for path, (result, answers, accelerator) in value["checked"].items()

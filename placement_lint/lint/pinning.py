@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from placement_lint.lint.project import Project
+    from placement_lint.lint.wording import Wording
 
 PINS = (b"jax_platform", b"JAX_PLATFORM")
 """Without one of these a file does not choose the platform."""
@@ -26,12 +27,12 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
     Where a file pins the program to the CPU, so is every file that imports it, and every file that
     only such files import. Tests and their `conftest.py` say nothing of what they test.
     """
-    pinned = {path for path in choosing if run_deep(_pins, path)}
+    pinned = {path for path in choosing if _pins(path, project.wordings[path])}
     if not pinned:
         return frozenset()
     imported: dict[str, set[str]] = {}
     importers: dict[str, set[str]] = {}
-    for importer, target, _ in project.imports():
+    for importer, target, _ in project.imports:
         imported.setdefault(importer, set()).add(target)
         importers.setdefault(target, set()).add(importer)
     for conftest in pinned:
@@ -70,7 +71,13 @@ def _has_pinned_users(
     return not entries[path]
 
 
-def _pins(path: str) -> bool:
+def _pins(path: str, wording: Wording) -> bool:
+    if wording.pins is None:
+        wording.pins = run_deep(_found_to_pin, path)
+    return wording.pins
+
+
+def _found_to_pin(path: str) -> bool:
     from placement_lint.placement.pinned import pins_cpu
 
     names = names_of(path)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.lint.reading import names_of, text_of
+from placement_lint.lint.wording import Wordings
 from placement_lint.syntax.mentions import (
     Way,
     add_way,
@@ -26,7 +27,7 @@ from placement_lint.syntax.mentions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from placement_lint.lint.memory import Summarised
     from placement_lint.lint.run_view import WholeRun
@@ -81,17 +82,19 @@ class Project:
         paths: Iterable[str] = (),
         mentioning: Iterable[str] = (),
         known_summary: Callable[[str], Summarised | None] | None = None,
+        wordings: Wordings | None = None,
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
-        `known_summary` tells what was found out before of what executing a file does.
+        `known_summary` tells what was found out before of what executing a file does; `wordings`
+        what is known of the texts.
         """
         self.known_summary = known_summary
+        self.wordings = wordings or Wordings()
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
         self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
         self._ways: dict[str, dict[str, list[Way]]] = {}
-        self._bound: dict[str, dict[str, tuple[str, ...]]] = {}
         self._packages: dict[str, bool] = {}
         self._folders: dict[str, str] = {}
         self._based: dict[tuple[str, str], str | None] = {}
@@ -194,6 +197,16 @@ class Project:
             for way in ways
         )
 
+    def may_bring_names(self, path: str) -> bool:
+        """Tell whether a file may have a name of the roots by its imports from other files."""
+        return bool(self._places) and any(
+            names or not places.isdisjoint(self._exporting_below)
+            for ways in self._ways_of(path).values()
+            for way in ways
+            if way.is_import and self.may_be_of_run(way.target)
+            for names, places in [self._ends(_Asked(path, way.target))]
+        )
+
     def reexported(self, path: str, text: str) -> str:
         """Give the names of the roots that what a file imports from the run may stand for.
 
@@ -203,7 +216,7 @@ class Project:
             return ""
         pending = [
             _Asked(path, way.target)
-            for ways in self._ways_in(path, text).values()
+            for ways in self._ways_of(path, text).values()
             for way in ways
             if way.is_import and self.may_be_of_run(way.target)
         ]
@@ -365,7 +378,7 @@ class Project:
                     return place, parts
             elif parts[0] not in self._children.get(place, ()):
                 return None
-            place = os.path.join(place, parts.pop(0))
+            place = f"{place.rstrip(os.sep)}{os.sep}{parts.pop(0)}"
         return place, parts
 
     def _named(self, path: str, name: str) -> str | None:
@@ -423,17 +436,21 @@ class Project:
             return False
         return all(
             self.module_of(path, way.target) is not None or not _may_lie_near(path, way.target)
-            for ways in self._ways_in(path, text).values()
+            for ways in self._ways_of(path, text).values()
             for way in ways
             if way.is_import
         )
 
-    def imports(self) -> Iterator[tuple[str, str, str]]:
-        """Give, for each import of one file of the run from another: who, from where, what.
+    @functools.cached_property
+    def imports(self) -> tuple[tuple[str, str, str], ...]:
+        """From each import of one file of the run from another: who, from where, what.
 
         A package also leads to the modules in it that are named below it: `import pkg.data`
         binds `pkg`, and what `pkg.data.x` reads is the other file's.
         """
+        return tuple(self._found_imports())
+
+    def _found_imports(self) -> Iterator[tuple[str, str, str]]:
         for path in self._places.values():
             packages: dict[str, list[str]] = {}
             for name, ways in self._ways_of(path).items():
@@ -525,19 +542,23 @@ class Project:
             name = ".".join([way.target, *parts[1:]])
             yield _Asked(module, name, is_bound_here=not way.is_import)
 
-    def _ways_of(self, path: str) -> dict[str, list[Way]]:
-        known = self._ways.get(path)
-        return self._ways_in(path, text_of(path)) if known is None else known
-
-    def _ways_in(self, path: str, text: str) -> dict[str, list[Way]]:
+    def _ways_of(self, path: str, text: str | None = None) -> dict[str, list[Way]]:
+        """Give every way in which a file may bind a name that leads on; `text` is its own."""
         if path not in self._ways:
-            text = with_line_feeds(text)
-            ways = read_imports(text)
-            if path in self._mentioning:
+            wording = self.wordings[path]
+            if wording.imports is None or wording.assigned is None:
+                text = with_line_feeds(text_of(path) if text is None else text)
+                imports = read_imports(text)
+                wording.imports = {name: [way.target for way in imports[name]] for name in imports}
                 # Only what is imported is followed, and only where roots are named: whatever
                 # else can be assigned stands for nothing that a rule knows.
-                heads = {head for head in ways if any(map(self._leads_on, ways[head]))}
-                _add_assignments(ways, text, heads)
+                is_mentioning = path in self._mentioning
+                wording.assigned = [*_assigned_to(imports, text)] if is_mentioning else []
+            ways = {name: [*map(Way, targets)] for name, targets in wording.imports.items()}
+            heads = {name for name in ways if any(map(self._leads_on, ways[name]))}
+            for name, value in wording.assigned:
+                if value.partition(".")[0] in heads:
+                    add_way(ways, name, Way(value, is_import=False))
             self._ways[path] = ways
         return self._ways[path]
 
@@ -565,11 +586,12 @@ class Project:
 
     def _bound_in(self, path: str) -> dict[str, tuple[str, ...]]:
         """Give what each name that a module binds stands for: several where that is open."""
-        if path not in self._bound:
+        wording = self.wordings[path]
+        if wording.bound is None:
             from placement_lint.syntax.deep_stack import run_deep
 
-            self._bound[path] = run_deep(_read_bindings, path)
-        return self._bound[path]
+            wording.bound = run_deep(_read_bindings, path)
+        return wording.bound
 
 
 def _may_lie_near(path: str, target: str) -> bool:
@@ -609,9 +631,9 @@ def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
     return bound
 
 
-def _add_assignments(ways: dict[str, list[Way]], text: str, heads: set[str]) -> None:
-    """Add every way in which an assignment may bind a name to what one of these leads to."""
+def _assigned_to(heads: Mapping[str, object], text: str) -> Iterator[tuple[str, str]]:
+    """Give each name that may be assigned to what one of these leads to, and what that is."""
     for value, place in read_assignments(text):
         if value.partition(".")[0] in heads:
             for name in targets_at(text, place) or ():
-                add_way(ways, name, Way(value, is_import=False))
+                yield name, value

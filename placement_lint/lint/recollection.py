@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.file import FileResult
     from placement_lint.lint.memory import Sorted, Summarised
     from placement_lint.lint.project import Project
+    from placement_lint.lint.wording import Wording
 
 
 class Recollection:
@@ -72,6 +73,18 @@ class Recollection:
     def summary(self, path: str) -> Summarised | None:
         """Give what executing a file does that is what it was, if what it was told still holds."""
         return self._before.summaries.get(path) if self._has_same_text(path) else None
+
+    def wording(self, path: str) -> Wording | None:
+        """Give what is known of a text that is what it was."""
+        return self._before.wordings.get(path) if self._has_same_text(path) else None
+
+    def gains(self, path: str, told: str) -> bool | None:
+        """Tell whether a file passes the filter by its imports; None where that is not known."""
+        before = self._before.gains.get(path)
+        if before is None or before.told != told or not self._is_unchanged(path):
+            return None
+        self.now.gains[path] = before
+        return before.passes
 
     def checked(self, path: str, project: Project, *, accelerator: bool) -> FileResult | None:
         """Give what was found in a file, if it would be found again."""

@@ -150,6 +150,7 @@ def _look(
     examined += sifted.noted(examine_all(tasks, examiner, jobs, course))
     if recollection is not None:
         recollection.now.summaries.update(project.view.take_learned())
+        recollection.now.wordings = project.wordings.known(sifted.files)
     return sifted, examined
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.files.test_paths import is_test_path
-from placement_lint.lint.filter_text import filter_text
+from placement_lint.lint.filter_text import naming_text
 from placement_lint.lint.graph import closure
 from placement_lint.lint.importing import Importing
 from placement_lint.lint.memory import Summarised
@@ -157,7 +157,7 @@ class WholeRun:
                 if last not in _data(path) or is_test_path(path):
                     continue
                 source = _source(path)
-                if source is None or not used.met_by(filter_text(source, self._project)):
+                if source is None or not used.met_by(naming_text(source, self._project)):
                     continue
                 facts = self._parse(source)
                 if facts is None:
@@ -185,7 +185,7 @@ class WholeRun:
         """From a file to those that it imports, and to those that import it, tests aside."""
         imported: dict[str, set[str]] = {}
         importing: dict[str, set[str]] = {}
-        for importer, module, _ in self._project.imports():
+        for importer, module, _ in self._project.imports:
             if not is_test_path(importer):
                 imported.setdefault(importer, set()).add(module)
                 importing.setdefault(module, set()).add(importer)

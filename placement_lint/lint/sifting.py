@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import UnreadableError, read_bytes
+from placement_lint.lint.cache import digest
 from placement_lint.lint.coarse import has_long_lines
 from placement_lint.lint.examined import Examined, Request, Task, failure
 from placement_lint.lint.file import (
@@ -15,13 +16,20 @@ from placement_lint.lint.file import (
     passes_filter,
     tool_finding,
 )
-from placement_lint.lint.filter_text import JAX, filter_text_with
-from placement_lint.lint.memory import Checked, Sorted
+from placement_lint.lint.filter_text import (
+    JAX,
+    imported_names,
+    meanings,
+    text_of_source,
+    with_imports,
+)
+from placement_lint.lint.memory import Checked, Gain, Sorted
 from placement_lint.lint.outcome import Skipped
 from placement_lint.lint.pinning import PINS
-from placement_lint.lint.project import Project, mentions_roots, outside_of_roots
+from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.reading import open_source, reopened
 from placement_lint.lint.together import carries, commits
+from placement_lint.lint.wording import Wordings
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.timing import FILTER, timed
@@ -47,8 +55,8 @@ class Sifted:
         self.skipped: list[Skipped] = []
         self.requests: dict[str, Request] = {}
         self._mentioning: list[str] = []
-        self._imported: dict[str, frozenset[str]] = {}
-        """Of files that do not pass by their own words: the names that come by imports."""
+        known = None if recollection is None else recollection.wording
+        self._wordings = Wordings(known)
         self._undecided: list[Task] = []
         self._carrying: list[str] = []
         self._committing: list[str] = []
@@ -105,9 +113,7 @@ class Sifted:
         )
         self._file(path, request, found)
         if not found.passes and text.knows_names:
-            imported = text.mentions.imported
-            if imported is not None:
-                self._imported[path] = outside_of_roots(imported)
+            imported_names(text, self._wordings[path])
         guarded = None
         if not found.passes and has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
@@ -133,23 +139,42 @@ class Sifted:
     def project(self) -> Project:
         """The files as modules of one program, as they are on the disk from now on."""
         known = None if self.recollection is None else self.recollection.summary
-        return Project(self.files, self._mentioning, known)
+        return Project(self.files, self._mentioning, known, self._wordings)
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
         project = self.project
         for task in self._undecided if project.hands_names_on else ():
             try:
-                if self._may_gain(task.path, project) and _imports_enough(task, project):
+                if self._gains(task, project):
                     self.tasks.append(task)
             except Exception as error:
                 self.findings.append(failure(task.path, error))
         return project
 
-    def _may_gain(self, path: str, project: Project) -> bool:
-        """Tell whether a name in a file may be one of JAX by what another file passes on."""
-        imported = self._imported.get(path)
-        return imported is None or any(map(project.candidates(path), imported))
+    def _gains(self, task: Task, project: Project) -> bool:
+        """Tell whether a file passes the filter by what it imports from other files of the run."""
+        if not project.may_bring_names(task.path):
+            return False
+        wording = self._wordings[task.path]
+        text = None
+        if wording.imported is None:
+            text = _text_at(task.path)
+            if text is None:
+                return False
+            imported_names(text, wording)
+        if wording.imported is None:
+            return _passes(task, text, project)
+        stands_for = meanings(wording.imported, task.path, project)
+        if not stands_for:
+            return False
+        told = digest(repr(stands_for).encode("utf-8", "surrogatepass"))
+        known = None if self.recollection is None else self.recollection.gains(task.path, told)
+        if known is None:
+            known = _passes(task, text or _text_at(task.path), project)
+            if self.recollection is not None:
+                self.recollection.now.gains[task.path] = Gain(told, known)
+        return known
 
     def pin(self, project: Project) -> None:
         """Note the files that belong to programs which only ever use the CPU."""
@@ -210,13 +235,16 @@ def asks_for_placements(options: FileOptions) -> bool:
     return options.reveal or any(rule.follows_callers for rule in options.rules)
 
 
-def _imports_enough(task: Task, project: Project) -> bool:
-    """Tell whether a file passes the filter by what it imports from other files of the run."""
-    source = reopened(task.path)
-    names = "" if source is None else project.reexported(task.path, source.text)
-    if source is None or not names:
-        return False
-    return passes_filter(filter_text_with(source, names, project), task.request.options.rules)
+def _text_at(path: str) -> FileText | None:
+    source = reopened(path)
+    return None if source is None else text_of_source(source)
+
+
+def _passes(task: Task, text: FileText | None, project: Project) -> bool:
+    """Tell whether a text passes the filter with what it imports from other files of the run."""
+    return text is not None and passes_filter(
+        with_imports(text, task.path, project), task.request.options.rules
+    )
 
 
 def _words(path: str, data: bytes) -> bytes:

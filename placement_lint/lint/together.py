@@ -204,7 +204,7 @@ def neighbourhoods(
     """
     importers: dict[str, list[tuple[str, str]]] = {}
     neighbours: dict[str, set[str]] = {}
-    for importer, imported, name in project.imports():
+    for importer, imported, name in project.imports:
         importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
         neighbours.setdefault(importer, set()).add(imported)
         neighbours.setdefault(imported, set()).add(importer)

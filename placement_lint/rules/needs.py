@@ -55,6 +55,15 @@ class FileText:
         self._size = len(data)
         self._exports = exports
 
+    def knowing(self, imported: str, exports: Exports | None) -> FileText:
+        """Give the same with what comes by imports; what was worked out already is kept."""
+        is_jax = self.jax or "jax" in imported
+        own = self.data[: self._size]
+        text = FileText(own, jax=is_jax, imported=imported, exports=exports, path=self.path)
+        if self.knows_names and exports is not None:
+            text.mentions = self.mentions.knowing(exports)
+        return text
+
     @property
     def knows_names(self) -> bool:
         """Whether the names are worked out already."""
@@ -77,8 +86,12 @@ class FileText:
         """The names that the text may hold."""
         from placement_lint.syntax.mentions import Mentions
 
-        text = self.data[: self._size].decode("utf-8", "surrogatepass")
-        return Mentions(text, self._exports)
+        return Mentions(self.text, self._exports)
+
+    @property
+    def text(self) -> str:
+        """What the file says itself."""
+        return self.data[: self._size].decode("utf-8", "surrogatepass")
 
 
 class Needs(abc.ABC):

@@ -160,6 +160,13 @@ class Mentions:
         self._text = with_line_feeds(text)
         self._exports = exports or _nothing
 
+    def knowing(self, exports: Exports) -> Mentions:
+        """Give the same with what tells of names in other files."""
+        mentions = Mentions(self._text, exports)
+        mentions._chains = self._chains
+        mentions._imported = self._imported
+        return mentions
+
     @functools.cached_property
     def words(self) -> frozenset[str]:
         """Every identifier, in code and in short strings."""

@@ -16,12 +16,13 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.lint import cache as cache_module
-from placement_lint.lint import examining, file, run
+from placement_lint.lint import examining, file, pinning, project, run, sifting
 from placement_lint.lint.cache import FOLDER, Cache, cache_for, clean
 from placement_lint.lint.cached import lint_cached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from types import ModuleType
 
     from placement_lint.files.source import Source
     from placement_lint.lint.file import FileResult
@@ -138,6 +139,36 @@ class TestWhatIsLookedAtAgain:
         write({"data.py": DATA.replace("with jax.default_device(cpu)", "if cpu")})
         assert [found.path for found in check().findings] == ["a/steps.py", "alone.py"]
         assert looked_at == {"data.py"}, "it places nothing any longer, so train.py says nothing"
+
+    def test_what_a_text_says_of_names_is_read_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        write({
+            "compat.py": "from jax import device_put as put\nfrom far import *\n",
+            "uses.py": "from compat import put\nput(1, None)\nother = 1\n",
+            "also.py": "import compat\nimport plain\n",
+            "plain.py": "import os\n",
+            "pins.py": "import jax\njax.config.update('jax_platforms', 'cpu')\n" + DATA,
+        })  # fmt: skip
+        read: set[str] = set()
+
+        def note(module: ModuleType, name: str) -> None:
+            real = getattr(module, name)
+
+            def noting(path: str) -> Any:
+                read.add(path)
+                return real(path)
+
+            monkeypatch.setattr(module, name, noting)
+
+        note(project, "text_of")
+        note(project, "names_of")
+        note(pinning, "names_of")
+        note(sifting, "reopened")
+        first = check()
+        assert {"compat.py", "uses.py", "also.py", "pins.py"} <= read
+        read.clear()
+        write({"plain.py": "import os\n\nx = 1\n"})
+        assert same(check(), first)
+        assert read <= {"plain.py"}
 
     def test_the_user_of_a_name_that_another_file_passes_on(self, looked_at: set[str]) -> None:
         users = {
