@@ -185,6 +185,7 @@ def examine_neighbours(
             recollection.now.groups[digest] = Group(results, answers)
         else:
             recollection.is_certain = False
+    together.let_go()
     return examined
 
 

@@ -128,7 +128,10 @@ def _lint(
         return parsed
     analysis = Analysis(source, parsed, options, exports, run)
     analysis.looking = looking
-    return analysis.run()
+    try:
+        return analysis.run()
+    finally:
+        analysis.let_go()
 
 
 def parse(source: Source) -> cst.Module | FileResult:
@@ -231,6 +234,11 @@ class Analysis:
             drafts = self._visit()
         with timed(PLACES):
             return self._reported(drafts)
+
+    def let_go(self) -> None:
+        """Free the tree and all that was worked out: nothing can be asked any longer."""
+        self.facts.let_go()
+        vars(self).clear()
 
     def _reported(self, drafts: list[Draft]) -> FileResult:
         """Give what is to be reported of what the rules have seen."""

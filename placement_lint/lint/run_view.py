@@ -106,7 +106,11 @@ class WholeRun:
                 return found
             facts = self._facts(Source(source.path, without_functions(module, source.text)), asked)
         facts = facts or self._facts(source, asked)
-        return () if facts is None else timeline(facts).summary()
+        if facts is None:
+            return ()
+        summary = timeline(facts).summary()
+        facts.let_go()
+        return summary
 
     def take_learned(self) -> dict[str, Summarised]:
         """Give what executing modules does, as far as it was found out since this was called."""
@@ -167,6 +171,7 @@ class WholeRun:
                     if func is not None and facts.names.qualified(func) == function:
                         found[path] = Origin(path, facts.line_of(node), f"{function}()")
                         break
+                facts.let_go()
             self._callers[function] = found
         return self._callers[function]
 

@@ -76,6 +76,7 @@ def lint_together(
     together = Together(sources, options_for, project)
     run_deep(together.interpret_or_fail, [*members] or sources)
     results = together.lint()
+    together.let_go()
     for path in sources.keys() - results.keys():
         # Nothing leads into it any longer.
         asked = Questions(project, path)
@@ -127,6 +128,12 @@ class Together:
     def lint(self) -> dict[str, FileResult]:
         """Check the files, by what was found out about all of them."""
         return run_deep(self._lint)
+
+    def let_go(self) -> None:
+        """Free the trees and all that was found out: nothing can be asked any longer."""
+        for analysis in self.analyses.values():
+            analysis.let_go()
+        vars(self).clear()
 
     def analysed(self) -> dict[str, Analysis]:
         """Give the files of the program; each knows what was found out about all of them."""

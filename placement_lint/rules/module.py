@@ -95,6 +95,15 @@ class ModuleFacts:
         found: T = self._facts[work]
         return found
 
+    def let_go(self) -> None:
+        """Free the tree and all that was worked out: nothing can be asked any longer.
+
+        Circles of references lead through these three. Without them what they hold is freed at
+        once, and not after a search through all of it, which takes a tenth of a run.
+        """
+        for each in (self.tree, self.names, self):
+            vars(each).clear()
+
     def line_of(self, node: cst.CSTNode) -> int:
         """Give the line on which a node begins, in the text as LibCST writes it."""
         return self._line_spans.line(node)
