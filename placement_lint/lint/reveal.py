@@ -44,8 +44,8 @@ def reveal(flow: Flow, editor: Editor) -> Iterator[Revealed]:
     if not asked:
         return
     nodes: dict[tuple[int, str], cst.CSTNode] = {}
-    for node in editor.tree.nodes:
-        name = dotted(node) if isinstance(node, cst.Name | cst.Attribute) else ""
+    for node in editor.tree.every(cst.Name, cst.Attribute):
+        name = dotted(node)
         if name:
             line = editor.line_of(node)
             if name in asked.get(line, ()):

@@ -155,6 +155,8 @@ class WholeRun:
     def _calling(self, function: str) -> dict[str, Origin]:
         if function not in self._callers:
             found: dict[str, Origin] = {}
+            import libcst as cst
+
             used = Uses(function)
             last = function.rpartition(".")[2].encode()
             for path in sorted(self._project.mentioning):
@@ -166,9 +168,8 @@ class WholeRun:
                 facts = self._parse(source)
                 if facts is None:
                     continue
-                for node in facts.tree.nodes:
-                    func = getattr(node, "func", None)
-                    if func is not None and facts.names.qualified(func) == function:
+                for node in facts.tree.every(cst.Call):
+                    if facts.names.qualified(node.func) == function:
                         found[path] = Origin(path, facts.line_of(node), f"{function}()")
                         break
                 facts.let_go()

@@ -120,11 +120,10 @@ class Statements:
         for statement in statements:
             if current is None:
                 return None
-            if isinstance(statement, cst.SimpleStatementLine):
-                current = self.block(statement.body, current)
-                continue
             executor = self._executors.get(type(statement))
-            if executor is not None:
+            if executor is None and isinstance(statement, cst.SimpleStatementLine):
+                current = self.block(statement.body, current)
+            elif executor is not None:
                 current = executor(statement, current)
                 if current is not None and current.suspended:
                     return None

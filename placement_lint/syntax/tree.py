@@ -199,6 +199,11 @@ class Tree:
         below: cst.CSTNode | None = None,
     ) -> Iterator[A | B | C | D]: ...
 
+    @overload
+    def every(
+        self, *kinds: type[cst.CSTNode], below: cst.CSTNode | None = None
+    ) -> Iterator[cst.CSTNode]: ...
+
     def every(
         self, *kinds: type[cst.CSTNode], below: cst.CSTNode | None = None
     ) -> Iterator[cst.CSTNode]:

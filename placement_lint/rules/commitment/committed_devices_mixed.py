@@ -250,9 +250,8 @@ def _set_attributes(facts: ModuleFacts) -> Counter[str]:
     """Count the assignments to attributes of each name."""
     return Counter(
         target.attr.value
-        for node in facts.tree.nodes
-        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign)
-        and isinstance(target := node.target, cst.Attribute)
+        for node in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign)
+        if isinstance(target := node.target, cst.Attribute)
     )
 
 

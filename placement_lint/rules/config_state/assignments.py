@@ -101,8 +101,8 @@ class Assignments:
     @cached_property
     def _read_contexts(self) -> frozenset[str]:
         read: set[str] = set()
-        for node in self._tree.nodes:
-            if not isinstance(node, cst.Attribute) or node.attr.value not in _LAST_NAMES:
+        for node in self._tree.every(cst.Attribute):
+            if node.attr.value not in _LAST_NAMES:
                 continue
             name = self._names.qualified(node)
             parent = self._tree.parent(node)
@@ -124,8 +124,7 @@ class Assignments:
         )  # fmt: skip
         places = [
             (node, target, context)
-            for node in self._tree.nodes
-            if isinstance(node, binders)
+            for node in self._tree.every(*binders)
             for target in bound_targets(node)
             if (context := self.context_of(target)) is not None
         ]
@@ -195,15 +194,14 @@ class Assignments:
 
     def _note_saved_attributes(self) -> None:
         """Find `self.old = jax.default_device`: assigning `self.old` back is a restore."""
-        for node in self._tree.nodes:
-            if isinstance(node, cst.Assign):
-                name = self._names.qualified(node.value)
-                if name in CONFIG_CONTEXTS:
-                    self.saved_attributes.update(
-                        (target.target.attr.value, name)
-                        for target in node.targets
-                        if isinstance(target.target, cst.Attribute)
-                    )
+        for node in self._tree.every(cst.Assign):
+            name = self._names.qualified(node.value)
+            if name in CONFIG_CONTEXTS:
+                self.saved_attributes.update(
+                    (target.target.attr.value, name)
+                    for target in node.targets
+                    if isinstance(target.target, cst.Attribute)
+                )
 
     def _assignment(
         self, node: cst.CSTNode, target: cst.CSTNode, context: ConfigContext
@@ -410,9 +408,8 @@ class Assignments:
     @cached_property
     def _names_by_text(self) -> dict[str, list[cst.Name]]:
         found: dict[str, list[cst.Name]] = {}
-        for node in self._tree.nodes:
-            if isinstance(node, cst.Name):
-                found.setdefault(node.value, []).append(node)
+        for node in self._tree.every(cst.Name):
+            found.setdefault(node.value, []).append(node)
         return found
 
     def _guard(self, top: cst.CSTNode, bottom: cst.CSTNode) -> cst.Try | None:
@@ -469,8 +466,8 @@ def imported_contexts(facts: ModuleFacts) -> frozenset[str]:
         alias.asname.name.value
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name)
         else alias.name.value
-        for node in facts.tree.nodes
-        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar)
+        for node in facts.tree.every(cst.ImportFrom)
+        if not isinstance(node.names, cst.ImportStar)
         for alias in node.names
         if isinstance(alias.name, cst.Name) and alias.name.value in _LAST_NAMES
     )

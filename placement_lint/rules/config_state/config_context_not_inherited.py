@@ -301,18 +301,16 @@ def _is_put(call: cst.Call, ctx: Context) -> bool:
 def _sets_default(facts: ModuleFacts) -> bool:
     """Tell whether a file sets the default device for all threads."""
     return any(
-        isinstance(node, cst.Call)
-        and facts.names.qualified(node.func) == "jax.config.update"
+        facts.names.qualified(node.func) == "jax.config.update"
         and string_value(Arguments(node).get(0, "name")) == _OPTION
-        for node in facts.tree.nodes
+        for node in facts.tree.every(cst.Call)
     )
 
 
 def _spawns(facts: ModuleFacts) -> bool:
     """Tell whether a file asks for processes that are started anew, and not forked."""
     return any(
-        isinstance(node, cst.Call)
-        and facts.names.qualified(node.func) in _METHODS
+        facts.names.qualified(node.func) in _METHODS
         and string_value(Arguments(node).get(0, "method")) in {"spawn", "forkserver"}
-        for node in facts.tree.nodes
+        for node in facts.tree.every(cst.Call)
     )

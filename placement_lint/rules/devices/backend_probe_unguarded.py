@@ -144,8 +144,8 @@ def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
     target = statement.targets[0].target
     if not isinstance(target, cst.Name):
         return None
-    for node in ctx.tree.nodes:
-        if not isinstance(node, cst.Name) or node.value != target.value or node is target:
+    for node in ctx.tree.every(cst.Name):
+        if node.value != target.value or node is target:
             continue
         bindings = ctx.names.bindings(node)
         if len(bindings) == 1 and bindings[0].value is call and _is_asked_for_emptiness(node, ctx):

@@ -177,7 +177,7 @@ def _starts_processes(facts: ModuleFacts) -> bool:
         for bindings in scope.bindings.values()
         for binding in bindings
     ]
-    called = [facts.names.qualified(n.func) for n in facts.tree.nodes if isinstance(n, cst.Call)]
+    called = [facts.names.qualified(node.func) for node in facts.tree.every(cst.Call)]
     return any(name is not None and name.startswith(_STARTERS) for name in (*imported, *called))
 
 

@@ -177,10 +177,8 @@ def _chooses_another_method(facts: ModuleFacts) -> bool:
 def _set_methods(facts: ModuleFacts) -> list[str | None]:
     return [
         string_value(Arguments(node).get(0, "method"))
-        for node in facts.tree.nodes
-        if isinstance(node, cst.Call)
-        and facts.names.qualified(node.func)
-        in {f"{module}.set_start_method" for module in _MODULES}
+        for node in facts.tree.every(cst.Call)
+        if facts.names.qualified(node.func) in {f"{module}.set_start_method" for module in _MODULES}
     ]
 
 

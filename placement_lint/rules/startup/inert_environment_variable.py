@@ -182,7 +182,6 @@ def _is_number(text: str) -> bool:
 def _sets_new_fraction(facts: ModuleFacts) -> bool:
     return any(
         setting.name == _FRACTION and string_value(setting.value) != ""
-        for node in facts.tree.nodes
-        if isinstance(node, cst.Assign | cst.AugAssign | cst.Call)
+        for node in facts.tree.every(cst.Assign, cst.AugAssign, cst.Call)
         for setting in settings(node, facts.names)
     )

@@ -135,9 +135,8 @@ class TensorflowTakesAccelerator(Rule):
             return
         imports = [
             statement
-            for statement in ctx.tree.nodes
-            if isinstance(statement, cst.Import | cst.ImportFrom)
-            and ctx.function(statement) is None
+            for statement in ctx.tree.every(cst.Import, cst.ImportFrom)
+            if ctx.function(statement) is None
             and not ctx.is_type_checking_only(statement)
             and not is_caught(statement, ctx, _MISSING)
             and any(name.split(".")[0] in _TENSORFLOW for name in imported_names(statement))
@@ -157,19 +156,19 @@ class TensorflowTakesAccelerator(Rule):
 
 
 def _is_script(facts: ModuleFacts) -> bool:
-    for node in facts.tree.nodes:
-        if isinstance(node, cst.Comparison) and isinstance(node.left, cst.Name):
-            if node.left.value == "__name__":
-                return True
-        elif isinstance(node, cst.Call) and facts.names.qualified(node.func) in _RUNNERS:
-            return True
-    return False
+    is_asked = any(
+        isinstance(node.left, cst.Name) and node.left.value == "__name__"
+        for node in facts.tree.every(cst.Comparison)
+    )
+    return is_asked or any(
+        facts.names.qualified(node.func) in _RUNNERS for node in facts.tree.every(cst.Call)
+    )
 
 
 def _computes(facts: ModuleFacts) -> bool:
     """Tell whether TensorFlow is used for more than files, flags, messages and summaries."""
-    for node in facts.tree.nodes:
-        name = facts.names.qualified(node.func) if isinstance(node, cst.Call) else None
+    for node in facts.tree.every(cst.Call):
+        name = facts.names.qualified(node.func)
         if name is None:
             continue
         for prefix in _COMPAT:
@@ -184,6 +183,6 @@ def _computes(facts: ModuleFacts) -> bool:
 def _uses_jax(facts: ModuleFacts) -> bool:
     return any(
         name.startswith(("jax.", "flax.", "optax.", "haiku.", "equinox."))
-        for node in facts.tree.nodes
-        if isinstance(node, cst.Call) and (name := facts.names.qualified(node.func)) is not None
+        for node in facts.tree.every(cst.Call)
+        if (name := facts.names.qualified(node.func)) is not None
     )

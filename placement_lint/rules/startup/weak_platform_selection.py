@@ -126,11 +126,10 @@ def _report(node: cst.CSTNode, name: str, key: cst.CSTNode, ctx: Context) -> Non
 
 def _wants_another_platform(facts: ModuleFacts) -> bool:
     return any(
-        isinstance(node, cst.Call)
-        and facts.names.qualified(node.func) in _LISTS
+        facts.names.qualified(node.func) in _LISTS
         and any(
             (text := string_value(argument.value)) is not None and text != "cpu"
             for argument in node.args
         )
-        for node in facts.tree.nodes
+        for node in facts.tree.every(cst.Call)
     )

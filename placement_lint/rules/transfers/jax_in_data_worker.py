@@ -139,9 +139,8 @@ def _spawns(node: cst.Call) -> bool:
 def _is_kept_off(facts: ModuleFacts) -> bool:
     """Tell whether the file speaks of the platform: then the workers may be told to use the CPU."""
     return any(
-        isinstance(node, cst.SimpleString)
-        and string_value(node) in {"JAX_PLATFORMS", "jax_platforms", "JAX_PLATFORM_NAME"}
-        for node in facts.tree.nodes
+        string_value(node) in {"JAX_PLATFORMS", "jax_platforms", "JAX_PLATFORM_NAME"}
+        for node in facts.tree.every(cst.SimpleString)
     )
 
 

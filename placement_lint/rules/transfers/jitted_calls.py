@@ -216,10 +216,10 @@ def _assigned_attributes(
     """Give what is assigned to attributes in each class; None: more than an expression says."""
     tree = facts.tree
     found: dict[tuple[int, str], list[cst.BaseExpression | None]] = {}
-    for node in tree.nodes:
+    for node in tree.every(cst.FunctionDef, cst.Attribute):
         if isinstance(node, cst.FunctionDef):
             name, value = node.name.value, None
-        elif isinstance(node, cst.Attribute):
+        else:
             parent = tree.parent(node)
             name, value = node.attr.value, None
             if isinstance(parent, cst.AssignTarget):
@@ -232,8 +232,6 @@ def _assigned_attributes(
                     continue
             elif not isinstance(parent, cst.Element | cst.For | cst.Del | cst.WithItem):
                 continue
-        else:
-            continue
         owner = next(
             (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None
         )
