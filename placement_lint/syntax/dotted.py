@@ -8,9 +8,10 @@ import libcst as cst
 def dotted(node: cst.CSTNode) -> str:
     """Give the text of a name or of an attribute chain; the empty string for all else."""
     parts: list[str] = []
-    while isinstance(node, cst.Attribute):
+    # Everything asks this, and `isinstance` is slow for LibCST's types: they are abstract ones.
+    while type(node) is cst.Attribute:
         parts.append(node.attr.value)
         node = node.value
-    if not isinstance(node, cst.Name):
+    if type(node) is not cst.Name:
         return ""
     return ".".join(reversed([*parts, node.value]))

@@ -169,10 +169,11 @@ class Names:
     def resolve(self, node: cst.CSTNode) -> Resolution:
         """Resolve a name or an attribute chain; a call or subscript in the chain is Unknown."""
         attributes: list[str] = []
-        while isinstance(node, cst.Attribute):
+        # Everything asks this, and `isinstance` is slow for LibCST's types: they are abstract ones.
+        while type(node) is cst.Attribute:
             attributes.append(node.attr.value)
             node = node.value
-        if not isinstance(node, cst.Name) or not self.tree.contains(node):
+        if type(node) is not cst.Name or not self.tree.contains(node):
             return UNKNOWN
         base = self.lookup(node.value, self.scope(node))
         if not attributes:
