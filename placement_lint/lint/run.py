@@ -91,16 +91,20 @@ def check_files(
     *,
     jobs: int = 1,
     fix: FixMode = FixMode.NONE,
-    parallel_bytes: int = PARALLEL_BYTES,
+    parallel_bytes: int | None = None,
     recollection: Recollection | None = None,
     tell: Tell = tell_nobody,
 ) -> Outcome:
-    """Check files, each as asked; with several jobs in processes, where the text is worth it."""
+    """Check files, each as asked; with several jobs in processes, where the text is worth it.
+
+    That is from `parallel_bytes` on: `PARALLEL_BYTES` if they are not given.
+    """
     started = time.perf_counter()
     forget()
     paths = sorted(dict.fromkeys(files))
     course = Course(len(paths), tell)
-    look = functools.partial(_look, paths, request_for, jobs=jobs, parallel_bytes=parallel_bytes)
+    worth = PARALLEL_BYTES if parallel_bytes is None else parallel_bytes
+    look = functools.partial(_look, paths, request_for, jobs=jobs, parallel_bytes=worth)
     sifted, examined = look(fix=fix, course=course, recollection=recollection)
     if fix is FixMode.APPLY:
         with timed(FIXING):
