@@ -23,10 +23,12 @@ PACKAGE = "jax"
 _SIZE_LIMIT = 4 * 1024 * 1024
 _MENTION = PACKAGE.encode()
 _REQUIREMENT = re.compile(
-    r"\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;#)@]*)"
+    r"\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;#)@]*)",
+    re.ASCII,
 )
-_BOUND = re.compile(r"(?P<operator>===|[<>=!~]=|[<>])\s*(?P<version>v?[0-9][\w.!+-]*\*?)")
+_BOUND = re.compile(r"(?P<operator>===|[<>=!~]=|[<>])\s*(?P<version>v?[0-9][\w.!+-]*\*?)", re.ASCII)
 _CARET = re.compile(r"(?P<sign>[\^~]?)\s*(?P<version>[0-9]+(?:\.[0-9]+)*)(?P<star>\.\*)?")
+_MOST_DIGITS = 9
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements?(?:[-_.].*)?\.(?:txt|in)")
 
 
@@ -190,7 +192,8 @@ def _poetry_bounds(part: str) -> list[tuple[str, str]]:
     if short is None:
         return []
     version = short["version"]
-    numbers = [int(number) for number in version.split(".")]
+    # One of so many digits is newer than all there is, however many more there are.
+    numbers = [int(number[:_MOST_DIGITS]) for number in version.split(".")]
     if short["sign"] == "^":
         return [(">=", version), ("<", _next(numbers, _first_that_counts(numbers)))]
     if short["sign"] == "~":

@@ -28,5 +28,6 @@ def _toml(value: object) -> str:
         return f"{{ {entries} }}" if entries else "{}"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    # JSON's strings and booleans are TOML's.
-    return json.dumps(value)
+    # JSON's booleans are TOML's, and its strings, but for two characters in the place of one, and
+    # for one that TOML wants to be escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

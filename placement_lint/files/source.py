@@ -125,7 +125,8 @@ class Source:
 
         Raises UnicodeEncodeError where the encoding has no such character.
         """
-        if not self.cells:
+        # A notebook may have no code cells, and is one all the same.
+        if not self.cells and self.document is None:
             return self.encode(self.content)
         from placement_lint.files.notebook_json import rewrite
 

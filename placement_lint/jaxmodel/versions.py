@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 Version: TypeAlias = "tuple[int, ...]"
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_MOST_DIGITS = 9
 
 RELEASES: tuple[str, ...] = tuple(
     """
@@ -31,13 +32,22 @@ def parse_version(text: str) -> Version | None:
 
     Zeros at the end say nothing: "0.7.0" and "0.7" are the same.
     """
+    parts = release_of(text)
+    if parts is None:
+        return None
+    while len(parts) > 1 and not parts[-1]:
+        parts = parts[:-1]
+    return parts
+
+
+def release_of(text: str) -> Version | None:
+    """Read the release part of a version, with the zeros at its end."""
     number = _NUMBER.match(text.strip().removeprefix("v"))
     if number is None:
         return None
-    parts = [int(part) for part in number.group().split(".")]
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    return tuple(parts)
+    # A number of more digits is newer than all there is, however many more; Python reads none of
+    # thousands (`sys.get_int_max_str_digits`).
+    return tuple(int(part[:_MOST_DIGITS]) for part in number.group().split("."))
 
 
 def _known(text: str) -> Version:

@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.versions import (
     Bound,
     Target,
     parse_version,
+    release_of,
     target_of,
     written,
 )
@@ -75,5 +76,5 @@ def _bound(operator: str, text: str) -> Bound:
         raise ValueError(message)
     if operator == "~=":
         # The zeros at the end count: ~=0.7.0 leaves out 0.8, ~=0.7 does not.
-        version = tuple(int(part) for part in text.partition("+")[0].split(".") if part.isdigit())
+        version = release_of(text) or version
     return Bound(operator, version, wildcard)

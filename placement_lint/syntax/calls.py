@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_MOST_DIGITS = 40
+"""Of an integer: Python writes none out that has thousands (`sys.get_int_max_str_digits`)."""
 
 
 class Arguments:
@@ -56,11 +60,20 @@ class Arguments:
 
 
 def string_value(node: cst.CSTNode | None) -> str | None:
-    """Give the value of a string literal, also of implicitly joined ones; None for all else."""
-    if isinstance(node, cst.SimpleString | cst.ConcatenatedString):
-        value = node.evaluated_value
-        return value if isinstance(value, str) else None
-    return None
+    r"""Give the value of a string literal, also of implicitly joined ones; None for all else.
+
+    So for one that Python would refuse: LibCST reads `"\x1"` all the same.
+    """
+    if not isinstance(node, cst.SimpleString | cst.ConcatenatedString):
+        return None
+    with warnings.catch_warnings():
+        # Python warns of an escape that is none whenever it reads the string.
+        warnings.simplefilter("ignore")
+        try:
+            value = node.evaluated_value
+        except (SyntaxError, ValueError):
+            return None
+    return value if isinstance(value, str) else None
 
 
 def is_none(node: cst.CSTNode | None) -> bool:
@@ -69,11 +82,14 @@ def is_none(node: cst.CSTNode | None) -> bool:
 
 
 def integer_value(node: cst.CSTNode | None) -> int | None:
-    """Give the value of an integer literal, negative ones included; None for all else."""
+    """Give the value of an integer literal, negative ones included; None for all else.
+
+    So for one of more digits than the sizes of arrays and the numbers of devices have.
+    """
     negative = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
     if negative and isinstance(node, cst.UnaryOperation):
         node = node.expression
-    if not isinstance(node, cst.Integer):
+    if not isinstance(node, cst.Integer) or len(node.value) > _MOST_DIGITS:
         return None
     value = int(node.evaluated_value)
     return -value if negative else value

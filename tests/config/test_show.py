@@ -18,7 +18,7 @@ def test_shown_settings_are_a_settings_file(
     monkeypatch.chdir(tmp_path)
     settings = Settings(
         select=("JDP2", 'a"b'),
-        per_file_ignores={"tests/*": ("JDP1",), "é\\ü": ()},
+        per_file_ignores={"tests/*": ("JDP1",), "é\\ü": (), "😀\x7f\0": ()},
         unsafe_fixes=True,
         root=tmp_path,
         source=tmp_path / "placement-lint.toml",

@@ -177,6 +177,11 @@ def test_metadata_that_is_none() -> None:
     assert read_notebook("n.ipynb", b"\xef\xbb\xbf" + data.encode()).text == "x = 1\n"
 
 
+def test_a_notebook_without_code_cells_is_written_as_it_is() -> None:
+    data = b'{"cells": [{"cell_type": "markdown", "source": "x"}]}'
+    assert read_notebook("n.ipynb", data).to_bytes() == data
+
+
 def test_is_notebook() -> None:
     assert is_notebook("a/b.ipynb")
     assert not is_notebook("a.py")

@@ -8,6 +8,7 @@ from placement_lint.jaxmodel.versions import (
     Bound,
     Target,
     parse_version,
+    release_of,
     target_of,
     written,
 )
@@ -24,12 +25,18 @@ from placement_lint.jaxmodel.versions import (
         ("0.5.0rc1", (0, 5)),
         (" 1 ", (1,)),
         ("0", (0,)),
+        (f"0.{'9' * 5_000}", (0, 999_999_999)),
         ("", None),
         ("main", None),
     ],
 )
 def test_parse(text: str, version: tuple[int, ...] | None) -> None:
     assert parse_version(text) == version
+
+
+def test_zeros_at_the_end_of_a_release() -> None:
+    assert release_of("v0.7.0rc1") == (0, 7, 0)
+    assert release_of("main") is None
 
 
 def test_releases_are_in_order_and_written_as_jax_does() -> None:

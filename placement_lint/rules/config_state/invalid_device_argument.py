@@ -36,7 +36,7 @@ _SHARDING = "jax.sharding.SingleDeviceSharding"
 _DEFAULT_DEVICE_STRINGS = frozenset({"cpu", "gpu", "tpu"})
 _STRINGS_SINCE = "0.4.36"
 _PLATFORMS = frozenset({"cpu", "cuda", "gpu", "rocm", "tpu"})
-_NUMBERED = re.compile(r"(?P<platform>[a-z]+):(?P<index>\d+)")
+_NUMBERED = re.compile(r"(?P<platform>[a-z]+):(?P<index>[0-9]{1,9})")
 _CAUGHT = frozenset({
     "builtins.AttributeError", "builtins.BaseException", "builtins.Exception",
     "builtins.RuntimeError", "builtins.TypeError", "builtins.ValueError",

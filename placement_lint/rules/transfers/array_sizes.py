@@ -76,7 +76,8 @@ def literal_count(node: cst.BaseExpression, ctx: Context) -> int | None:
 def _whole_value(node: cst.BaseExpression) -> int | None:
     """Give the value of a number that is written out, as a bound of `arange` may be: `8.0`."""
     if isinstance(node, cst.Float):
-        return math.ceil(float(node.value))
+        value = float(node.value)
+        return math.ceil(value) if math.isfinite(value) else None
     return integer_value(node)
 
 
