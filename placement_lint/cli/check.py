@@ -94,6 +94,7 @@ def _parser() -> Parser:
     for name in ("select", "extend-select", "ignore", "extend-ignore"):
         add_setting(rules, name)
     add_setting(rules, "per-file-ignores")
+    add_setting(rules, "extend-per-file-ignores")
     add_setting(rules, "target-jax")
     add_setting(rules, "min-confidence")
     files = parser.add_argument_group("Files")
@@ -589,7 +590,7 @@ def _selectors(settings: Settings) -> list[str]:
 
 
 def _selectors_at(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    if key == "per_file_ignores":
+    if key in {"per_file_ignores", "extend_per_file_ignores"}:
         return tuple(selector for selectors in table[key].values() for selector in selectors)
     return (table[key] or ()) if key in _SELECTOR_FIELDS else ()
 

@@ -129,7 +129,7 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
             flag,
             metavar=option.metavar,
             action="append",
-            type=_pair if option.kind is Kind.MAP else _globs if option.is_path else _words,
+            type=_pair if option.kind is Kind.MAP else _words,
             help=option.help,
         )
 
@@ -212,13 +212,4 @@ def _pair(text: str) -> tuple[str, tuple[str, ...]]:
     if not (colon and pattern.strip() and _words(codes)):
         message = f"{text!r} is not PATTERN:CODES, such as tests/*:JDP401"
         raise argparse.ArgumentTypeError(message)
-    return _glob(pattern.strip()), _words(codes)
-
-
-def _globs(text: str) -> tuple[str, ...]:
-    return tuple(map(_glob, _words(text)))
-
-
-def _glob(text: str) -> str:
-    """Take the `./` that shells complete for what it says: in this folder."""
-    return text[1:] if text.startswith("./") else text
+    return pattern.strip(), _words(codes)

@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.options import EXTEND
-from placement_lint.config.rebase import common_root, has_anchored_globs, rebase_table
+from placement_lint.config.rebase import (
+    common_root,
+    has_anchored_globs,
+    rebase_table,
+    written_in,
+)
 from placement_lint.config.settings import Settings
 from placement_lint.config.values import SettingsError, check_extend, check_table
 
@@ -31,8 +36,8 @@ _SIZE_LIMIT = 4 * 1024 * 1024
 
 # Naming rules with --select is a fresh start: what a file adds or leaves out goes with its own.
 _SET_ASIDE_BY_SELECT = ("select", "extend_select", "ignore", "extend_ignore")
-_EXTENDING = ("extend_select", "extend_ignore", "extend_exclude")
-_ADDING = ("extend_select", "ignore", "extend_ignore", "extend_exclude")
+_EXTENDING = ("extend_select", "extend_ignore", "extend_exclude", "extend_per_file_ignores")
+_ADDING = (*_EXTENDING, "ignore")
 
 
 @dataclass
@@ -107,10 +112,10 @@ class SettingsLoader:
     def _resolve(
         self, values: Mapping[str, Any], source: Path | None, root: Path | None
     ) -> Settings:
-        inline: Mapping[str, Any] = self._inline
-        options = self.options
+        here = Path.cwd()
+        inline: Mapping[str, Any] = written_in(here, self._inline)
+        options = written_in(here, self.options)
         if root is not None and (has_anchored_globs(inline) or has_anchored_globs(options)):
-            here = Path.cwd()
             common = common_root(root, here)
             if common is not None:
                 values = rebase_table(values, root, common)
@@ -120,7 +125,7 @@ class SettingsLoader:
         if "select" in options:
             merged = {k: v for k, v in merged.items() if k not in _SET_ASIDE_BY_SELECT}
         for key, value in options.items():
-            merged[key] = (*merged.get(key, ()), *value) if key in _ADDING else value
+            merged[key] = _added(merged.get(key), value) if key in _ADDING else value
         return Settings(**merged, root=root, source=source)
 
 
@@ -168,11 +173,13 @@ def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
             break
         layers.append(layer)
         seen.append(real)
-    values: dict[str, Any] = layers[-1].values
-    folder = root if len(layers) == 1 else layers[-1].path.absolute().parent
-    for layer in reversed(layers[:-1]):
+    values: dict[str, Any] = {}
+    folder = root
+    for layer in reversed(layers):
         own = root if layer is first else layer.path.absolute().parent
-        values, folder = _extended(values, folder, layer.values, own)
+        given = written_in(own, layer.values)
+        is_last = layer is layers[-1]
+        values, folder = (given, own) if is_last else _extended(values, folder, given, own)
     return values, folder
 
 
@@ -195,8 +202,16 @@ def _extended(
     if "select" in own:
         merged = {key: value for key, value in merged.items() if key not in _SET_ASIDE_BY_SELECT}
     for key, value in own.items():
-        merged[key] = (*merged.get(key, ()), *value) if key in _EXTENDING else value
+        merged[key] = _added(merged.get(key), value) if key in _EXTENDING else value
     return merged, root
+
+
+def _added(to: Any, more: Any) -> Any:
+    """Give a list, or a table of lists, with what another one has besides."""
+    if isinstance(more, dict):
+        before = to or {}
+        return {**before, **{key: (*before.get(key, ()), *more[key]) for key in more}}
+    return (*(to or ()), *more)
 
 
 def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:

@@ -95,6 +95,13 @@ OPTIONS: tuple[Option, ...] = (
         is_path=True,
     ),
     Option(
+        "extend-per-file-ignores",
+        Kind.MAP,
+        "more rules to leave out in the files that a pattern matches",
+        metavar="PATTERN:CODES",
+        is_path=True,
+    ),
+    Option(
         "exclude",
         Kind.STRINGS,
         "files and folders to pass over, in place of the default ones",

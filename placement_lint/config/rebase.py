@@ -1,4 +1,4 @@
-"""Globs that were written in one folder, rewritten so that they mean the same in another."""
+"""Globs as they are written in one folder, rewritten so that they mean the same in another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,55 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+_ALTERNATIVES = re.compile(r"(?<!\\)\{([^{}]*,[^{}]*)(?<!\\)\}")
+_MOST_ALTERNATIVES = 100
+"""Of one glob: each pair of braces multiplies them."""
 _SPECIAL = re.compile(r"([\\*?\[\]!#])")
+
+
+def written_in(folder: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Give some settings, in whose globs the syntax of .gitignore takes the place of all else.
+
+    What people write, and other tools take: `./here.py`, an absolute path below the folder in which
+    it is written, and `*.{py,ipynb}` (in a table, whoever asks sees to that: a `!` there is before
+    all of it). Left as they are, these would match nothing.
+    """
+    plain = dict(table)
+    for option in OPTIONS:
+        if option.is_path and option.field in table:
+            value = table[option.field]
+            plain[option.field] = (
+                {_plain(glob, folder): codes for glob, codes in value.items()}
+                if isinstance(value, dict)
+                else tuple(each for glob in value for each in alternatives(_plain(glob, folder)))
+            )
+    return plain
+
+
+def _plain(glob: str, folder: Path) -> str:
+    negation, body = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
+    above = f"{folder.as_posix().rstrip('/')}/"
+    if body.startswith("./"):
+        body = body[1:]
+    elif body.startswith(above):
+        body = f"/{body[len(above) :]}"
+    return negation + body
+
+
+def alternatives(glob: str) -> tuple[str, ...]:
+    """Give the globs that one with `{a,b}` in it stands for: itself, where they are too many."""
+    pending, done = [glob], []
+    while pending:
+        each = pending.pop()
+        found = _ALTERNATIVES.search(each)
+        if found is None:
+            done.append(each)
+        else:
+            before, after = each[: found.start()], each[found.end() :]
+            pending += [before + choice + after for choice in reversed(found[1].split(","))]
+        if len(pending) + len(done) > _MOST_ALTERNATIVES:
+            return (glob,)
+    return tuple(dict.fromkeys(done))
 
 
 def rebase_table(table: Mapping[str, Any], base: Path, root: Path) -> dict[str, Any]:

@@ -49,7 +49,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     extend_ignore: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Glob (gitignore syntax, relative to `root`) to selectors."""
+    """Glob (gitignore syntax, relative to `root`) to selectors; `!glob`: in all other files."""
+    extend_per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclude: tuple[str, ...] = DEFAULT_EXCLUDES
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False

@@ -123,6 +123,7 @@ def _digest(settings: Settings, target: str, length: int | None) -> str:
         settings.ignore,
         settings.extend_ignore,
         sorted(settings.per_file_ignores.items()),
+        sorted(settings.extend_per_file_ignores.items()),
         str(settings.root),
         settings.accelerator,
         settings.min_confidence,

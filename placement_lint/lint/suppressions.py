@@ -2,6 +2,8 @@
 
 - `# noqa` silences every rule, `# noqa: JDP201, E501` the codes (or beginnings of codes) that it
   lists; the grammar is flake8's, in which `# noqa: because` lists no code and silences all.
+- `# flake8: noqa: JDP201` and `# ruff: noqa: JDP201`, alone on any line, silence the codes in the
+  whole file. Without codes they are meant for those tools.
 - `# placement-lint: ignore[JDP201, device-put-discarded] reason` silences what it lists: codes,
   beginnings of codes (`JDP2`), names. Without brackets it silences nothing: what it is meant for
   must be said.
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _NOQA = re.compile(r"#\s*noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+_FILE_NOQA = re.compile(
+    r"#\s*(?:flake8|ruff)\s*[:=]\s*noqa\s*:\s*(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+)", re.IGNORECASE
+)
 _NOQA_CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 _OURS = re.compile(r"#\s*placement-lint:\s*(?P<kind>ignore|ignore-file)\[(?P<rules>[^\[\]]*)\]")
 _NAMELESS = re.compile(r"#\s*placement-lint:\s*ignore(?:-file)?(?![-\[\w])")
@@ -158,6 +163,10 @@ class Suppressions:
         for noqa in _NOQA.finditer(text):
             directive = _directive(noqa, start, "codes", _NOQA_CODE, is_noqa=True)
             self._at_end.setdefault(line, []).append(directive)
+            self.directives.append(directive)
+        for whole in _FILE_NOQA.finditer(text) if alone else ():
+            directive = _directive(whole, start, "codes", _NOQA_CODE, is_noqa=True)
+            self._whole_file.append(directive)
             self.directives.append(directive)
         self.nameless += [
             (start + found.start(), start + found.end()) for found in _NAMELESS.finditer(text)

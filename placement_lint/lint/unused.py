@@ -85,15 +85,22 @@ class _Judge:
         """Complain of selectors that silenced nothing although their rules had their say."""
         if UnusedSuppression not in self.checked or directive.selectors is None:
             return
-        useless = [
-            selector
-            for selector in directive.selectors
-            if selector not in directive.used
-            and _is_ours(directive, selector)
-            and self._was_heard(selector)
-        ]
+        unused: list[Selector] = []
+        again: list[Selector] = []
+        seen: set[str] = set()
+        for selector in directive.selectors:
+            if _is_ours(directive, selector) and self._was_heard(selector):
+                if selector.text.upper() in seen:
+                    again.append(selector)
+                elif selector not in directive.used:
+                    unused.append(selector)
+            seen.add(selector.text.upper())
+        useless = [*unused, *again]
         if useless:
-            message = UnusedSuppression.describe([selector.text for selector in useless])
+            message = UnusedSuppression.describe(
+                list(dict.fromkeys(selector.text for selector in unused)),
+                list(dict.fromkeys(selector.text for selector in again)),
+            )
             fix = self._without(directive, useless)
             yield self._finding(UnusedSuppression, message, directive.start, directive.end, fix)
 
@@ -128,10 +135,13 @@ class _Judge:
         begin = source.line_starts[line - 1]
         text = source.line_text(line)
         before, after = text[: directive.start - begin], text[directive.end - begin :]
+        if directive.is_noqa:
+            # A comma behind the last code separates it from nothing.
+            after = after.lstrip(", \t")
         rest = after.strip()
         if rest and (directive.is_noqa or rest.startswith("#")):
             # What follows is a comment of its own: it gets the `#`, if it has none.
-            end = directive.end + len(after) - len(after.lstrip())
+            end = begin + len(text) - len(after.lstrip())
             return self.editor.replace_offsets(
                 directive.start, end, "" if rest.startswith("#") else "# "
             ), True

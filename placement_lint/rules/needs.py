@@ -381,7 +381,9 @@ def _needs(need: Needs | bytes) -> Needs:
 
 
 NAMED_SUPPRESSION = AnyOf(
-    Pattern(rb"#\s*noqa\s*:[^\n]*jdp[0-9]", word=b"jdp", ignore_case=True),
+    Pattern(
+        rb"#\s*(?:(?:flake8|ruff)\s*[:=]\s*)?noqa\s*:[^\n]*jdp[0-9]", word=b"jdp", ignore_case=True
+    ),
     AllOf(b"placement-lint:", b"ignore"),
 )
 """A comment that silences rules of ours by name."""

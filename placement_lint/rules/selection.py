@@ -7,6 +7,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
+from placement_lint.config.rebase import alternatives
 from placement_lint.files.discovery import is_matched
 from placement_lint.rules.redirects import redirected
 from placement_lint.rules.registry import all_rules
@@ -60,14 +61,15 @@ def select_rules(settings: Settings, path: str) -> tuple[type[Rule], ...]:
     A longer selector wins over a shorter one, and where both are equally long, ignoring wins.
     Raises UnknownSelectorError.
     """
-    ignored_here = [
-        selector
-        for pattern, selectors in settings.per_file_ignores.items()
-        if is_matched(path, (pattern,), settings.root)
-        for selector in selectors
-    ]
-    for selectors in settings.per_file_ignores.values():
-        _check(selectors)
+    ignored_here: list[str] = []
+    for ignores in (settings.per_file_ignores, settings.extend_per_file_ignores):
+        for pattern, selectors in ignores.items():
+            _check(selectors)
+            # As in ruff. Alone, a pattern that takes others back would say nothing.
+            negated = pattern.startswith("!")
+            globs = alternatives(pattern.removeprefix("!"))
+            if is_matched(path, globs, settings.root) != negated:
+                ignored_here += selectors
     return _selected(
         settings.select,
         settings.extend_select,

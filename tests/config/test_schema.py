@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import placement_lint.config
@@ -90,6 +90,8 @@ def validator() -> Any:
     return jsonschema.Draft7Validator(schema())
 
 
+# The first text takes long: Hypothesis then sorts all characters.
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(table=st.dictionaries(KEYS, VALUES, max_size=3))
 def test_what_loads_is_valid_and_nothing_else(validator: Any, table: dict[str, object]) -> None:
     assert validator.is_valid(table) == loads(table)

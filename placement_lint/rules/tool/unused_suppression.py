@@ -17,7 +17,8 @@ class UnusedSuppression(Rule):
 
     ## What it does
     Reports what a `# noqa: JDP…` or a `# placement-lint: ignore[…]` names without silencing a
-    finding by it: one finding for each comment, with everything in it that is of no use.
+    finding by it, or names once more: one finding for each comment, with everything in it that is
+    of no use.
 
     ## Why is this bad?
     The mistake that it stood for is gone, or has moved to another line; what is left will hide the
@@ -65,6 +66,8 @@ class UnusedSuppression(Rule):
     needs = NAMED_SUPPRESSION
 
     @staticmethod
-    def describe(selectors: Sequence[str]) -> str:
-        """Give the message for a comment, or for the part of it that is of no use."""
-        return f"unused suppression: {', '.join(selectors)} silences nothing here"
+    def describe(unused: Sequence[str], again: Sequence[str] = ()) -> str:
+        """Give the message for what silences nothing, and for what a comment names once more."""
+        of_no_use = f"{', '.join(unused)} silences nothing here" if unused else ""
+        named_twice = f"{', '.join(again)} is named more than once" if again else ""
+        return f"unused suppression: {'; '.join(filter(None, (of_no_use, named_twice)))}"
