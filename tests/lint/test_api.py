@@ -58,3 +58,17 @@ def test_lint_paths(tmp_path: Path) -> None:
 def test_lint_paths_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"gone\.py"):
         placement_lint.lint_paths([str(tmp_path / "gone.py")])
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        "type Pair[T] = tuple[T, T]",
+        "def first[T](x: list[T]) -> T:\n    return x[0]",
+        "name = f'{f'{1}'}'",
+        "template = t'{1}'",
+    ],
+)
+def test_syntax_that_is_newer_than_this_python(newer: str) -> None:
+    found = placement_lint.lint_source(f"{newer}\n{DISCARDED}")
+    assert [finding.code for finding in found] == ["JDP204"]
