@@ -35,6 +35,7 @@ class Traced:
         self.tree = tree
         self.names = names
         self._nodes: set[int] = set()
+        self._computations: dict[int, Computation | None] = {}
         functions: dict[str, list[cst.FunctionDef]] = {}
         for node in tree.every(cst.FunctionDef):
             functions.setdefault(node.name.value, []).append(node)
@@ -53,6 +54,13 @@ class Traced:
 
     def computation(self, function: cst.FunctionDef) -> Computation | None:
         """Give what the name of a decorated function is: a computation, or None."""
+        # The statement that defines it may be executed again and again.
+        key = id(function)
+        if key not in self._computations:
+            self._computations[key] = self._computation(function)
+        return self._computations[key]
+
+    def _computation(self, function: cst.FunctionDef) -> Computation | None:
         found = [self._tracing(decorator.decorator) for decorator in function.decorators]
         known = [computation for computation in found if computation is not None]
         if not known or len(known) != len(found):
@@ -122,6 +130,10 @@ class Traced:
                 self._mark(argument.value, functions)
 
 
+# To ask each node whether it is one of these takes most of the time: LibCST's types are abstract.
+_LOOKED_AT = frozenset({cst.AssignTarget, cst.Attribute, cst.Call, cst.Name, cst.Return})
+
+
 def unused_parameters(
     function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool = False
 ) -> frozenset[int]:
@@ -139,7 +151,9 @@ def unused_parameters(
         pending = _computed(function.body)
     while pending:
         node = pending.pop()
-        if handed_back and isinstance(node, cst.Return):
+        if type(node) not in _LOOKED_AT:
+            pending += children(node)
+        elif handed_back and isinstance(node, cst.Return):
             pending += _computed(node.value)
         elif isinstance(node, cst.Name):
             touched.add(node.value)

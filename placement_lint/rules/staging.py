@@ -56,25 +56,25 @@ class Stagings:
         self._by_id: dict[int, list[Staging]] = {}
         self._tracing_arguments: set[int] = set()
         given: list[tuple[Function, Tracing]] = []
-        for node in self.tree.every(cst.FunctionDef, cst.Call):
-            if isinstance(node, cst.FunctionDef):
-                for decorator in node.decorators:
+        for found in self.tree.every(cst.FunctionDef, cst.Call):
+            if isinstance(found, cst.FunctionDef):
+                for decorator in found.decorators:
                     tracing = self.tracing(decorator.decorator)
                     if tracing is not None and tracing.decorates:
-                        self._by_id.setdefault(id(node), []).append(Staging(tracing, True))
+                        self._by_id.setdefault(id(found), []).append(Staging(tracing, True))
             else:
-                given += self._given(node)
+                given += self._given(found)
         pending = given
         while pending:
             # A function that is called in a traced one is known as traced only once that one is.
             left = []
-            for function, tracing in pending:
-                others = self._other_uses(function)
+            for node, tracing in pending:
+                others = self._other_uses(node)
                 if others is None:
-                    left.append((function, tracing))
+                    left.append((node, tracing))
                     continue
-                is_certain = not others and self._is_private(function)
-                self._by_id.setdefault(id(function), []).append(Staging(tracing, is_certain))
+                is_certain = not others and self._is_private(node)
+                self._by_id.setdefault(id(node), []).append(Staging(tracing, is_certain))
             if len(left) == len(pending):
                 break
             pending = left

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import warnings
 from typing import TYPE_CHECKING
 
@@ -64,13 +66,27 @@ def string_value(node: cst.CSTNode | None) -> str | None:
 
     So for one that Python would refuse: LibCST reads `"\x1"` all the same.
     """
-    if not isinstance(node, cst.SimpleString | cst.ConcatenatedString):
-        return None
+    if isinstance(node, cst.SimpleString):
+        return _string(node.value)
+    if isinstance(node, cst.ConcatenatedString):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                value = node.evaluated_value
+            except (SyntaxError, ValueError):
+                return None
+        return value if isinstance(value, str) else None
+    return None
+
+
+@functools.lru_cache(4096)
+def _string(literal: str) -> str | None:
+    """Give what a literal means. It is Python's parser that tells, which takes its time."""
     with warnings.catch_warnings():
         # Python warns of an escape that is none whenever it reads the string.
         warnings.simplefilter("ignore")
         try:
-            value = node.evaluated_value
+            value = ast.literal_eval(literal)
         except (SyntaxError, ValueError):
             return None
     return value if isinstance(value, str) else None
@@ -91,5 +107,7 @@ def integer_value(node: cst.CSTNode | None) -> int | None:
         node = node.expression
     if not isinstance(node, cst.Integer) or len(node.value) > _MOST_DIGITS:
         return None
-    value = int(node.evaluated_value)
+    # Decimal digits that mean what they say need no parser.
+    plain = node.value.isdecimal() and node.value[0] != "0"
+    value = int(node.value if plain else node.evaluated_value)
     return -value if negative else value

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Sequence
 
+    from placement_lint.syntax.spans import Stretch
+
     Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 _FEWEST_LINES = 100
@@ -32,6 +34,8 @@ class Pieces:
         """Begin with none."""
         self._modules: dict[str, tuple[str, cst.Module]] = {}
         self._statements: dict[str, dict[str, list[list[Statement]]]] = {}
+        self.stretches: dict[str, dict[int, tuple[cst.CSTNode, Stretch]]] = {}
+        """What `placement_lint.syntax.spans` knows of statements, by their addresses."""
 
     def parse(self, path: str, text: str) -> cst.Module:
         """Parse the text that a file has now. Raises what `cst.parse_module` raises."""
@@ -43,7 +47,7 @@ class Pieces:
         except Exception:  # of one piece; the text as a whole says what is wrong, and where
             module = None
         if module is None:
-            self._statements.pop(path, None)
+            self._forget_statements(path)
             module = cst.parse_module(text)
         self._modules[path] = (text, module)
         return module
@@ -52,7 +56,16 @@ class Pieces:
         """Forget the files that are not among these."""
         for gone in self._modules.keys() - set(paths):
             self._modules.pop(gone)
-            self._statements.pop(gone, None)
+            self._forget_statements(gone)
+
+    def holds(self, path: str, module: cst.Module) -> bool:
+        """Tell whether a module was put together here, and is the one that the file has now."""
+        now = self._modules.get(path)
+        return now is not None and now[1] is module and path in self._statements
+
+    def _forget_statements(self, path: str) -> None:
+        self._statements.pop(path, None)
+        self.stretches.pop(path, None)
 
     def _assembled(self, path: str, text: str) -> cst.Module | None:
         cuts = _Cuts.of(text)
@@ -189,6 +202,11 @@ def kept_in(pieces: Pieces) -> Iterator[None]:
         yield
     finally:
         _Kept.pieces = before
+
+
+def kept() -> Pieces | None:
+    """Give what is used now to keep what is parsed, if anything is."""
+    return _Kept.pieces
 
 
 def parse(path: str, text: str) -> cst.Module:

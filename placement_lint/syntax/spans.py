@@ -7,13 +7,17 @@ out again. That is the price of a whole code generation, so nothing on the way t
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+from placement_lint.syntax.pieces import kept
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.files.source import Source
 
@@ -100,36 +104,98 @@ def text_before(module: cst.Module, node: cst.CSTNode) -> str:
     return "".join(seeker.tokens)[:start]
 
 
+class Stretch:
+    """A part of a module, and where its nodes stand in it."""
+
+    def __init__(self, recorder: _Recorder) -> None:
+        """Take what was noted while it was generated."""
+        self.text = "".join(recorder.tokens)
+        self.length = recorder.offset
+        self.outer = recorder.outer
+        self.inner = recorder.inner
+        self.comments = recorder.comments
+
+
 class Spans:
     """The offsets of every node and comment of one module, as offsets into the source's text."""
 
     def __init__(self, module: cst.Module, source: Source) -> None:
-        """Generate the code once. Deep expressions need `run_deep` around this."""
-        recorder = _Recorder(module)
-        module._codegen(recorder)
-        generated = "".join(recorder.tokens)
+        """Generate the code once. Deep expressions need `run_deep` around this.
+
+        Of a module whose statements are kept from one time to the next, only what is new is
+        generated.
+        """
+        self._stretches = _stretches(module, source) or [_generated(module, [module])]
+        generated = "".join(stretch.text for stretch in self._stretches)
         self.exact = generated == source.text
         """Whether LibCST gives the text back unchanged: without that nothing may be edited."""
-        self._outer = recorder.outer
-        self._inner = recorder.inner
         self._shift = None if self.exact else _alignment(generated, source.text)
-        self.comments = [self._mapped(span) for span in recorder.comments]
+        self._bases = [0, *itertools.accumulate(stretch.length for stretch in self._stretches)]
+        self.comments = [
+            self._mapped(span, base)
+            for stretch, base in zip(self._stretches, self._bases, strict=False)
+            for span in stretch.comments
+        ]
 
     def inner(self, node: cst.CSTNode) -> Offsets:
         """Give a node's span without parentheses around it and without whitespace it owns."""
         key = id(node)
-        return self._mapped(self._inner.get(key) or self._outer[key])
+        number = self._number(key)
+        stretch = self._stretches[number]
+        return self._mapped(stretch.inner.get(key) or stretch.outer[key], self._bases[number])
 
     def outer(self, node: cst.CSTNode) -> Offsets:
         """Give a node's span with its parentheses (and, for a statement, comments above it)."""
-        return self._mapped(self._outer[id(node)])
+        key = id(node)
+        number = self._number(key)
+        return self._mapped(self._stretches[number].outer[key], self._bases[number])
 
-    def _mapped(self, span: Offsets) -> Offsets:
+    def _number(self, key: int) -> int:
+        """Give which stretch a node is in. Raises KeyError for one of another module."""
+        return self._numbers[key] if len(self._stretches) > 1 else 0
+
+    @functools.cached_property
+    def _numbers(self) -> dict[int, int]:
+        numbers: dict[int, int] = {}
+        for number, stretch in enumerate(self._stretches):
+            numbers.update(dict.fromkeys(stretch.outer, number))
+        return numbers
+
+    def _mapped(self, span: Offsets, base: int) -> Offsets:
+        start, end = span[0] + base, span[1] + base
         if self._shift is None:
-            return span
-        start, end = span
+            return start, end
         # By its last character: what follows it may be text that LibCST has dropped.
         return (self._shift[start], self._shift[end - 1] + 1 if end > start else self._shift[end])
+
+
+def _stretches(module: cst.Module, source: Source) -> list[Stretch]:
+    """Give the statements of a module, those that are known already as they were recorded.
+
+    None where nothing is kept, and where the end of the text is not that of its last statement.
+    """
+    pieces = kept()
+    if pieces is None or not pieces.holds(source.path, module) or not module.has_trailing_newline:
+        return []
+    known = pieces.stretches.get(source.path, {})
+    now: dict[int, tuple[cst.CSTNode, Stretch]] = {}
+    stretches = [_generated(module, module.header)]
+    for statement in module.body:
+        # Its nodes are told by their addresses, which are theirs for as long as it is held.
+        before = known.get(id(statement))
+        stretch = before[1] if before is not None else _generated(module, [statement])
+        now[id(statement)] = (statement, stretch)
+        stretches.append(stretch)
+    pieces.stretches[source.path] = now
+    return [*stretches, _generated(module, module.footer)]
+
+
+def _generated(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> Stretch:
+    """Generate nodes of a module that stand one behind the other, at no indentation."""
+    recorder = _Recorder(module)
+    for node in nodes:
+        node._codegen(recorder)
+    return Stretch(recorder)
 
 
 def _alignment(generated: str, text: str) -> list[int]:

@@ -84,11 +84,20 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     found: list[cst.CSTNode] = []
     for name in fields:
         value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            found.append(value)
-        elif type(value) in {tuple, list}:
+        kind = type(value)
+        if kind is tuple or kind is list:
             found.extend(value)
+        elif _is_node(kind):
+            found.append(value)
     return found
+
+
+def _is_node(kind: type) -> bool:
+    """Tell whether a type is one of nodes. Asked once a type: it is slow for abstract classes."""
+    known = _are_nodes.get(kind)
+    if known is None:
+        known = _are_nodes[kind] = issubclass(kind, cst.CSTNode)
+    return known
 
 
 class Tree:
@@ -129,8 +138,7 @@ class Tree:
                     continue
                 is_node = are_nodes.get(kind)
                 if is_node is None:
-                    # Asked once a type: `isinstance` is slow for abstract classes.
-                    is_node = are_nodes[kind] = issubclass(kind, cst.CSTNode)
+                    is_node = _is_node(kind)
                 if is_node:
                     push((value, index))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from pygls.exceptions import JsonRpcInternalError
 
 from placement_lint.integrations.lsp.analyst import Analyst
+from placement_lint.lint.garbage import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +89,11 @@ class Looking:
         return max(reached, self._failed) < self._desk.number
 
     async def _look_once(self) -> bool:
+        # What is left of earlier views is cleared away once this one has been told.
+        with collection_paused():
+            return await self._look_at_all()
+
+    async def _look_at_all(self) -> bool:
         view = self._desk.view()
         try:
             seen = await self.ask(self.analyst.look, view)
