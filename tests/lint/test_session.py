@@ -1,0 +1,163 @@
+"""What is remembered while somebody types makes no difference to what is found."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import libcst as cst
+import pytest
+
+from placement_lint.config.settings import Settings
+from placement_lint.files.source import Source
+from placement_lint.files.unsaved import standing_in
+from placement_lint.lint.run import lint_paths
+from placement_lint.lint.session import Session
+from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.syntax.pieces import Pieces, kept_in, parse
+from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.tree import Tree
+from tests.composed.files import random_file
+from tests.composed.programs import random_program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from placement_lint.lint.outcome import Outcome
+
+SETTINGS = Settings(select=("ALL",))
+LINES = [
+    *("", "# c", "    # c", "    pass", "x = 1", "x = (", "'''", "@d", "\tpass", "else: pass"),
+    *(
+        "x = jnp.zeros(3)  # noqa: JDP201",
+        "with jax.default_device(cpu):",
+        "    x[0]",
+        "import jax",
+    ),
+    *("# placement-lint: ignore-file[JDP204]", "jax.device_put(x, cpu)", "del jax", "x = \\"),
+]
+
+
+def typed(text: str, chance: random.Random) -> str:
+    """Do to a text what somebody does who types, or moves a block."""
+    lines = text.split("\n")
+    at, other = chance.randrange(len(lines)), chance.randrange(len(lines))
+    what = chance.randrange(6)
+    if what == 0:
+        lines.insert(at, chance.choice(LINES))
+    elif what == 1:
+        del lines[at]
+    elif what == 2:
+        lines[at:at] = lines[other : other + 12]
+    elif what == 3:
+        lines[at] = chance.choice([lines[at] + " ", lines[at] + "  # c", " " + lines[at], ""])
+    elif what == 4:
+        del lines[at : at + chance.randrange(12)]
+    else:
+        lines[at], lines[other] = lines[other], lines[at]
+    return "\n".join(lines)
+
+
+def same(one: Outcome, other: Outcome) -> bool:
+    return (one.findings, one.suppressed, one.revealed, one.skipped) == (
+        other.findings,
+        other.suppressed,
+        other.revealed,
+        other.skipped,
+    )
+
+
+def afresh(texts: Mapping[str, bytes]) -> Outcome:
+    return lint_paths(sorted(texts), lambda _: SETTINGS, reveal=True, folders=True)
+
+
+def type_on(texts: dict[str, str], rounds: int, chance: random.Random) -> int:
+    """Compare after each change; give how many different things were found."""
+    session = Session(lambda _: SETTINGS, folders=True)
+    session.files = sorted(texts)
+    seen = set()
+    before = dict(texts)
+    for _ in range(rounds):
+        path = chance.choice(sorted(texts))
+        if chance.random() < (0.2 if parses(texts[path]) else 0.8):
+            texts[path] = before[path]  # an undo, after which much is as it was once
+        else:
+            before[path], texts[path] = texts[path], typed(texts[path], chance)
+        data = {name: text.encode("utf-8", "surrogatepass") for name, text in texts.items()}
+        with standing_in(data):
+            found = session.lint()
+            assert same(found, afresh(data)), texts[path]
+            assert same(session.lint(), found)
+        seen.add(found.findings)
+    return len(seen)
+
+
+def long_file(seed: int) -> str:
+    """Give a file that is long enough to be cut into its statements."""
+    text, number = "", seed * 1000
+    while text.count("\n") < 150:
+        number += 1
+        more = random_file(number).data.decode("utf-8", "replace").lstrip("\ufeff")
+        longer = text + more.replace("\r\n", "\n") + "\n"
+        if parses(longer) and "\x0c" not in longer:
+            text = longer
+    return text
+
+
+def parses(text: str) -> bool:
+    try:
+        cst.parse_module(text)
+    except Exception:  # whatever LibCST says of what is no Python
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_file_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
+    """`pytest -m fuzz -k somebody_types` types on."""
+    chance = random.Random(seed)  # noqa: S311
+    assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 12, chance) > 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_program_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    program = random_program(seed)
+    padding = "".join(f"def f{number}(x):\n    return x\n\n\n" for number in range(40))
+    texts = {str(tmp_path / name): text + padding for name, text in program.items()}
+    assert type_on(texts, 10, chance) > 0
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_many_files_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 60, chance) > 1
+
+
+def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
+    def compare(text: str) -> bool:
+        source = Source("a.py", text)
+        module = parse("a.py", text)
+        kept = Spans(module, source)
+        with kept_in(Pieces()):
+            whole = Spans(module, source)
+        assert (kept.exact, kept.comments) == (whole.exact, whole.comments)
+        for node in Tree(module).nodes[1:]:
+            assert (kept.inner(node), kept.outer(node)) == (whole.inner(node), whole.outer(node))
+        return len(kept._stretches) > 1
+
+    chance = random.Random(7)  # noqa: S311
+    in_parts = 0
+    for number in range(3):
+        text = long_file(number)
+        text = text.rstrip() if number and parses(text.rstrip()) else text
+        with kept_in(Pieces()):
+            for round_number in range(25):
+                in_parts += run_deep(compare, text)
+                if round_number == 12 and parses(text.replace("\n", "\r\n")):
+                    text = text.replace("\n", "\r\n")
+                after = typed(text, chance)
+                text = text if chance.random() < 0.2 else after
+    assert in_parts > 20
