@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _MOST_DIGITS = 40
 """Of an integer: Python writes none out that has thousands (`sys.get_int_max_str_digits`)."""
@@ -69,24 +69,22 @@ def string_value(node: cst.CSTNode | None) -> str | None:
     if isinstance(node, cst.SimpleString):
         return _string(node.value)
     if isinstance(node, cst.ConcatenatedString):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                value = node.evaluated_value
-            except (SyntaxError, ValueError):
-                return None
-        return value if isinstance(value, str) else None
+        return _text(lambda: node.evaluated_value)
     return None
 
 
 @functools.lru_cache(4096)
 def _string(literal: str) -> str | None:
     """Give what a literal means. It is Python's parser that tells, which takes its time."""
+    return _text(lambda: ast.literal_eval(literal))
+
+
+def _text(read: Callable[[], object]) -> str | None:
     with warnings.catch_warnings():
         # Python warns of an escape that is none whenever it reads the string.
         warnings.simplefilter("ignore")
         try:
-            value = ast.literal_eval(literal)
+            value = read()
         except (SyntaxError, ValueError):
             return None
     return value if isinstance(value, str) else None
