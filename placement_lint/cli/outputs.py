@@ -117,8 +117,8 @@ class Outputs:
         """Write a report to every place, and give how many findings were left out.
 
         `setting` is the format where none is said for a place. `most`: write no more findings than
-        these. `to_stderr`: standard output is taken by something else. Raises OutputError, after
-        all has been written that can be.
+        these. `to_stderr`: standard output is taken by something else. Raises OutputError, or what
+        a format raises by our fault, after all has been written that can be.
         """
         root = self._root(setting)
         report = whole = Report(outcome, root, exit_code, failed=tuple(failed))
@@ -128,14 +128,14 @@ class Outputs:
 
             written = replace(outcome, findings=outcome.findings[:most])
             report = Report(written, root, exit_code, omitted, whole.failed)
-        problem: streams.OutputError | None = None
+        problem: Exception | None = None
         for each in self._outputs:
             try:
                 if self._statistics and _takes_statistics(each):
                     self._write_one(each, whole, setting, to_stderr=to_stderr)
                 else:
                     self._write_one(each, report, setting, to_stderr=to_stderr)
-            except streams.OutputError as error:
+            except Exception as error:
                 problem = problem or error
         if problem is not None:
             raise problem

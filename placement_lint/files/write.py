@@ -71,7 +71,7 @@ def replace_files(replacements: Iterable[Replacement]) -> None:
             _replace_all(staged)
         finally:
             for each in staged:
-                each.temporary.unlink(missing_ok=True)
+                _take_away(each.temporary)
 
 
 class _Staged:
@@ -94,7 +94,7 @@ class _Staged:
         try:
             temporary.replace(self.target)
         finally:
-            temporary.unlink(missing_ok=True)
+            _take_away(temporary)
 
 
 def _writable(target: Path) -> os.stat_result:
@@ -134,9 +134,15 @@ def _beside(target: Path, status: os.stat_result, content: bytes) -> Path:
         temporary.chmod(stat.S_IMODE(status.st_mode))
         _keep_attributes(target, temporary)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        _take_away(temporary)
         raise
     return temporary
+
+
+def _take_away(temporary: Path) -> None:
+    """Delete a temporary file, as far as the system lets us: what went wrong before is told."""
+    with contextlib.suppress(OSError):
+        temporary.unlink()
 
 
 def _demand_one_text_each(staged: Iterable[_Staged]) -> None:

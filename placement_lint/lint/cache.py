@@ -104,8 +104,8 @@ class Cache:
                 for path, stamp, content, number in value["files"]
             }
             return Last(files, value["surroundings"], value["outcome"], value["second"])
-        except (KeyError, TypeError, ValueError, IndexError, OSError):
-            return None  # damaged, or deleted meanwhile: as good as absent
+        except Exception:  # damaged, or deleted meanwhile: as good as absent
+            return None
 
     def memory(self, last: Last) -> Memory | None:
         """Read what the last run remembered of each file."""
@@ -116,8 +116,8 @@ class Cache:
             if value is None or value["second"] != last.second:
                 return None
             return from_json(value)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return None  # damaged: as good as absent
+        except Exception:  # damaged: as good as absent
+            return None
 
     def keep(
         self, files: Mapping[str, Seen], surroundings: Any, outcome: Outcome | None, memory: Memory
@@ -131,15 +131,15 @@ class Cache:
             self._write(_SECOND, {"second": second, **to_json(memory)})
             self._keep_first(files, surroundings, _outcome_to(outcome), second)
             self._prune()
-        except (OSError, ValueError) as error:
-            self.problem = str(error)
+        except Exception as error:  # what was found is reported all the same
+            self.problem = _why(error)
 
     def keep_stamps(self, files: Mapping[str, Seen], last: Last) -> None:
         """Write what files look like now whose text is what it was."""
         try:
             self._keep_first(files, last.surroundings, last.outcome, last.second)
-        except (OSError, ValueError) as error:
-            self.problem = str(error)
+        except Exception as error:  # what was found is reported all the same
+            self.problem = _why(error)
 
     def _keep_first(
         self, files: Mapping[str, Seen], surroundings: Any, outcome: Any, second: str
@@ -191,7 +191,7 @@ class Cache:
                     data = file.read()
             checksum, _, text = data.partition(b"\n")
             return json.loads(text) if checksum.decode() == _digest(text) else None
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError, RecursionError, MemoryError):
             return None  # absent, unreadable or damaged: the run finds out for itself
 
     def _write(self, suffix: str, value: Any) -> None:
@@ -232,6 +232,10 @@ class Cache:
             if is_left_over or number >= 2 * _MOST_RUNS or size > _MOST_BYTES:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
+
+
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cache:
@@ -337,7 +341,7 @@ def recall(
             sources=sources,
             suppressed=tuple(map(suppressed_from_json, suppressed)),
         )
-    except (TypeError, ValueError):
+    except Exception:
         return None, {}  # damaged: as good as absent
     return outcome, {**last.files, **renewed} if renewed else {}
 

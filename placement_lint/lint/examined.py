@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.memory import Summarised
     from placement_lint.lint.outcome import FixedFile, Skipped
     from placement_lint.lint.questions import Answers
+    from placement_lint.rules.base import Rule
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,16 @@ class Examined:
     """What other files told it; None where that is not all that it depends on."""
     summaries: Mapping[str, Summarised] = field(default_factory=dict)
     """What was found out of modules on the way."""
+    beside: tuple[Finding, ...] = ()
+    """What failed of other files that were asked on the way."""
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     """How long each part of the work took, if that was asked for."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Everything to be reported of the file."""
-        beside = () if self.unwritten is None else (self.unwritten,)
-        return (*beside, *self.result.findings)
+        unwritten = () if self.unwritten is None else (self.unwritten,)
+        return (*unwritten, *self.result.findings, *self.beside)
 
     def seen_again(self, other: Examined | None) -> Examined:
         """Take the result of another look at the file; None: nothing can be found in it any more.
@@ -83,9 +86,10 @@ class Examined:
             other = Examined(self.path, FileResult(()))
         wrong = [found for found in self.result.findings if found.code == InternalError.code]
         findings = tuple(dict.fromkeys([*wrong, *other.result.findings]))
-        return replace(self, result=replace(other.result, findings=findings))
+        result = replace(other.result, findings=findings)
+        return replace(self, result=result, beside=(*self.beside, *other.beside))
 
 
-def failure(path: str, error: Exception) -> Finding:
-    """Give the JDP903 finding of a file on which the work failed."""
-    return tool_finding(InternalError, path, InternalError.describe(None, error))
+def failure(path: str, error: Exception, rule: type[Rule] | None = None) -> Finding:
+    """Give the JDP903 finding of a file on which the work failed, or that of one rule."""
+    return tool_finding(InternalError, path, InternalError.describe(rule, error))

@@ -13,6 +13,7 @@ from placement_lint.lint.examined import Change, Examined, Request, Task, failur
 from placement_lint.lint.file import (
     FileOptions,
     FileResult,
+    NeedsError,
     lint_source,
     rules_that_may_fire,
     tool_finding,
@@ -26,7 +27,6 @@ from placement_lint.lint.reading import open_source
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.needs import NAMED_SUPPRESSION
 from placement_lint.rules.tool.internal_error import InternalError
-from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.timing import WAITING, apart, timed, watch
 
@@ -59,8 +59,7 @@ def examine_all(
         done = map_isolated(examine, tasks, jobs, note)
     for task, one in zip(tasks, done, strict=True):
         if isinstance(one, Died):
-            reason = InvalidSyntax.describe("the process that parsed it died of it")
-            finding = tool_finding(InvalidSyntax, task.path, reason)
+            finding = tool_finding(InternalError, task.path, InternalError.describe_death())
             examined.append(Examined(task.path, FileResult((finding,))))
         else:
             examined.append(_added(one))
@@ -91,6 +90,14 @@ class Examiner:
         return replace(examined, seconds=own.seconds)
 
     def _examine(self, task: Task) -> Examined:
+        examined = self._looked_at(task)
+        failed = self.project.take_failed()
+        if not failed:
+            return examined
+        beside = tuple(failure(path, error) for path, error in failed.items())
+        return replace(examined, beside=(*examined.beside, *beside))
+
+    def _looked_at(self, task: Task) -> Examined:
         try:
             data = read_bytes(task.path)
         except UnreadableError as error:
@@ -109,8 +116,13 @@ def examine(
         exports = None if asked is None else asked.name
         options = _with_sight(request.options, source, project)
         if fix is FixMode.NONE:
-            looking = _looking(source, options, project, asked)
+            try:
+                looking, beside = _looking(source, options, project, asked), []
+            except NeedsError as error:
+                looking, beside = None, [failure(path, error.error, error.rule)]
             result = lint_source(source, options, exports, asked, looking=looking)
+            if beside:
+                return Examined(path, result, beside=tuple(beside))
             if project is None or asked is None or not _may_be_remembered(source, options, result):
                 return Examined(path, result)
             summaries = project.view.take_learned()

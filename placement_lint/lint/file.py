@@ -31,6 +31,16 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import ExportResolver
 
 
+class NeedsError(Exception):
+    """What a rule needs could not be looked up in a file."""
+
+    def __init__(self, rule: type[Rule], error: Exception) -> None:
+        """Take the first rule of which that is so, and what was raised."""
+        super().__init__(rule.code)
+        self.rule = rule
+        self.error = error
+
+
 # LibCST says the place in its message too, counted in its own way.
 _LIBCST_PLACE = re.compile(r"^parser error: (?:error at \d+:\d+: )?")
 
@@ -64,6 +74,8 @@ class FileResult:
     revealed: tuple[Revealed, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
     """The findings that comments in the file silence."""
+    failed: tuple[Finding, ...] = ()
+    """Those of the findings that say of one rule that it failed: what the others say stands."""
 
     @property
     def says_something(self) -> bool:
@@ -73,13 +85,25 @@ class FileResult:
 
 
 def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
-    """Tell whether one of the rules could fire in a file that says this."""
-    return any(text.meets(rule.needs) for rule in rules)
+    """Tell whether one of the rules could fire in a file that says this.
+
+    Raises NeedsError where that cannot be told, because of a mistake of ours.
+    """
+    for rule in rules:
+        try:
+            if text.meets(rule.needs):
+                return True
+        except Exception as error:
+            raise NeedsError(rule, error) from error
+    return False
 
 
 def rules_that_may_fire(text: FileText, rules: tuple[type[Rule], ...]) -> tuple[type[Rule], ...]:
-    """Give those of the rules that could fire in a file that says this."""
-    return tuple(rule for rule in rules if text.meets(rule.needs))
+    """Give those of the rules that could fire in a file that says this.
+
+    Raises NeedsError where that cannot be told, because of a mistake of ours.
+    """
+    return tuple(rule for rule in rules if passes_filter(text, (rule,)))
 
 
 def lint_source(
@@ -206,6 +230,9 @@ class Analysis:
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
         self.failures: list[Finding] = []
+        """What failed of the analysis as a whole."""
+        self.failed: list[Finding] = []
+        """What failed of single rules."""
         self.looking: tuple[type[Rule], ...] | None = None
         """The rules that can fire, if that is known. What is said of comments goes by all rules."""
 
@@ -253,27 +280,32 @@ class Analysis:
             for rule in ABOUT_COMMENTS
         )
         if not drafts and not judged:
-            return FileResult(tuple(self.failures), parsed=True, revealed=revealed)
+            return self._failed(FileResult((), parsed=True, revealed=revealed))
         editor = self.editor
-        findings = [self._finding(draft, editor) for draft in drafts]
+        findings = [found for draft in drafts if (found := self._placed(draft, editor))]
         suppressed: list[Suppressed] = []
         if self.options.respect_suppressions:
             from placement_lint.lint.suppressions import Suppressions
 
             suppressions = Suppressions(editor, noqa=self.options.respect_noqa)
             findings, suppressed = suppressions.sift(findings)
-            if judged and not self.failures:
+            if judged and not (self.failures or self.failed):
                 findings += self._about_comments(suppressions)
-        findings = list(filter(self._is_sure_enough, findings))
-        ordered = sorted({*findings, *self.failures}, key=lambda finding: finding.sort_key)
         silent = {each for each in suppressed if self._is_sure_enough(each.finding)}
-        return FileResult(
-            tuple(ordered),
+        result = FileResult(
+            tuple(filter(self._is_sure_enough, findings)),
             True,
             editor.spans.exact,
             revealed,
             tuple(sorted(silent, key=lambda each: (each.finding.sort_key, each.reason))),
         )
+        return self._failed(result)
+
+    def _failed(self, result: FileResult) -> FileResult:
+        """Add to what was found what failed, in the order of every report."""
+        every = dict.fromkeys((*result.findings, *self.failures, *self.failed))
+        ordered = sorted(every, key=lambda finding: finding.sort_key)
+        return replace(result, findings=tuple(ordered), failed=tuple(dict.fromkeys(self.failed)))
 
     def _is_sure_enough(self, finding: Finding) -> bool:
         return (
@@ -285,8 +317,13 @@ class Analysis:
         """Give what is wrong with the comments, now that every finding was put to them."""
         from placement_lint.lint.unused import complaints
 
-        found = []
-        for finding in complaints(suppressions, self.editor, self.rules, self.options.sight):
+        found: list[Finding] = []
+        try:
+            every = [*complaints(suppressions, self.editor, self.rules, self.options.sight)]
+        except Exception as error:  # what else was found stands
+            self.failed.append(internal_error(self.source, ABOUT_COMMENTS[0], error))
+            return found
+        for finding in every:
             span, cell = self.place(finding.span)
             fix = None if finding.fix is None else self._told(finding.fix)
             placed = replace(finding, span=span, cell=cell, fix=fix)
@@ -320,8 +357,16 @@ class Analysis:
                     visit(node, contexts[position])
                 except Exception as error:  # one rule's failure is its own
                     failed.add(position)
-                    self.failures.append(internal_error(self.source, rules[position], error))
+                    self.failed.append(internal_error(self.source, rules[position], error))
         return drafts
+
+    def _placed(self, draft: Draft, editor: Editor) -> Finding | None:
+        """Give the finding of a draft; None where it points at what has no place in the text."""
+        try:
+            return self._finding(draft, editor)
+        except Exception as error:  # what else was found stands
+            self.failed.append(internal_error(self.source, draft.rule, error))
+            return None
 
     def _finding(self, draft: Draft, editor: Editor) -> Finding:
         span, cell = self.place(editor.span(draft.node))
@@ -347,7 +392,7 @@ class Analysis:
 
             return replace(finding, fix=offer(draft.fix, editor))
         except Exception as error:  # the finding stands without its fix
-            self.failures.append(internal_error(self.source, draft.rule, error))
+            self.failed.append(internal_error(self.source, draft.rule, error))
             return finding
 
     def _told(self, fix: Fix) -> Fix | None:

@@ -17,7 +17,7 @@ from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Edit, Finding
@@ -147,7 +147,7 @@ class _Fixing:
             if is_writable(source)
             and path in original
             and original[path].exact
-            and _broken(original[path]) is None
+            and _broken(original[path], original[path].failed) is None
         }.difference(frozen)
         self.counts: dict[str, Counter[str]] = {path: Counter() for path in sources}
         self.links = _Links()
@@ -224,7 +224,7 @@ class _Fixing:
 
     def _check(self, path: str, result: FileResult) -> None:
         """Look at a file after a round. Raises _TakenBackError where it must not be written."""
-        problem = _broken(result)
+        problem = _broken(result, self.original[path].failed)
         if problem is not None:
             raise self._wrong(path, f"the result has {problem.message}")
         if not result.exact:
@@ -363,10 +363,16 @@ def _inserts_lines(edit: Edit) -> bool:
     return is_empty and span.column == 1 and edit.text.endswith(("\n", "\r"))
 
 
-def _broken(result: FileResult) -> Finding | None:
-    """Give the finding that says that the analysis did not get through."""
+def _broken(result: FileResult, known: Sequence[Finding]) -> Finding | None:
+    """Give the finding that says that the analysis did not get through.
+
+    `known` say of single rules that they failed on the file as it was: what the others say of it
+    they also say without those.
+    """
     failures = {InvalidSyntax.code, InternalError.code}
-    return next((finding for finding in result.findings if finding.code in failures), None)
+    return next(
+        (found for found in result.findings if found.code in failures and found not in known), None
+    )
 
 
 def is_writable(source: Source) -> bool:

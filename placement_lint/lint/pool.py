@@ -34,7 +34,7 @@ class NoProcessesError(Exception):
 
 
 class Died:
-    """What came of a thing that killed the process that worked on it, twice."""
+    """What came of a thing that killed the process that worked on it, and the next one too."""
 
 
 def map_isolated(
@@ -46,8 +46,9 @@ def map_isolated(
     """Give what `work` makes of each thing, in their order, from up to `jobs` processes.
 
     `work` is pickled once for each process. With one job everything happens in this process, and
-    a crash is a crash; so it does where the system allows no processes. Raises what `work` raises.
-    An interrupt ends the processes at once. `done` is told of each result, in any order.
+    a crash is a crash; so it does where the system allows no processes, or no more of them. Raises
+    what `work` raises. An interrupt ends the processes at once. `done` is told of each result, in
+    any order.
     """
     jobs = min(jobs, MAX_JOBS, len(things))
     if jobs > 1:
@@ -93,18 +94,30 @@ class _Pooled(Generic[T, R]):
     def _together(self, pending: deque[int]) -> list[int]:
         """Work through what is pending, and give what was under way when a worker died."""
         running: dict[Future[R], int] = {}
+        here: list[int] = []
         with _Workers(self.work, self.jobs) as workers:
             try:
                 while pending or running:
                     while pending and len(running) < self.jobs * _WAITING_PER_JOB:
-                        running[workers.submit(self.things[pending[0]])] = pending[0]
-                        pending.popleft()
+                        try:
+                            running[workers.submit(self.things[pending[0]])] = pending[0]
+                        except NoProcessesError:
+                            # Those that there are finish what they have.
+                            here += pending
+                            pending.clear()
+                        else:
+                            pending.popleft()
+                    if not running:
+                        break
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
                         self._take(running[future], future.result())
                         del running[future]
             except BrokenProcessPool:
+                pending.extendleft(reversed(here))
                 return sorted(self._unfinished(running))
+        for index in here:
+            self._take(index, self.work(self.things[index]))
         return []
 
     def _unfinished(self, running: dict[Future[R], int]) -> list[int]:
@@ -118,7 +131,12 @@ class _Pooled(Generic[T, R]):
         return unfinished
 
     def _alone(self, index: int) -> R | Died:
-        with _Workers(self.work, 1) as workers:
+        try:
+            workers = _Workers(self.work, 1)
+        except NoProcessesError:
+            # To try it here would be to put everything at stake.
+            return Died()
+        with workers:
             try:
                 workers.ready.result()
             except BrokenProcessPool:
@@ -141,24 +159,44 @@ class _Workers(Generic[T, R]):
             self._executor = ProcessPoolExecutor(
                 jobs, mp_context=context, initializer=_start, initargs=(work,)
             )
-            # The processes are started by the first thing to do.
-            self.ready = self._executor.submit(_nothing)
+            # Processes are started as there are things to do.
+            self.ready = self._submitted(_nothing)
         except (ImportError, NotImplementedError, OSError) as error:
             raise NoProcessesError(str(error)) from error
+        except NoProcessesError:
+            self._end()
+            raise
 
     def __enter__(self) -> _Workers[T, R]:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        ours = set(multiprocessing.active_children()) - self._before if kind else set()
+        if kind is None:
+            self._executor.shutdown(cancel_futures=True)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        """End the processes, whatever they are at."""
+        ours = set(multiprocessing.active_children()) - self._before
         for process in ours:
             process.kill()
-        self._executor.shutdown(wait=kind is None, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
         for process in ours:
             process.join(_SECONDS_TO_DIE)
 
     def submit(self, thing: T) -> Future[R]:
-        return self._executor.submit(_work_on, thing)
+        """Have something done. Raises NoProcessesError, or BrokenProcessPool after a death."""
+        return self._submitted(_work_on, thing)
+
+    def _submitted(self, work: Callable[..., Any], *things: T) -> Future[Any]:
+        try:
+            return self._executor.submit(work, *things)
+        except BrokenProcessPool:
+            raise
+        except (OSError, RuntimeError) as error:
+            # No process, or no thread that would look after it.
+            raise NoProcessesError(str(error)) from error
 
 
 class _Worker:

@@ -91,6 +91,8 @@ class Project:
         """
         self.known_summary = known_summary
         self.wordings = wordings or Wordings()
+        self.failed: dict[str, Exception] = {}
+        """Files of which something could not be found out, because of a mistake of ours."""
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
         self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
@@ -102,6 +104,11 @@ class Project:
     def __reduce__(self) -> tuple[type[Project], tuple[tuple[str, ...], frozenset[str]]]:
         """Travel light: another process finds out for itself what it needs."""
         return Project, (self._paths, self._mentioning)
+
+    def take_failed(self) -> dict[str, Exception]:
+        """Give what failed since this was called."""
+        failed, self.failed = self.failed, {}
+        return failed
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -544,23 +551,32 @@ class Project:
 
     def _ways_of(self, path: str, text: str | None = None) -> dict[str, list[Way]]:
         """Give every way in which a file may bind a name that leads on; `text` is its own."""
-        if path not in self._ways:
-            wording = self.wordings[path]
-            if wording.imports is None or wording.assigned is None:
-                text = with_line_feeds(text_of(path) if text is None else text)
-                imports = read_imports(text)
-                wording.imports = {name: [way.target for way in imports[name]] for name in imports}
-                # Only what is imported is followed, and only where roots are named: whatever
-                # else can be assigned stands for nothing that a rule knows.
-                is_mentioning = path in self._mentioning
-                wording.assigned = [*_assigned_to(imports, text)] if is_mentioning else []
-            ways = {name: [*map(Way, targets)] for name, targets in wording.imports.items()}
-            heads = {name for name in ways if any(map(self._leads_on, ways[name]))}
-            for name, value in wording.assigned:
-                if value.partition(".")[0] in heads:
-                    add_way(ways, name, Way(value, is_import=False))
-            self._ways[path] = ways
-        return self._ways[path]
+        known = self._ways.get(path)
+        if known is None:
+            try:
+                known = self._found_ways(path, text)
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.failed[path] = error
+                known = {}
+            self._ways[path] = known
+        return known
+
+    def _found_ways(self, path: str, text: str | None) -> dict[str, list[Way]]:
+        wording = self.wordings[path]
+        if wording.imports is None or wording.assigned is None:
+            text = with_line_feeds(text_of(path) if text is None else text)
+            imports = read_imports(text)
+            wording.imports = {name: [way.target for way in imports[name]] for name in imports}
+            # Only what is imported is followed, and only where roots are named: whatever
+            # else can be assigned stands for nothing that a rule knows.
+            is_mentioning = path in self._mentioning
+            wording.assigned = [*_assigned_to(imports, text)] if is_mentioning else []
+        ways = {name: [*map(Way, targets)] for name, targets in wording.imports.items()}
+        heads = {name for name in ways if any(map(self._leads_on, ways[name]))}
+        for name, value in wording.assigned:
+            if value.partition(".")[0] in heads:
+                add_way(ways, name, Way(value, is_import=False))
+        return ways
 
     def _leads_on(self, way: Way) -> bool:
         return way.target.partition(".")[0] in ROOTS or self.may_be_of_run(way.target)
@@ -590,7 +606,11 @@ class Project:
         if wording.bound is None:
             from placement_lint.syntax.deep_stack import run_deep
 
-            wording.bound = run_deep(_read_bindings, path)
+            try:
+                wording.bound = run_deep(_read_bindings, path)
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.failed[path] = error
+                return {}
         return wording.bound
 
 

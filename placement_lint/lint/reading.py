@@ -34,9 +34,10 @@ def names_of(path: str) -> Names | None:
     if not text or too_deep(text) is not None:
         return None
     try:
-        return Names(Tree(cst.parse_module(text)))
+        module = cst.parse_module(text)
     except Exception:  # the file's own findings say so; here it is only unknown
         return None
+    return Names(Tree(module))
 
 
 def open_source(path: str, data: bytes) -> Source:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence
 from placement_lint.lint.course import Course, tell_nobody
-from placement_lint.lint.examined import Examined, Request
+from placement_lint.lint.examined import Examined, Request, failure
 from placement_lint.lint.examining import Examiner, examine, examine_all, examine_neighbours
 from placement_lint.lint.file import (
     FileOptions,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from placement_lint.files.source import Source
     from placement_lint.lint.course import Tell
     from placement_lint.lint.recollection import Recollection
+    from placement_lint.lint.together import Neighbours
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -133,17 +134,21 @@ def _look(
     for path in paths:
         sifted.take(path, request_for(path))
         course.reach(len(sifted.files) - len(sifted.tasks), len(sifted.findings))
+    no_groups: list[Neighbours] = []
+    nothing_found: dict[str, Examined] = {}
+    nothing_recalled: list[Examined] = []
     with timed(PROGRAM):
         project = sifted.with_reexports()
-        sifted.pin(project)
-        groups = sifted.neighbourhoods(project)
+        sifted.attempt(lambda: sifted.pin(project), None)
+        groups = sifted.attempt(lambda: sifted.neighbourhoods(project), no_groups)
     program: dict[str, Examined] = {}
     for neighbours in groups:
-        found = examine_neighbours(neighbours, sifted, project, fix)
+        together = functools.partial(examine_neighbours, neighbours, sifted, project, fix)
+        found = sifted.attempt(together, nothing_found)
         course.add(len(found), sum(len(one.findings) for one in found.values()))
         program |= found
     sifted.tasks = [task for task in sifted.tasks if task.path not in program]
-    recalled = sifted.recalled(project)
+    recalled = sifted.attempt(lambda: sifted.recalled(project), nothing_recalled)
     course.add(len(recalled), sum(len(one.findings) for one in recalled))
     examined = [*program.values(), *recalled]
     # The largest first, so that none of them is what all the others' processes wait for.
@@ -155,6 +160,7 @@ def _look(
     if recollection is not None:
         recollection.now.summaries.update(project.view.take_learned())
         recollection.now.wordings = project.wordings.known(sifted.files)
+    sifted.findings += [failure(path, error) for path, error in project.take_failed().items()]
     return sifted, examined
 
 
@@ -172,7 +178,9 @@ def _outcome(
     sources: Callable[[str], Source | None],
 ) -> Outcome:
     done = sorted(examined, key=lambda one: one.path)
-    findings = [*sifted.findings, *(finding for one in done for finding in one.findings)]
+    # Of what failed, several may have heard.
+    every = (*sifted.findings, *(finding for one in done for finding in one.findings))
+    findings = dict.fromkeys(every)
     suppressed = [each for one in done for each in one.result.suppressed]
     skipped = [*sifted.skipped, *(one.skipped for one in done if one.skipped is not None)]
     return Outcome(

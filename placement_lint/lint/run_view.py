@@ -68,7 +68,11 @@ class WholeRun:
         return [module for module in modules if self._leads_to_jax(module)]
 
     def _summary(self, path: str) -> Summary:
-        found = self._recalled(path) or self._found(path)
+        try:
+            found = self._recalled(path) or self._found(path)
+        except Exception as error:  # nothing is known of this file; the others go on
+            self._project.failed[path] = error
+            return ()
         self._learned[path] = found
         return found.summary
 
@@ -155,26 +159,34 @@ class WholeRun:
     def _calling(self, function: str) -> dict[str, Origin]:
         if function not in self._callers:
             found: dict[str, Origin] = {}
-            import libcst as cst
-
-            used = Uses(function)
             last = function.rpartition(".")[2].encode()
             for path in sorted(self._project.mentioning):
                 if last not in _data(path) or is_test_path(path):
                     continue
-                source = _source(path)
-                if source is None or not used.met_by(naming_text(source, self._project)):
+                try:
+                    line = self._line_of_call(path, function)
+                except Exception as error:  # nothing is known of this file; the others go on
+                    self._project.failed[path] = error
                     continue
-                facts = self._parse(source)
-                if facts is None:
-                    continue
-                for node in facts.tree.every(cst.Call):
-                    if facts.names.qualified(node.func) == function:
-                        found[path] = Origin(path, facts.line_of(node), f"{function}()")
-                        break
-                facts.let_go()
+                if line is not None:
+                    found[path] = Origin(path, line, f"{function}()")
             self._callers[function] = found
         return self._callers[function]
+
+    def _line_of_call(self, path: str, function: str) -> int | None:
+        import libcst as cst
+
+        source = _source(path)
+        if source is None or not Uses(function).met_by(naming_text(source, self._project)):
+            return None
+        facts = self._parse(source)
+        if facts is None:
+            return None
+        calls = facts.tree.every(cst.Call)
+        lines = (facts.line_of(c) for c in calls if facts.names.qualified(c.func) == function)
+        line = next(lines, None)
+        facts.let_go()
+        return line
 
     def _programs_with(self, path: str) -> frozenset[str]:
         """Give every file of a program that a file is part of."""

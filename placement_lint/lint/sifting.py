@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import UnreadableError, read_bytes
@@ -12,6 +12,7 @@ from placement_lint.lint.coarse import has_long_lines
 from placement_lint.lint.examined import Examined, Request, Task, failure
 from placement_lint.lint.file import (
     FileOptions,
+    NeedsError,
     guard,
     passes_filter,
     tool_finding,
@@ -35,11 +36,13 @@ from placement_lint.rules.tool.io_error import IoError
 from placement_lint.timing import FILTER, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from placement_lint.findings import Finding
     from placement_lint.lint.recollection import Recollection
     from placement_lint.lint.together import Neighbours
+
+T = TypeVar("T")
 
 _REVEAL = b"# reveal:"
 
@@ -67,6 +70,19 @@ class Sifted:
         self.files.append(path)
         self.findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
 
+    def break_off(self, path: str, error: Exception) -> None:
+        """Note a file on which the work failed: our fault, and no reason to lose the others."""
+        self.files.append(path)
+        self.findings.append(failure(path, error))
+
+    def attempt(self, work: Callable[[], T], otherwise: T) -> T:
+        """Do what is about the files together; where it fails, each is still checked alone."""
+        try:
+            return work()
+        except Exception as error:
+            self.findings.append(failure(self.files[0], error))
+            return otherwise
+
     def take(self, path: str, request: Request) -> None:
         """Sort a file, by its bytes where these are not known already."""
         recollection = self.recollection
@@ -75,6 +91,9 @@ class Sifted:
                 data = read_bytes(path) if recollection is None else recollection.read(path)
         except UnreadableError as error:
             self.fail(path, error)
+            return
+        except Exception as error:
+            self.break_off(path, error)
             return
         if data is not None:
             self.add(path, data, request)
@@ -92,9 +111,9 @@ class Sifted:
             return
         except NotPythonError as error:
             self.skipped.append(Skipped(path, str(error)))
-        # Our fault, and no reason to lose the other files.
         except Exception as error:
-            self.findings.append(failure(path, error))
+            self.break_off(path, error)
+            return
         self.files.append(path)
 
     def _sort(self, path: str, data: bytes, request: Request) -> None:
@@ -103,24 +122,32 @@ class Sifted:
         places = in_python and asks_for_placements(request.options)
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
+        before = len(self.findings)
         found = Sorted(
             size=len(words),
             mentions_roots=mentions_roots(words),
             carries=places and carries(words),
             commits=places and commits(words),
             chooses=in_python and any(word in words for word in PINS),
-            passes=asks or passes_filter(text, request.options.rules),
+            passes=asks or self._passes(text, path, request),
         )
         self._file(path, request, found)
         if not found.passes and text.knows_names:
             imported_names(text, self._wordings[path])
-        guarded = None
         if not found.passes and has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
             guarded = guard(open_source(path, data))
             self.findings += [] if guarded is None else [guarded]
-        if self.recollection is not None and guarded is None:
+        if self.recollection is not None and len(self.findings) == before:
             self.recollection.now.sorted[path] = found
+
+    def _passes(self, text: FileText, path: str, request: Request) -> bool:
+        try:
+            return passes_filter(text, request.options.rules)
+        except NeedsError as error:
+            # Whether there is anything to see, all rules can tell that look.
+            self.findings.append(failure(path, error.error, error.rule))
+            return True
 
     def _file(self, path: str, request: Request, found: Sorted) -> None:
         """Put a file where it belongs."""
@@ -144,7 +171,7 @@ class Sifted:
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
         project = self.project
-        for task in self._undecided if project.hands_names_on else ():
+        for task in self._undecided if self.attempt(lambda: project.hands_names_on, False) else ():
             try:
                 if self._gains(task, project):
                     self.tasks.append(task)
@@ -164,17 +191,24 @@ class Sifted:
                 return False
             imported_names(text, wording)
         if wording.imported is None:
-            return _passes(task, text, project)
+            return self._passes_with(text, task, project)
         stands_for = meanings(wording.imported, task.path, project)
         if not stands_for:
             return False
         told = digest(repr(stands_for).encode("utf-8", "surrogatepass"))
         known = None if self.recollection is None else self.recollection.gains(task.path, told)
         if known is None:
-            known = _passes(task, text or _text_at(task.path), project)
-            if self.recollection is not None:
+            before = len(self.findings)
+            known = self._passes_with(text or _text_at(task.path), task, project)
+            if self.recollection is not None and len(self.findings) == before:
                 self.recollection.now.gains[task.path] = Gain(told, known)
         return known
+
+    def _passes_with(self, text: FileText | None, task: Task, project: Project) -> bool:
+        """Tell whether a text passes with what it imports from other files of the run."""
+        if text is None:
+            return False
+        return self._passes(with_imports(text, task.path, project), task.path, task.request)
 
     def pin(self, project: Project) -> None:
         """Note the files that belong to programs which only ever use the CPU."""
@@ -238,13 +272,6 @@ def asks_for_placements(options: FileOptions) -> bool:
 def _text_at(path: str) -> FileText | None:
     source = reopened(path)
     return None if source is None else text_of_source(source)
-
-
-def _passes(task: Task, text: FileText | None, project: Project) -> bool:
-    """Tell whether a text passes the filter with what it imports from other files of the run."""
-    return text is not None and passes_filter(
-        with_imports(text, task.path, project), task.request.options.rules
-    )
 
 
 def _words(path: str, data: bytes) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.lint.examined import Change, Examined
+from placement_lint.lint.examined import Change, Examined, failure
 from placement_lint.lint.file import (
     tool_finding,
 )
@@ -44,6 +44,11 @@ def _unwritten(group: Mapping[str, Change]) -> dict[str, Examined]:
             path: Examined(path, each.unchanged, unwritten=finding)
             if path == error.path
             else Examined(path, each.unchanged, skipped=Skipped(path, note))
+            for path, each in group.items()
+        }
+    except Exception as error:  # our fault, and no reason to lose the other files
+        return {
+            path: Examined(path, each.unchanged, unwritten=failure(path, error))
             for path, each in group.items()
         }
     return {}

@@ -87,6 +87,8 @@ class ModuleFacts:
         self.siblings: dict[str, ModuleFacts] = {path: self}
         """The files that are interpreted together with this one, itself among them, by path."""
         self._facts: dict[Callable[..., Any], Any] = {}
+        self._failed: Exception | None = None
+        """What interpreting it raised."""
 
     def fact(self, work: Callable[[ModuleFacts], T]) -> T:
         """Give what a function says of this file; it is asked once, whoever asks first."""
@@ -117,8 +119,17 @@ class ModuleFacts:
         """Where the arrays of this file live."""
         from placement_lint.placement.flow import interpret_alone
 
-        with timed(INTERPRETATION):
-            return interpret_alone(self.path, self.tree, self.names, accelerator=self.accelerator)
+        if self._failed is not None:
+            raise self._failed
+        try:
+            with timed(INTERPRETATION):
+                return interpret_alone(
+                    self.path, self.tree, self.names, accelerator=self.accelerator
+                )
+        except Exception as error:
+            # Each rule that asks is to say so, and none is to wait for it once more.
+            self._failed = error
+            raise
 
     @cached_property
     def has_relative_import(self) -> bool:

@@ -12,8 +12,10 @@ import pytest
 from placement_lint.files.source import Cell, Source
 from placement_lint.findings import Applicability, Edit, Finding, Fix, Severity, Span
 from placement_lint.lint import fixing
-from placement_lint.lint.file import FileResult
+from placement_lint.lint.examined import failure
+from placement_lint.lint.file import FileResult, lint_source
 from placement_lint.lint.fixing import FixResult, fix_source, fix_sources
+from placement_lint.rules.needs import AnyOf
 from tests.lint.helpers import (
     Around,
     Crashing,
@@ -31,7 +33,10 @@ from tests.lint.helpers import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import libcst as cst
+
     from placement_lint.rules.base import Rule
+    from placement_lint.rules.context import Context
 
 
 def fixed(text: str, *rules: type[Rule], unsafe: bool = False) -> FixResult:
@@ -211,9 +216,36 @@ def test_edits_of_one_fix_that_overlap_are_taken_back() -> None:
     assert_taken_back(fixed("muddled\n", Overlapping), "muddled\n", "JDP807", "overlap")
 
 
-def test_rule_that_fails_keeps_every_fix_away() -> None:
+def test_rule_that_fails_keeps_no_fix_of_another_away() -> None:
     result = fixed("old\ndel x\n", Renames, Crashing)
-    assert result.text == "old\ndel x\n"
+    assert result.text == "new\ndel x\n"
+    assert codes(result) == ["JDP903"]
+    assert "JDP803" in result.result.findings[0].message
+
+
+def test_rule_that_fails_after_a_fix_has_it_taken_back() -> None:
+    class Fragile(Crashing):
+        """Fails where `new` is."""
+
+        needs = AnyOf(b"new", b"old")
+
+        def visit_Name(self, node: cst.Name, _ctx: Context) -> None:  # noqa: N802
+            if node.value == "new":
+                raise LookupError
+
+    assert_taken_back(fixed("old\n", Renames, Fragile), "old\n", "JDP804", "internal error")
+
+
+def test_analysis_that_fails_keeps_every_fix_away() -> None:
+    def lint(sources: Mapping[str, Source]) -> dict[str, FileResult]:
+        found = {path: lint_source(each, options(Renames)) for path, each in sources.items()}
+        return {
+            path: replace(result, findings=(failure(path, KeyError()), *result.findings))
+            for path, result in found.items()
+        }
+
+    result = fix_sources({"a.py": source("old\n")}, lint, unsafe={"a.py": True})["a.py"]
+    assert result.text == "old\n"
     assert codes(result) == ["JDP903", "JDP804"]
 
 

@@ -21,7 +21,8 @@ class InternalError(Rule):
     ## What it does
     Reports that a rule, or the analysis of a file, failed with an exception: which rule, which
     version, and the place in placement-lint's own code. Every other rule and every other file goes
-    on. The exit code of the run is 2.
+    on, and so do their fixes. The exit code of the run is 2. A file on which a process of
+    placement-lint dies is reported so too.
 
     It also reports fixes that were taken back: `--fix` checks after each round that a file still
     parses, that it compiles if it did before, that its encoding can hold it, and that the rounds
@@ -39,8 +40,7 @@ class InternalError(Rule):
 
     ## Use instead
     Please report it with the message and, if you can, the lines that bring it about: the message
-    never holds your code. Until it is mended, `--ignore` the rule that it names; the fixes of the
-    other rules are applied then.
+    never holds your code. Until it is mended, `--ignore` the rule that it names.
 
     ## Fix safety
     No fix: the mistake is not in your code.
@@ -73,6 +73,14 @@ class InternalError(Rule):
         return (
             f"internal error{culprit} (placement-lint {__version__}, {kind}{place}); "
             "please report it"
+        )
+
+    @staticmethod
+    def describe_death() -> str:
+        """Give the message for a file on which a process died: of it, or killed from outside."""
+        return (
+            f"internal error (placement-lint {__version__}): the process that looked at this file "
+            "died; please report it, unless it ran out of memory"
         )
 
     @staticmethod
