@@ -94,8 +94,8 @@ class Cache:
 
     def last(self) -> Last | None:
         """Read what the last run left; None where there is nothing of use."""
-        value = self._read(_FIRST)
         try:
+            value = self._read(_FIRST)
             if value is None or value["identity"] != self._identity():
                 return None
             settings = value["settings"]
@@ -111,8 +111,8 @@ class Cache:
         """Read what the last run remembered of each file."""
         from placement_lint.lint.memory import from_json
 
-        value = self._read(_SECOND)
         try:
+            value = self._read(_SECOND)
             if value is None or value["second"] != last.second:
                 return None
             return from_json(value)

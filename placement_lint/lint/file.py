@@ -178,6 +178,9 @@ def parse(source: Source) -> cst.Module | FileResult:
             return pieces.parse(source.path, source.text)
     except cst.ParserSyntaxError as error:
         finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
+    except MemoryError:
+        # It may be there the next time: this says nothing of the file.
+        raise
     except Exception as error:  # LibCST also fails with KeyError and others
         reason = f"LibCST cannot read it ({type(error).__name__})"
         finding = _syntax_finding(source, reason, 1, 1)

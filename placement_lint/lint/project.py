@@ -459,18 +459,24 @@ class Project:
 
     def _found_imports(self) -> Iterator[tuple[str, str, str]]:
         for path in self._places.values():
-            packages: dict[str, list[str]] = {}
-            for name, ways in self._ways_of(path).items():
-                for way in ways:
-                    if not way.is_import:
-                        continue
-                    found = self.module_of(path, way.target)
-                    if found is not None and found[0] != path:
-                        yield path, *found
-                    if self._is_of_package(path, way.target):
-                        packages.setdefault(name, []).append(way.target)
-            if packages:
-                yield from self._named_below(path, packages)
+            try:
+                yield from [*self._imports_in(path)]
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.failed[path] = error
+
+    def _imports_in(self, path: str) -> Iterator[tuple[str, str, str]]:
+        packages: dict[str, list[str]] = {}
+        for name, ways in self._ways_of(path).items():
+            for way in ways:
+                if not way.is_import:
+                    continue
+                found = self.module_of(path, way.target)
+                if found is not None and found[0] != path:
+                    yield path, *found
+                if self._is_of_package(path, way.target):
+                    packages.setdefault(name, []).append(way.target)
+        if packages:
+            yield from self._named_below(path, packages)
 
     def _is_of_package(self, path: str, target: str) -> bool:
         """Tell whether what is imported is a folder that holds modules of the run."""

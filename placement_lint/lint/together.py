@@ -122,6 +122,8 @@ class Together:
         try:
             self.interpret(members)
         except Exception as error:  # our fault
+            if not self.analyses:
+                raise
             for path, analysis in self.analyses.items():
                 analysis.failures.append(internal_error(self.sources[path], None, error))
 
@@ -248,6 +250,8 @@ def _group(
         try:
             modules = together.interpret(members)
         except Exception as error:  # our fault; each file is still checked alone
+            if not together.analyses:
+                raise
             for path, analysis in together.analyses.items():
                 analysis.failures.append(internal_error(together.sources[path], None, error))
             return together

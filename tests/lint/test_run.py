@@ -317,7 +317,7 @@ def test_file_that_kills_its_process_is_named_and_the_others_checked(folder: Pat
     paths += [add(folder, "killer.py", b"import jax\njax.device_put(die_now)\n")]
     outcome = check(paths, KillsTheProcess, jobs=2)
     assert places(outcome) == [
-        ("killer.py", 1, "JDP901"),
+        ("killer.py", 1, "JDP903"),
         *((f"m{number}.py", 2, "JDP809") for number in range(8)),
     ]
     assert "died" in outcome.findings[0].message

@@ -1,0 +1,205 @@
+"""A part of the analysis that fails at one file costs what is found in that one.
+
+Files that import from it may lose what they have from it, and nothing else; what is said of them
+then is never more than what is said where nothing fails.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import pytest
+
+from placement_lint.cli import main
+from tests.faults.injection import EVERYWHERE, LEAK, Fault, injected
+from tests.faults.program import TEXTS, USERS, Said, texts_in, understood, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.faults.program import Place
+
+    Check = Callable[..., Said]
+
+VICTIMS = ("names.py", "data.py", "started.py", "main.py", "alone.py", "train.py", "z_last.py")
+RAISED = ("unexpected", "memory", "io")
+PARTS = (
+    "placement_lint.files.source:read_bytes",
+    "placement_lint.files.source:Source.decode",
+    "placement_lint.files.source:Source.masked",
+    "placement_lint.lint.sifting:Sifted._sort",
+    "placement_lint.lint.sifting:passes_filter",
+    "placement_lint.lint.sifting:text_of",
+    "placement_lint.lint.file:parse",
+    "placement_lint.lint.file:guard",
+    "placement_lint.lint.file:text_of_source",
+    "placement_lint.lint.file:Analysis.__init__",
+    "placement_lint.lint.file:Analysis._visit",
+    "placement_lint.lint.file:Analysis._reported",
+    "placement_lint.lint.file:Analysis._about_comments",
+    "placement_lint.lint.file:lint_source",
+    "placement_lint.lint.examining:_looking",
+    "placement_lint.lint.examining:_with_sight",
+    "placement_lint.lint.reading:names_of",
+    "placement_lint.lint.reading:text_of",
+    "placement_lint.lint.project:Project._ways_in",
+    "placement_lint.lint.project:Project.resolver",
+    "placement_lint.lint.project:Project.reexported",
+    "placement_lint.lint.project:Project._known",
+    "placement_lint.lint.project:Project._locate",
+    "placement_lint.lint.project:Project.module_of",
+    "placement_lint.lint.project:_read_bindings",
+    "placement_lint.lint.questions:Questions.__init__",
+    "placement_lint.lint.run_view:WholeRun._found",
+    "placement_lint.lint.run_view:WholeRun._line_of_call",
+    "placement_lint.lint.run_view:WholeRun.importing",
+    "placement_lint.lint.suppressions:Suppressions.__init__",
+    "placement_lint.lint.suppressions:Suppressions.sift",
+    "placement_lint.lint.target:target_for",
+    "placement_lint.lint.together:Together.load",
+    "placement_lint.lint.together:Together.find",
+    "placement_lint.lint.offers:offer",
+    "placement_lint.placement.flow:interpret_alone",
+    "placement_lint.placement.program:Program.import_module",
+    "placement_lint.placement.program:Program._run_functions",
+    "placement_lint.rules.module:ModuleFacts.__init__",
+    "placement_lint.rules.module:ModuleFacts.line_of",
+    "placement_lint.rules.module:ModuleFacts.flow",
+    "placement_lint.syntax.edits:Editor.span",
+    "placement_lint.syntax.pieces:parse",
+)
+"""What is asked about one file."""
+
+TOGETHER = (
+    "placement_lint.lint.project:Project.imports",
+    "placement_lint.lint.sifting:Sifted.pin",
+    "placement_lint.lint.sifting:Sifted.neighbourhoods",
+    "placement_lint.lint.sifting:Sifted.recalled",
+    "placement_lint.lint.together:group",
+    "placement_lint.lint.together:Together.interpret",
+    "placement_lint.lint.together:Together.lint",
+    "placement_lint.lint.examining:examine_neighbours",
+    "placement_lint.lint.run_view:WholeRun._graph",
+)
+"""What is asked about several."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = write(tmp_path / "run", TEXTS)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def check(folder: Path, capsys: pytest.CaptureFixture[str]) -> Check:
+    """Give the command, in this process."""
+
+    def run(*arguments: str, faults: tuple[Fault, ...] = ()) -> Said:
+        with injected(*faults):
+            code = main(
+                [
+                    *("--isolated", "--select", "ALL", "--output-format", "json", "-j", "1"),
+                    *(arguments or ("--no-cache",)),
+                ]
+            )
+        return understood(code, *capsys.readouterr())
+
+    return run
+
+
+@functools.cache
+def _well() -> dict[str, Said]:
+    return {}
+
+
+@pytest.fixture
+def well(check: Check) -> Said:
+    """Give what is found where nothing fails."""
+    known = _well()
+    if not known:
+        known["well"] = check()
+        assert known["well"].code == 1
+    return known["well"]
+
+
+def of_others(places: list[Place], victim: str) -> list[Place]:
+    apart = {victim, *USERS.get(victim, ())}
+    return [place for place in places if place[0] not in apart]
+
+
+def assert_isolated(said: Said, well: Said, victim: str) -> None:
+    """Check that nothing is lost that does not depend on the victim, and nothing is invented."""
+    assert of_others(said.places(), victim) == of_others(well.places(), victim)
+    assert {*said.places(but=["JDP900", "JDP901"])} <= {*well.places()}
+    lost = {*well.places()} - {*said.places()}
+    told = {
+        each["path"] for each in said.findings if each["code"] in {"JDP900", "JDP901", "JDP903"}
+    }
+    if lost:
+        assert told, "something is lost, and nobody says so"
+    if said.failed:
+        assert said.code == 2
+    assert set(said.failed) <= {victim, *USERS.get(victim, ())} | {min(TEXTS)}
+    assert LEAK not in str(said.findings) + said.errors
+
+
+@pytest.mark.parametrize(("number", "part"), [*enumerate(PARTS)])
+def test_at_one_file(check: Check, well: Said, number: int, part: str) -> None:
+    victim = VICTIMS[number % len(VICTIMS)]
+    assert_isolated(check(faults=(Fault(part, file=victim),)), well, victim)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("kind", RAISED)
+@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.parametrize("part", PARTS)
+def test_at_each_file(check: Check, well: Said, part: str, victim: str, kind: str) -> None:
+    for after in (0, 2):
+        fault = Fault(part, kind, victim, after)
+        assert_isolated(check(faults=(fault,)), well, victim)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("part", [*PARTS, *TOGETHER])
+def test_each_part_is_asked(check: Check, part: str) -> None:
+    """Otherwise that it fails would show nothing."""
+    assert check(faults=(Fault(part, "memory"),)).failed
+
+
+@pytest.mark.parametrize("part", TOGETHER)
+def test_of_several_files(check: Check, well: Said, part: str) -> None:
+    """What is found in a file alone is found."""
+    said = check(faults=(Fault(part),))
+    assert said.code == 2
+    alone = {"alone.py", "names.py", "z_last.py"}
+    assert {place for place in said.places() if place[0] in alone} == {
+        place for place in well.places() if place[0] in alone
+    }
+    assert {*said.places()} <= {*well.places()}
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("part", PARTS)
+def test_fixes(check: Check, folder: Path, part: str) -> None:
+    """What is written is what was right without the fault, or nothing."""
+    victim = "z_last.py"
+    check("--fix", "--no-cache")
+    mended = texts_in(folder)
+    assert mended != TEXTS
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    check("--fix", "--no-cache", faults=(Fault(part, file=victim),))
+    after = texts_in(folder)
+    assert after.pop(victim) in {TEXTS[victim], mended.pop(victim)}
+    assert after == mended
+
+
+def test_everything_fails(check: Check) -> None:
+    """Then every file says so."""
+    for part in ("lint.file:parse", "lint.sifting:Sifted._sort", "placement.program:Program.run"):
+        said = check(faults=(Fault(f"placement_lint.{part}", file=EVERYWHERE),))
+        assert said.code == 2
+        assert {"alone.py", "names.py", "data.py", "main.py", "z_last.py"} <= set(said.failed)
