@@ -159,5 +159,5 @@ def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
                 if round_number == 12 and parses(text.replace("\n", "\r\n")):
                     text = text.replace("\n", "\r\n")
                 after = typed(text, chance)
-                text = text if chance.random() < 0.2 else after
-    assert in_parts > 20
+                text = after if parses(after) else text
+    assert in_parts > 10
