@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.lint import file
+from placement_lint.lint.run import lint_text
 from tests.composed.files import compiles
 from tests.fuzz import kinds, mutations, oracle, record
 from tests.fuzz.grammar import program, rules
@@ -119,7 +120,7 @@ def test_a_filter_that_is_too_strict_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_fixing_breaks_is_seen(
     fixed: bytes, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = oracle.lint_text
+    real = lint_text
 
     def broken(
         data: bytes, path: str, settings: object, **options: object
