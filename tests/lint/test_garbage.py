@@ -70,8 +70,10 @@ def test_no_collection_while_a_file_is_analysed_and_its_tree_is_freed_afterwards
         def visit_Name(self, _node: cst.Name, _ctx: Context) -> None:  # noqa: N802
             enabled.append(gc.isenabled())
 
+    # Other tests keep some.
+    before = [each for each in gc.get_objects() if isinstance(each, ModuleFacts)]
     assert not lint_source(Source("a.py", "x\n"), FileOptions((Watch,))).findings
     assert enabled == [False]
     assert gc.isenabled()
-    gc.collect()
-    assert not [each for each in gc.get_objects() if isinstance(each, ModuleFacts)]
+    after = [each for each in gc.get_objects() if isinstance(each, ModuleFacts)]
+    assert len(after) <= len(before), "without a search for circles"
