@@ -50,6 +50,8 @@ class Related:
     message: str
     path: str
     span: Span
+    cell: int | None = None
+    """The cell of a notebook whose lines the span counts."""
 
 
 @dataclass(frozen=True, order=True)

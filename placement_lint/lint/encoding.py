@@ -31,7 +31,7 @@ def finding_to_json(finding: Finding) -> list[Any]:
         _span(finding.span),
         finding.severity.value,
         finding.confidence.value,
-        [[each.message, each.path, _span(each.span)] for each in finding.related],
+        [[each.message, each.path, _span(each.span), each.cell] for each in finding.related],
         None if finding.fix is None else _fix(finding.fix),
         finding.cell,
     ]
@@ -48,7 +48,7 @@ def finding_from_json(value: Any) -> Finding:
         Span(*span),
         Severity(severity),
         Confidence(confidence),
-        tuple(Related(text, there, Span(*place)) for text, there, place in related),
+        tuple(Related(text, there, Span(*place), inside) for text, there, place, inside in related),
         None if fix is None else _fix_from(*fix),
         cell,
     )

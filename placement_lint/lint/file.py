@@ -374,7 +374,7 @@ class Analysis:
     def _finding(self, draft: Draft, editor: Editor) -> Finding:
         span, cell = self.place(editor.span(draft.node))
         related = tuple(
-            Related(message, path, self.siblings[path].place(editor.of(path).span(node))[0])
+            Related(message, path, *self.siblings[path].place(editor.of(path).span(node)))
             for node, path, message in draft.related
         )
         finding = Finding(

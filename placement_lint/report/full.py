@@ -46,11 +46,11 @@ def _finding(finding: Finding, source_of: Callable[[str], Source | None], paint:
         lines += frame(source, finding.span, paint, cell=finding.cell, gutter=gutter)
     for related in finding.related:
         lines.append(f"{paint.help('note:')} {escape(related.message)}")
-        # In a notebook a related place may be in another cell: only its own lines are known.
-        lines.append(f"{arrow} {place(related.path, related.span)}")
+        lines.append(f"{arrow} {place(related.path, related.span, related.cell)}")
         source = source_of(related.path)
-        if source is not None and not source.cells:
-            lines += frame(source, related.span, paint, mark="-", gutter=gutter)
+        if source is not None:
+            cell = related.cell
+            lines += frame(source, related.span, paint, cell=cell, mark="-", gutter=gutter)
     if finding.fix is not None:
         lines += _fix(finding.fix, source_of, paint)
     return "\n".join(lines) + "\n"

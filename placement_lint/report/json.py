@@ -59,12 +59,15 @@ def finding_to_dict(finding: Finding) -> dict[str, Any]:
 
 
 def _related(related: Related) -> dict[str, Any]:
-    return {
+    place: dict[str, Any] = {
         "message": escape(related.message),
         "path": as_unicode(related.path),
         "line": related.span.line,
         "column": related.span.column,
     }
+    if related.cell is not None:
+        place["cell"] = related.cell
+    return place
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

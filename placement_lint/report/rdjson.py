@@ -47,7 +47,7 @@ def _diagnostic(finding: Finding, sources: Callable[[str], Source | None]) -> di
     }
     # Not every reviewdog has a field for related places, and one without fails on it.
     for related in finding.related:
-        note = f"{place(related.path, related.span)}: {escape(related.message)}"
+        note = f"{place(related.path, related.span, related.cell)}: {escape(related.message)}"
         diagnostic["message"] += f"\nnote: {note}"
     if suggestion is not None and finding.fix is not None:
         help_text = f"{escape(finding.fix.message)}{_HOW[finding.fix.applicability]}"

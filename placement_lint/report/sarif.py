@@ -148,7 +148,7 @@ class _Run:
             result["fixes"] = [fix]
         return result
 
-    def _location(self, finding: Finding) -> dict[str, Any]:
+    def _location(self, finding: Finding | Related) -> dict[str, Any]:
         source = None if finding.cell is None else self.sources(finding.path)
         location: dict[str, Any] = {
             "physicalLocation": {
@@ -161,15 +161,10 @@ class _Run:
         return location
 
     def _related(self, number: int, related: Related) -> dict[str, Any]:
-        place: dict[str, Any] = {"artifactLocation": self._artifact(related.path)}
-        source = self.sources(related.path)
-        if source is None or not source.cells:
-            # In which cell of a notebook it is is not known.
-            place["region"] = _region(related.span, None, None)
         return {
             "id": number,
             "message": _message(escape(related.message)),
-            "physicalLocation": place,
+            **self._location(related),
         }
 
     def _fix(self, fix: Fix) -> dict[str, Any] | None:

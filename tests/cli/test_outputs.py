@@ -423,3 +423,31 @@ class TestNotebooks:
         assert diagnostic["location"]["range"]["start"] == {"line": line}
         assert diagnostic["message"].startswith("cell 2, line 4: ")
         assert "suggestions" not in diagnostic
+
+    @pytest.mark.parametrize("cached", [False, True])
+    def test_so_is_that_of_what_a_finding_goes_back_to(self, lint: Lint, cached: bool) -> None:
+        codes = [
+            ["import jax\n", "cpu = jax.devices('cpu')[0]"],
+            ["with jax.default_device(cpu):\n", "    x = jax.numpy.zeros((8, 8))"],
+            ["x[0]"],
+        ]
+        cells = [{"cell_type": "code", "source": code, "metadata": {}} for code in codes]
+        document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        Path("n.ipynb").write_text(json.dumps(document, indent=1), encoding="utf-8")
+        lines = text_of("n.ipynb").split("\n")
+        line = next(number for number, text in enumerate(lines, 1) if "numpy.zeros" in text)
+        if cached:
+            lint("n.ipynb")
+        out = {
+            form: lint("n.ipynb", "--output-format", form)[1]
+            for form in ("full", "json", "sarif", "rdjson")
+        }
+        assert " --> n.ipynb:cell 2:2:9\n" in out["full"]
+        assert "2 |     x = jax.numpy.zeros((8, 8))\n" in out["full"]
+        (related,) = json.loads(out["json"])["findings"][0]["related"]
+        assert (related["cell"], related["line"], related["column"]) == (2, 2, 9)
+        (place,) = json.loads(out["sarif"])["runs"][0]["results"][0]["relatedLocations"]
+        assert place["physicalLocation"]["region"] == {"startLine": line, "endLine": line}
+        assert place["logicalLocations"] == [{"name": "cell 2", "kind": "cell"}]
+        (diagnostic,) = json.loads(out["rdjson"])["diagnostics"]
+        assert "note: n.ipynb:cell 2:2:9: " in diagnostic["message"]

@@ -105,7 +105,7 @@ def test_a_notebook_shows_the_line_as_written(make_finding: Make) -> None:
         path="n.ipynb",
         cell=3,
         span=Span(1, 9, 1, 13),
-        related=(Related("made here", "n.ipynb", Span(1, 1, 1, 7)),),
+        related=(Related("made here", "n.ipynb", Span(1, 1, 1, 7), cell=1),),
         fix=Fix(Applicability.SAFE, "mend it", (other, edit)),
     )
     assert render([finding], lambda _: source) == (
@@ -116,7 +116,11 @@ def test_a_notebook_shows_the_line_as_written(make_finding: Make) -> None:
         "  |         ^^^^\n"
         "  |\n"
         "note: made here\n"
-        " --> n.ipynb:1:1\n"
+        " --> n.ipynb:cell 1:1:1\n"
+        "  |\n"
+        "1 | import jax\n"
+        "  | ------\n"
+        "  |\n"
         "help: mend it (--fix)\n"
         "  n.ipynb:cell 1\n"
         "  1 + import os\n"

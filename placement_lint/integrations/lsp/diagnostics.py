@@ -97,10 +97,15 @@ class Told:
     def diagnostic(self, finding: Finding, places: Places) -> Diagnostic:
         """Give the diagnostic of one finding."""
         message = finding.message
-        related = [self._location(each) for each in finding.related]
-        shown = [each for each in related if each is not None] if self._related else []
-        for each in finding.related[len(shown) :]:
-            message += f"\n{each.message}: {short(each.path, self.seen.view)}:{each.span.line}"
+        shown: list[DiagnosticRelatedInformation] = []
+        for each in finding.related:
+            where = self._location(each) if self._related else None
+            if where is not None:
+                shown.append(where)
+                continue
+            inside = "" if each.cell is None else f"cell {each.cell}:"
+            place = f"{short(each.path, self.seen.view)}:{inside}{each.span.line}"
+            message += f"\n{each.message}: {place}"
         return Diagnostic(
             range=places.range(finding.span),
             message=message,
@@ -113,11 +118,11 @@ class Told:
         )
 
     def _location(self, related: Related) -> DiagnosticRelatedInformation | None:
-        view = self.seen.view
-        if isinstance(view.documents.get(related.path), Notebook):
-            # It is not said in which cell.
+        is_open = related.path in self.seen.view.documents
+        if related.cell is not None and not is_open:
+            # A cell has an address only in an editor that has the notebook open.
             return None
-        where = self.document(related.path, None)
+        where = self.document(related.path, related.cell)
         if where is None:
             return None
         uri, places = where

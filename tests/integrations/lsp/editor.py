@@ -52,6 +52,7 @@ class Editor:
         pulls: bool = False,
         encodings: list[types.PositionEncodingKind] | None = None,
         settings: object = None,
+        related: bool = True,
         **capabilities: Any,
     ) -> None:
         self.client: Any = LanguageClient("an editor", "1")
@@ -60,6 +61,7 @@ class Editor:
         self.pulls = pulls
         self.encodings = encodings
         self.settings = settings
+        self.related = related
         self.capabilities = capabilities
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         self.publications: list[types.PublishDiagnosticsParams] = []
@@ -112,7 +114,7 @@ class Editor:
         return process
 
     def _capabilities(self) -> types.ClientCapabilities:
-        diagnostics = types.PublishDiagnosticsClientCapabilities(related_information=True)
+        diagnostics = types.PublishDiagnosticsClientCapabilities(related_information=self.related)
         text = types.TextDocumentClientCapabilities(publish_diagnostics=diagnostics)
         workspace = types.WorkspaceClientCapabilities(
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),

@@ -473,6 +473,35 @@ async def test_files_that_change_on_the_disk_are_looked_at_again(project: Path) 
 
 
 @conversation
+async def test_a_place_in_another_cell_of_a_notebook_is_told(tmp_path: Path) -> None:
+    path = uri_of(str(tmp_path / "a.ipynb"))
+    codes_of_cells = [
+        "import jax\ncpu = jax.devices('cpu')[0]\n",
+        "with jax.default_device(cpu):\n    x = jax.numpy.zeros((8, 8))\n",
+        "x[0]\n",
+    ]
+    cells = [types.NotebookCell(types.NotebookCellKind.Code, f"{path}#{n}") for n in range(3)]
+    for shows in (True, False):
+        async with Editor(tmp_path, related=shows) as editor:
+            notebook = types.NotebookDocument(path, "jupyter-notebook", 1, cells)
+            items = [
+                types.TextDocumentItem(f"{path}#{number}", "python", 1, text)
+                for number, text in enumerate(codes_of_cells)
+            ]
+            editor.client.notebook_document_did_open(
+                types.DidOpenNotebookDocumentParams(notebook, items)
+            )
+            (found,) = await editor.diagnostics(f"{path}#2")
+            if shows:
+                (related,) = list(found.related_information or ())
+                assert related.location.uri == f"{path}#1"
+                assert related.location.range.start == types.Position(1, 8)
+            else:
+                assert found.related_information is None
+                assert "a.ipynb:cell 2:2" in found.message
+
+
+@conversation
 async def test_the_cells_of_a_notebook_are_one_module(tmp_path: Path) -> None:
     path = uri_of(str(tmp_path / "a.ipynb"))
     kinds = types.NotebookCellKind
