@@ -138,7 +138,7 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
         mock.patch.object(Operations, "computed", watched_compute),
         mock.patch.object(Operations, "_judge", watched_judge),
         # The trees are still to be looked at.
-        mock.patch.object(ModuleFacts, "let_go", lambda _: None),
+        mock.patch.object(ModuleFacts, "let_go"),
     ):
         outcome = lint_paths(sorted(names), lambda _: _SETTINGS)
     alarms: set[Alarm] = set()
