@@ -1,5 +1,6 @@
-"""Sessions that need other versions of JAX, Python or what is depended on: `pip install nox`, then
-`nox -s verify`, `nox -s pythons` or `nox -s lowest`.
+"""Sessions that need other versions of JAX, Python or what is depended on, or that measure tests:
+`pip install nox`, then `nox -s verify`, `nox -s pythons`, `nox -s lowest`, `nox -s coverage` or
+`nox -s mutants`.
 """
 
 import re
@@ -60,9 +61,35 @@ def transfer(session: nox.Session) -> None:
 
 @nox.session(python=["3.10", "3.11", "3.12", "3.13", "3.14"])
 def pythons(session: nox.Session) -> None:
-    """Run the default tests on each Python that is supported; arguments of pytest may follow."""
+    """Run the default tests on each Python that is supported; arguments of pytest may follow.
+
+    What came of it goes into today's record under fixtures/records/.
+    """
     session.install(".[dev]")
-    session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
+    session.run("python", "-m", "tests.python_record", "-n", "auto", *session.posargs)
+
+
+@nox.session(python="3.11")
+def coverage(session: nox.Session) -> None:
+    """Say which branches of what lints no default test takes; arguments of pytest may follow."""
+    session.install(".[dev]", "coverage>=7.10")
+    session.run("coverage", "erase")
+    tests = session.posargs or ["-n", "auto"]
+    # Some tests count what is imported or how long it takes, and see that they are watched.
+    session.run("coverage", "run", "-m", "pytest", *tests, success_codes=[0, 1])
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report")
+
+
+@nox.session(python="3.11")
+def mutants(session: nox.Session) -> None:
+    """Break the interpreter, the names and the fixes at random places, and see what no test sees.
+
+    `nox -s mutants -- --sample 150 --seed 1` says how many of each part, and which. What came of
+    it goes into today's record under fixtures/records/. An hour or more.
+    """
+    session.install(".[dev]", "mutmut>=3.8,<4")
+    session.run("python", "-m", "tests.mutants", *session.posargs)
 
 
 @nox.session(python="3.10")

@@ -194,6 +194,8 @@ def read_bytes(path: str) -> bytes:
             return Path(path).read_bytes()
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from error
+    except MemoryError as error:
+        raise UnreadableError("not enough memory") from error
 
 
 def _not_valid(encoding: str, byte: int, line: int) -> str:

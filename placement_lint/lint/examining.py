@@ -103,6 +103,8 @@ class Examiner:
         except UnreadableError as error:
             finding = tool_finding(IoError, task.path, IoError.describe(str(error)))
             return Examined(task.path, FileResult((finding,)))
+        except Exception as error:  # our fault, and no reason to lose the other files
+            return Examined(task.path, FileResult((failure(task.path, error),)))
         return examine(task.path, data, task.request, self.fix, self.project)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -125,7 +126,20 @@ def lint_source(
     try:
         return run_deep(_lint, source, options, exports, run, looking)
     except Exception as error:  # our fault, and no reason to lose the other files
+        return unfinished(source, error)
+
+
+def unfinished(source: Source, error: Exception) -> FileResult:
+    """Give what is to be said of a source whose analysis raised something."""
+    from placement_lint.syntax.deep_stack import TooDeepError
+
+    if not isinstance(error, TooDeepError):
         return FileResult((internal_error(source, None, error),), parsed=True)
+    message = (
+        "cannot be analysed: an expression is nested or chained too deeply for Python "
+        f"{sys.version_info[0]}.{sys.version_info[1]}"
+    )
+    return FileResult((_syntax_finding(source, message, 1, 1),), parsed=True)
 
 
 def guard(source: Source) -> Finding | None:
@@ -341,6 +355,7 @@ class Analysis:
     def _visit(self) -> list[Draft]:
         from placement_lint.lint.dispatch import dispatch_table
         from placement_lint.rules.context import Context
+        from placement_lint.syntax.deep_stack import TooDeepError
 
         rules = self.rules
         if self.looking is not None:
@@ -358,6 +373,8 @@ class Analysis:
                     continue
                 try:
                     visit(node, contexts[position])
+                except TooDeepError:
+                    raise
                 except Exception as error:  # one rule's failure is its own
                     failed.add(position)
                     self.failed.append(internal_error(self.source, rules[position], error))

@@ -105,6 +105,14 @@ class Project:
         """Travel light: another process finds out for itself what it needs."""
         return Project, (self._paths, self._mentioning)
 
+    def fail(self, path: str, error: Exception) -> None:
+        """Note that something could not be found out of a file, because of a mistake of ours."""
+        from placement_lint.syntax.deep_stack import TooDeepError
+
+        # That is one of the file, which its own finding names.
+        if not isinstance(error, TooDeepError):
+            self.failed[path] = error
+
     def take_failed(self) -> dict[str, Exception]:
         """Give what failed since this was called."""
         failed, self.failed = self.failed, {}
@@ -462,7 +470,7 @@ class Project:
             try:
                 yield from [*self._imports_in(path)]
             except Exception as error:  # nothing is known of this file; the others go on
-                self.failed[path] = error
+                self.fail(path, error)
 
     def _imports_in(self, path: str) -> Iterator[tuple[str, str, str]]:
         packages: dict[str, list[str]] = {}
@@ -562,7 +570,7 @@ class Project:
             try:
                 known = self._found_ways(path, text)
             except Exception as error:  # nothing is known of this file; the others go on
-                self.failed[path] = error
+                self.fail(path, error)
                 known = {}
             self._ways[path] = known
         return known
@@ -615,7 +623,7 @@ class Project:
             try:
                 wording.bound = run_deep(_read_bindings, path)
             except Exception as error:  # nothing is known of this file; the others go on
-                self.failed[path] = error
+                self.fail(path, error)
                 return {}
         return wording.bound
 

@@ -71,7 +71,7 @@ class WholeRun:
         try:
             found = self._recalled(path) or self._found(path)
         except Exception as error:  # nothing is known of this file; the others go on
-            self._project.failed[path] = error
+            self._project.fail(path, error)
             return ()
         self._learned[path] = found
         return found.summary
@@ -166,7 +166,7 @@ class WholeRun:
                 try:
                     line = self._line_of_call(path, function)
                 except Exception as error:  # nothing is known of this file; the others go on
-                    self._project.failed[path] = error
+                    self._project.fail(path, error)
                     continue
                 if line is not None:
                     found[path] = Origin(path, line, f"{function}()")

@@ -14,6 +14,7 @@ from placement_lint.lint.file import (
     internal_error,
     lint_source,
     parse,
+    unfinished,
 )
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.graph import closure
@@ -154,7 +155,10 @@ class Together:
     @collection_paused()
     def _lint(self) -> dict[str, FileResult]:
         for path, analysis in self.analysed().items():
-            result = analysis.run()
+            try:
+                result = analysis.run()
+            except Exception as error:  # the other files go on
+                result = unfinished(self.sources[path], error)
             if path in self.members or path in self._given or result.says_something:
                 self.results[path] = result
         return self.results

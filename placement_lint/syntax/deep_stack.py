@@ -18,6 +18,11 @@ STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 500_000
 """Python's own frames need 0.5 kB of stack or less each on 3.11 and later, more on 3.10."""
 
+
+class TooDeepError(Exception):
+    """What this Python refuses to recurse into, whatever the stack and the recursion limit."""
+
+
 _inside = threading.local()
 _settings = threading.Lock()
 

@@ -10,7 +10,7 @@ also where a fixed text is parsed beside the one that it was made from.
 
 Python 3.12 and 3.13 also bound the recursion of `Module.code` by a limit of their own. It ends in a
 RecursionError at 760 links or 500 method calls on 3.12, at 5,000 links or 2,600 method calls on
-3.13: that one can be caught.
+3.13: that one can be caught, and is said of the file where something in it is to be reported.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+from placement_lint.syntax.deep_stack import TooDeepError
 from placement_lint.syntax.pieces import kept
 
 if TYPE_CHECKING:
@@ -92,6 +93,14 @@ class _Seeker(_Recorder):
             raise _FoundError
 
 
+def _generate(node: cst.CSTNode, recorder: _Recorder) -> None:
+    """Generate the code of a node. Raises TooDeepError where this Python cannot do so."""
+    try:
+        node._codegen(recorder)
+    except RecursionError as error:
+        raise TooDeepError from error
+
+
 def text_before(module: cst.Module, node: cst.CSTNode) -> str:
     """Give the code of a module up to where a node begins, without parentheses around it.
 
@@ -99,7 +108,7 @@ def text_before(module: cst.Module, node: cst.CSTNode) -> str:
     """
     seeker = _Seeker(module, node)
     with contextlib.suppress(_FoundError):
-        module._codegen(seeker)
+        _generate(module, seeker)
     start = (seeker.inner.get(id(node)) or seeker.outer[id(node)])[0]
     return "".join(seeker.tokens)[:start]
 
@@ -123,7 +132,7 @@ class Spans:
         """Generate the code once. Deep expressions need `run_deep` around this.
 
         Of a module whose statements are kept from one time to the next, only what is new is
-        generated.
+        generated. Raises TooDeepError for what is deeper than Python 3.12 and 3.13 can write out.
         """
         self._stretches = _stretches(module, source) or [_generated(module, [module])]
         generated = "".join(stretch.text for stretch in self._stretches)
@@ -194,7 +203,7 @@ def _generated(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> Stretch:
     """Generate nodes of a module that stand one behind the other, at no indentation."""
     recorder = _Recorder(module)
     for node in nodes:
-        node._codegen(recorder)
+        _generate(node, recorder)
     return Stretch(recorder)
 
 

@@ -7,8 +7,9 @@ then is never more than what is said where nothing fails.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import libcst as cst
 import pytest
 
 from placement_lint.cli import main
@@ -199,6 +200,29 @@ def test_fixes(check: Check, folder: Path, part: str) -> None:
     after = texts_in(folder)
     assert after.pop(victim) in {TEXTS[victim], mended.pop(victim)}
     assert after == mended
+
+
+def test_what_python_itself_does_not_recurse_into(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is what Python 3.12 and 3.13 do with long chains, whatever the stack."""
+    real = cst.Module._codegen
+
+    def refuse(self: cst.Module, state: Any, **options: Any) -> None:
+        if "device_put" in str(self.body):
+            raise RecursionError
+        real(self, state, **options)
+
+    monkeypatch.setattr(cst.Module, "_codegen", refuse)
+    said = check()
+    assert said.failed == {}
+    assert said.code == 1
+    refused = {place for place in said.places() if place[3] == "JDP901"}
+    assert {place[0] for place in refused} >= {"names.py", "main.py", "z_last.py"}
+    assert all("too deeply for Python 3." in place[4] for place in refused)
+    assert ("alone.py", 6, "JDP201") in {
+        (path, line, code) for path, line, _, code, _ in said.places()
+    }
 
 
 def test_everything_fails(check: Check) -> None:

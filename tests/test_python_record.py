@@ -1,0 +1,25 @@
+"""What is noted of a run of the tests on one Python."""
+
+from __future__ import annotations
+
+from tests.python_record import counted, failed_in, merged
+
+REPORT = """<?xml version="1.0" encoding="utf-8"?>
+<testsuites><testsuite name="pytest" errors="1" failures="1" skipped="2" tests="7">
+<testcase classname="tests.a" name="one"/>
+<testcase classname="tests.a" name="two"><failure message="x">y</failure></testcase>
+<testcase classname="tests.b" name="three"><error message="x">y</error></testcase>
+</testsuite></testsuites>"""
+
+
+def test_a_report_is_counted() -> None:
+    assert counted(REPORT) == {"passed": 3, "skipped": 2, "failed": 2}
+    assert failed_in(REPORT) == ["tests.a::two", "tests.b::three"]
+
+
+def test_a_run_takes_the_place_of_an_earlier_one_on_that_python() -> None:
+    first = merged(None, "3.10", {"passed": 1}, "2026-01-02")
+    second = merged(first, "3.9", {"not_run": "no"}, "2026-01-02")
+    third = merged(second, "3.10", {"passed": 2}, "2026-01-02")
+    assert [*third["runs"].items()] == [("3.9", {"not_run": "no"}), ("3.10", {"passed": 2})]
+    assert first["runs"] == {"3.10": {"passed": 1}}, "as it was"
