@@ -292,10 +292,7 @@ class Analysis:
 
             if MARK in self.source.text:
                 revealed = tuple(reveal(self.facts.flow, self.editor))
-        judged = self.options.respect_suppressions and any(
-            rule in self.options.rules and rule.needs.met_by(text_of_source(self.source))
-            for rule in ABOUT_COMMENTS
-        )
+        judged = self.options.respect_suppressions and self._has_comments_to_judge()
         if not drafts and not judged:
             return self._failed(FileResult((), parsed=True, revealed=revealed))
         editor = self.editor
@@ -317,6 +314,15 @@ class Analysis:
             tuple(sorted(silent, key=lambda each: (each.finding.sort_key, each.reason))),
         )
         return self._failed(result)
+
+    def _has_comments_to_judge(self) -> bool:
+        text = text_of_source(self.source)
+        asked = tuple(rule for rule in ABOUT_COMMENTS if rule in self.options.rules)
+        try:
+            return passes_filter(text, asked)
+        except NeedsError:
+            # Whoever looked for what the rules need has said so; then they look at every file.
+            return True
 
     def _failed(self, result: FileResult) -> FileResult:
         """Add to what was found what failed, in the order of every report."""

@@ -262,8 +262,15 @@ class Project:
         exporting: dict[str, set[str]] = {}
         to_modules: list[tuple[str, str, set[str]]] = []
         for module in self._places.values():
-            for head in self._ways_of(module):
-                names, places = self._ends(_Asked(module, head, is_bound_here=True))
+            try:
+                ends = {
+                    head: self._ends(_Asked(module, head, is_bound_here=True))
+                    for head in self._ways_of(module)
+                }
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.failed[module] = error
+                continue
+            for head, (names, places) in ends.items():
                 if names:
                     exporting.setdefault(module, set()).add(head)
                 elif places:
@@ -463,16 +470,15 @@ class Project:
         A package also leads to the modules in it that are named below it: `import pkg.data`
         binds `pkg`, and what `pkg.data.x` reads is the other file's.
         """
-        return tuple(self._found_imports())
-
-    def _found_imports(self) -> Iterator[tuple[str, str, str]]:
+        found: list[tuple[str, str, str]] = []
         for path in self._places.values():
             try:
-                yield from [*self._imports_in(path)]
+                found += self._imports_of(path)
             except Exception as error:  # nothing is known of this file; the others go on
-                self.fail(path, error)
+                self.failed[path] = error
+        return tuple(found)
 
-    def _imports_in(self, path: str) -> Iterator[tuple[str, str, str]]:
+    def _imports_of(self, path: str) -> Iterator[tuple[str, str, str]]:
         packages: dict[str, list[str]] = {}
         for name, ways in self._ways_of(path).items():
             for way in ways:

@@ -48,7 +48,7 @@ class WholeRun:
     def mentions(self, path: str, *words: bytes) -> bool:
         """Tell whether another file of a program that a file is part of contains one of these."""
         return any(
-            other != path and any(word in _data(other) for word in words)
+            other != path and any(word in self._data(other) for word in words)
             for other in sorted(self._programs_with(path))
         )
 
@@ -134,7 +134,7 @@ class WholeRun:
         leading: list[str] = []
         while pending:
             path = pending.pop()
-            data = _data(path)
+            data = self._data(path)
             if b"jax" in data or b"environ" in data:
                 leading.append(path)
             for module in self._project.imported_by(path):
@@ -161,7 +161,7 @@ class WholeRun:
             found: dict[str, Origin] = {}
             last = function.rpartition(".")[2].encode()
             for path in sorted(self._project.mentioning):
-                if last not in _data(path) or is_test_path(path):
+                if is_test_path(path) or last not in self._data(path):
                     continue
                 try:
                     line = self._line_of_call(path, function)
@@ -211,6 +211,15 @@ class WholeRun:
 
     # -- files ------------------------------------------------------------------------------
 
+    def _data(self, path: str) -> bytes:
+        try:
+            return read_bytes(path)
+        except UnreadableError:
+            return b""  # its own findings say so
+        except Exception as error:  # nothing is known of this file; the others go on
+            self._project.failed[path] = error
+            return b""
+
     def _parse(self, source: Source) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
         self.parsed += 1
@@ -231,10 +240,3 @@ def _source(path: str) -> Source | None:
         return Source.decode(path, read_bytes(path))
     except UnreadableError:
         return None  # its own findings say so
-
-
-def _data(path: str) -> bytes:
-    try:
-        return read_bytes(path)
-    except UnreadableError:
-        return b""

@@ -51,7 +51,7 @@ PARTS = (
     "placement_lint.lint.project:Project._found_ways",
     "placement_lint.lint.project:Project.resolver",
     "placement_lint.lint.project:Project.may_bring_names",
-    "placement_lint.lint.project:Project.reexported",
+    "placement_lint.lint.project:Project._imports_of",
     "placement_lint.lint.project:Project._known",
     "placement_lint.lint.project:Project._locate",
     "placement_lint.lint.project:Project.module_of",
