@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.run_view import RunView
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import ExportResolver
+    from placement_lint.syntax.nesting import TooDeep
 
 
 class NeedsError(Exception):
@@ -146,7 +147,17 @@ def guard(source: Source) -> Finding | None:
     """Give the JDP901 finding of a source that would exhaust the stack or the memory."""
     from placement_lint.syntax.nesting import too_deep
 
-    excess = too_deep(source.text)
+    return _excessive(source, too_deep(source.text))
+
+
+def guard_of_strings(source: Source) -> Finding | None:
+    """Give the JDP901 finding of a source of which expressions would look for strings too long."""
+    from placement_lint.syntax.nesting import without_end
+
+    return _excessive(source, without_end(source.text))
+
+
+def _excessive(source: Source, excess: TooDeep | None) -> Finding | None:
     if excess is None:
         return None
     message = f"cannot be analysed: {excess.message}"

@@ -23,7 +23,7 @@ _HEADER = re.compile(r"(?m)^(?P<indent>[ \t\f]*)(?:async[ \t]+)?def[ \t]")
 _NO_BRACKETS = r"(?:[^()\[\]{}\"']|\"\")*"
 _IN_BRACKETS = rf"\({_NO_BRACKETS}(?:\({_NO_BRACKETS}\){_NO_BRACKETS})*\)"
 _LAMBDA = re.compile(
-    r"\blambda\b[^:()\[\]{}\n]*:[ \t\f\\]*(?:\n\s*)?"
+    r"\blambda\b(?:(?!\blambda\b)[^:()\[\]{}\n])*:[ \t\f\\]*(?:\n\s*)?"
     rf"(?:(?!\bfor\b|\blambda\b)[^()\[\]{{}},:;\n\"']|\"\"|{_IN_BRACKETS}|\[{_NO_BRACKETS}\])*"
 )
 _LONGEST_HEADER = 300

@@ -269,7 +269,7 @@ class Mentions:
                 last = whole.rpartition(".")[2]
                 if not meanings.get(head, set()) <= {"functools", "functools.partial"}:
                     return True
-                if re.search(rf"\b{last}\b[\s\\)]*(?::[^=\n]*)?=(?!=)", self._text):
+                if re.search(rf"\b{last}\b[\s\\)]*(?::[^=\n]{{0,1000}})?=(?!=)", self._text):
                     return True
                 if re.search(rf"\bdef[\s\\]+{last}\b", self._text):
                     return True

@@ -64,6 +64,10 @@ class Limits:
     indentation: int = 500_000
     """Sum over the lines of their levels of indentation beyond the eighth: about 1 kB each."""
 
+    unclosed: int = 3_000_000
+    """Characters that are read for the ends of strings that have none: 3 to 10 ns each, of each
+    regular expression that knows strings."""
+
 
 DEFAULT_LIMITS = Limits()
 
@@ -79,6 +83,7 @@ class Excess(Enum):
     WEIGHT = "weight"
     REWORK = "rework"
     INDENTATION = "indentation"
+    UNCLOSED = "unclosed"
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,8 @@ _MESSAGES = {
     Excess.WEIGHT: "nested expressions of weight {size:,}, at most {limit:,}",
     Excess.REWORK: "chained terms that take {size:,} steps to parse, at most {limit:,}",
     Excess.INDENTATION: "lines indented by {size:,} levels together, at most {limit:,}",
+    Excess.UNCLOSED: "strings without an end, in which {size:,} characters are read for it, at most"
+    " {limit:,}",
 }
 
 # A run of logical lines of one physical line each, with no bracket inside a bracket, and short
@@ -149,6 +156,14 @@ _TOKEN = re.compile(
 _COUNTED = re.compile(
     rf"(?<![fFtT])(?<![fFtT][rR])(?:{STRING})|{COMMENT}|\w+|[^\w\s]|\n", re.DOTALL
 )
+# What is read from quotes on where no string begins, as far as one could go on.
+_PIECES = re.compile(rf"{COMMENT}|{STRING}|[^\"'#]+|[\"']", re.DOTALL)
+_IN_VAIN = {
+    "'": re.compile(r"'[^'\\\n]*(?:\\.[^'\\\n]*)*", re.DOTALL),
+    '"': re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*', re.DOTALL),
+    "'''": re.compile(r"'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*", re.DOTALL),
+    '"""': re.compile(r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*', re.DOTALL),
+}
 _CASE = re.compile(r"[ \t\f]*case\b")
 _ELIF = re.compile(r"^([ \t\f]*)(elif|if)\b", re.MULTILINE)
 _F_PREFIX = re.compile(r"(?:.*\W)?(?:[fFtT][rR]?|[rR][fFtT])\Z", re.DOTALL)
@@ -199,6 +214,9 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
     Short lines without nested brackets count as nothing: they are within every limit.
     """
     text = with_line_feeds(text)
+    unclosed = without_end(text, limits)
+    if unclosed is not None:
+        return unclosed
     if len(text) > limits.tokens:
         end = next(itertools.islice(_COUNTED.finditer(text), limits.tokens, None), None)
         if end is not None:
@@ -226,6 +244,38 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
         indentation=indentation,
         steps=scan.steps,
     )
+
+
+def without_end(text: str, limits: Limits = DEFAULT_LIMITS) -> TooDeep | None:
+    """Say where so many quotes begin no string that expressions with strings in them take too long.
+
+    Of a text that has not so many of them, next to nothing is read: but for two on a line, or in a
+    text, only such quotes begin no string as a backslash stands before.
+    """
+    text = with_line_feeds(text)
+    escaped = text.count("\\'") + text.count('\\"') + 2
+    triple = text.count("'''") + text.count('"""')
+    if escaped * _longest_line(text) + min(triple, escaped) * len(text) <= limits.unclosed:
+        return None
+    read = 0
+    for piece in _PIECES.finditer(text):
+        first, start = piece.group()[0], piece.start()
+        if first not in "'\"" or len(piece.group()) > 2:
+            continue
+        # Of three quotes of which the last ends no string, the first two are an empty one.
+        for quote in (3 * first, first) if len(piece.group()) == 1 else (3 * first,):
+            in_vain = _IN_VAIN[quote].match(text, start)
+            read += in_vain.end() - start if in_vain else 0
+        if read > limits.unclosed:
+            return TooDeep(Excess.UNCLOSED, read, limits.unclosed, *_place(text, start))
+    return None
+
+
+def _longest_line(text: str) -> int:
+    """Give the length of the longest line; of all that backslashes may join, where any do."""
+    if "\\\n" in text:
+        text = text.replace("\\\n", "  ")
+    return max(map(len, text.split("\n")))
 
 
 def _place(text: str, position: int) -> tuple[int, int]:

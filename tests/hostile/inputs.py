@@ -118,6 +118,8 @@ CODE: dict[str, Text] = {
     "open f-string field": "y = f'''{" + "a\n" * 10_000,
     "closing brackets": ")" * 50_000 + "\n",
     "quotes": "'" * 100_001 + "\n",
+    "quotes that begin no string": "\"'\\" * 100_000 + "\n",
+    "triple quotes that begin no string": "'\n\\''" * 100_000 + "\n",
     "backslashes": "\\\n" * 20_000,
     "lone surrogate in an escape": "y = '\\ud800'\n",
     "name that NFKC changes": "ﬁ = 1\nfi = ﬁ\n",

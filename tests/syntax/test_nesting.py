@@ -19,6 +19,7 @@ from placement_lint.syntax.nesting import (
     TooDeep,
     measure,
     too_deep,
+    without_end,
 )
 from tests.trials import Trials
 
@@ -439,3 +440,20 @@ def test_the_work_grows_with_the_length_only(unit: str) -> None:
     assert isinstance(large, Extent)
     assert large.steps <= 10 * small.steps + 10
     assert large.steps <= 2 * 3_000 * len(unit) + 10
+
+
+@pytest.mark.parametrize("unit", ["'a\\", "\"'\\", "'\n\\''", "'''\n\\"], ids=ascii)
+def test_quotes_that_begin_no_string_are_refused(unit: str) -> None:
+    """Each would be read to the end of its line, or of the text, by all that knows strings."""
+    found = too_deep(unit * 100_000)
+    assert found is not None
+    assert found.excess is Excess.UNCLOSED
+    assert "strings without an end" in found.message
+    assert too_deep(unit * 10) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["'a\\'b'\n", '"\\"" ', "'''\\''''''\n", "'\\\n\\''\n", '"""\n"\\"\n"""\n'], ids=ascii
+)
+def test_strings_that_end_are_not(text: str) -> None:
+    assert without_end(text * 20_000) is None
