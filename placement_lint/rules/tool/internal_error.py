@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -66,8 +65,12 @@ class InternalError(Rule):
 
         The error's own text is left out, because it may quote the user's code.
         """
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+        # By hand: of a recursion without end, `traceback.extract_tb` takes minutes.
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        file = "" if last is None else PurePath(last.tb_frame.f_code.co_filename).name
+        place = "" if last is None else f" at {file}:{last.tb_lineno}"
         culprit = f" in {rule.code}" if rule else ""
         kind = type(error).__name__
         return (
