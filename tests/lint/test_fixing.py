@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -284,10 +285,12 @@ def test_rules_without_fixes() -> None:
 
 
 def test_deep_code_is_fixed() -> None:
-    text = "x = " + " + ".join(["old"] * 2_000) + "\n"
+    # Python 3.12 writes out no more than some 750, whatever the stack.
+    terms = 600 if sys.version_info[:2] == (3, 12) else 2_000
+    text = "x = " + " + ".join(["old"] * terms) + "\n"
     result = fixed(text)
     assert result.text == text.replace("old", "new")
-    assert result.counts == {"JDP804": 2_000}
+    assert result.counts == {"JDP804": terms}
 
 
 # -- several files --------------------------------------------------------------------------------
