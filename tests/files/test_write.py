@@ -230,6 +230,11 @@ def test_all_are_replaced(three: list[Path]) -> None:
 
 
 @posix
+def test_each_gets_its_own_text(three: list[Path]) -> None:
+    replace_files(Replacement(str(path), b"before", path.parent.name.encode()) for path in three)
+    assert [path.read_bytes() for path in three] == [b"a", b"b", b"c"]
+
+
 def test_one_that_cannot_be_written_keeps_the_others_as_they_are(three: list[Path]) -> None:
     three[2].chmod(0o444)
     with pytest.raises(WriteError, match="read-only") as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import libcst as cst
 import pytest
 
 from placement_lint.files.source import Source
@@ -9,6 +10,9 @@ from placement_lint.lint.file import FileOptions, lint_source
 from placement_lint.lint.fixing import fix_source
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.registry import all_rules
+from placement_lint.syntax.imports import importable
+from placement_lint.syntax.names import Names
+from placement_lint.syntax.tree import Tree
 from tests.variants import with_crlf
 
 OPTIONS = FileOptions(tuple(rule for rule in all_rules() if not rule.pedantic), sight=Sight.WHOLE)
@@ -228,3 +232,15 @@ def test_quotes_are_those_of_the_file() -> None:
 def test_nothing_is_imported_for_a_finding_without_a_fix() -> None:
     (finding,) = lint_source(Source("a.py", f"{SAFE}jax = 1\n{LOAD}"), OPTIONS).findings
     assert finding.fix is None
+
+
+def test_an_import_that_cannot_take_the_name_is_passed_over() -> None:
+    """The one that can stands above it."""
+    tree = Tree(cst.parse_module("from jax import numpy\nfrom flax import linen\nuse\n"))
+    names = Names(tree)
+    (use,) = [each for each in tree.every(cst.Name) if each.value == "use"]
+    spelling = importable("jax.devices", use, "a.py", names)
+    assert spelling is not None
+    assert spelling.text == "devices"
+    (needed,) = spelling.imports
+    assert (needed.module, needed.name) == ("jax", "devices")

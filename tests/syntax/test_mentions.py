@@ -189,6 +189,7 @@ def test_what_begins_a_statement(text: str, begins: bool) -> None:
     [
         ("f, x", True),
         ("lambda: f, x", True),
+        ("lambda: 1, x", True),
         ("self.g", True),
         ("partial(f, x), y", True),
         ("numpy.save", True),
@@ -239,6 +240,9 @@ def test_what_is_read_of_a_value(text: str, called: bool, is_read: bool) -> None
         ("from .compat import put\nf = put\nf.g\n", {".compat.put", ".compat.put.g"}),
         ("import a.b\na.b.c\nlocal.d\n", {"a", "a.b", "a.b.c"}),
         ("x = 1\nx.y\n", set()),
+        ("from a \\\n    import b\nb.c\n", {"a.b", "a.b.c"}),
+        ("x = 1\nfrom a \\\n  \\\n    import b\n", {"a.b"}),
+        ("\nfrom a import b\n", {"a.b"}),
     ],
 )
 def test_names_that_come_of_imports(text: str, imported: set[str]) -> None:

@@ -378,3 +378,9 @@ def test_aliases_by_what_they_stand_for() -> None:
         "jax.jit": ["j", "i"],
         "builtins.len": ["d2"],
     }
+
+
+def test_the_statement_that_binds_the_name_of_a_type() -> None:
+    tree, names = parse("type A = int\nx = A")
+    (statement,) = tree.every(cst.TypeAlias)
+    assert [each.node for each in names.module_scope.bindings["A"]] == [statement]
