@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.summary import Step, Summary
 
-_WORDS = frozenset(
-    name.rpartition(".")[2] for name in STARTS_BACKEND | RESETTING_CALLS | ENTERING_STARTS_BACKEND
-) | {"environ", "putenv"}
 _VARIABLES = frozenset({"environ", "putenv"})
 _READING = ["environ", "get"]
 _WORDS = _VARIABLES.union(
