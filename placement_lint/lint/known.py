@@ -42,13 +42,17 @@ class Known:
     def at(self, offset: int, where: Callable[[str, int], str]) -> Told | None:
         """Say what the name at an offset of the text stands for, if that is worth saying.
 
-        On `tokens` in `self.tokens` that is the attribute, on `self` the object. `where` writes
-        a file and a line of it.
+        On `tokens` in `self.tokens` that is the attribute, on `self` the object, and on a
+        parameter what all calls together give. `where` writes a file and a line of it.
         """
         node = self._name_at(offset)
+        told = node
         if node is None:
+            node = self._parameter_at(offset)
+            told = None if node is None else self._use_of(node)
+        if node is None or told is None:
             return None
-        text = describe(self._flow.value(node), self._written(where))
+        text = describe(self._flow.value(told), self._written(where))
         if text in _NOTHING_TO_SAY:
             return None
         return Told(dotted(node), self.editor.span(node), text)
@@ -75,6 +79,28 @@ class Known:
                 if start <= offset <= end and (best is None or end - start < best[0]):
                     best = (end - start, node)
         return None if best is None else best[1]
+
+    def _parameter_at(self, offset: int) -> cst.Name | None:
+        for param in self._flow.tree.every(cst.Param):
+            start, end = self.editor.spans.inner(param.name)
+            if start <= offset <= end:
+                return param.name
+        return None
+
+    def _use_of(self, parameter: cst.Name) -> cst.CSTNode | None:
+        """Give where a parameter is used; None where the name is bound anew, or never used.
+
+        Nothing is known of its own name in the signature, which no execution comes by.
+        """
+        tree, names = self._flow.tree, self._flow.module.names
+        param = next(each for each in tree.every(cst.Param) if each.name is parameter)
+        for function in tree.ancestors(param):
+            if isinstance(function, cst.FunctionDef | cst.Lambda):
+                scope = names.scope(function.body)
+                if len(scope.bindings.get(parameter.value, ())) == 1:
+                    return next(iter(names.uses(parameter.value, scope)), None)
+                return None
+        return None
 
     def _written(self, where: Callable[[str, int], str]) -> Callable[[Place], str]:
         def written(place: Place) -> str:

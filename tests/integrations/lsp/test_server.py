@@ -372,6 +372,16 @@ async def test_hovering_tells_where_an_array_lives(project: Path) -> None:
             await editor.hover(uri, 10, 22)
         )
         assert "`self`: an object of the class at [batch.py:5]" in await editor.hover(uri, 10, 17)
+        assert "`self`: an object of the class at [batch.py:5]" in await editor.hover(uri, 9, 16)
+        text = (
+            "from data import load\n\n\n"
+            "def first(rows, again, never):\n    again = again + 1\n    return rows[0]\n\n\n"
+            "data = load('train.safetensors')\nfirst(data, data, data)\n"
+        )
+        uri = editor.open(project / "use.py", text)
+        assert await editor.hover(uri, 4, 12) == said.replace("`tokens`", "`rows`")
+        assert await editor.hover(uri, 4, 18) == "", "it is something else later"
+        assert await editor.hover(uri, 4, 25) == "", "nobody looks at it"
 
 
 @conversation
