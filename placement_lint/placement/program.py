@@ -1139,7 +1139,7 @@ class Program:
     def bases(self, cls: Place) -> list[Place]:
         """Give a class and its bases in the program, nearest first."""
         if cls not in self._bases:
-            # A base may be named by an attribute of the class itself, of which nothing is known yet.
+            # A base may be named by an attribute of the class, of which nothing is known yet.
             self._bases[cls] = [cls]
             self._bases[cls] = self._find_bases(cls)
         return self._bases[cls]
