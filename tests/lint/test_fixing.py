@@ -17,6 +17,7 @@ from placement_lint.lint.examined import failure
 from placement_lint.lint.file import FileResult, lint_source
 from placement_lint.lint.fixing import FixResult, fix_source, fix_sources
 from placement_lint.rules.needs import AnyOf
+from placement_lint.rules.registry import rule_by_code
 from tests.lint.helpers import (
     Around,
     Crashing,
@@ -215,6 +216,13 @@ def test_future_imports_of_ours_do_not_count() -> None:
 
 def test_edits_of_one_fix_that_overlap_are_taken_back() -> None:
     assert_taken_back(fixed("muddled\n", Overlapping), "muddled\n", "JDP807", "overlap")
+
+
+def test_names_from_other_files_are_known_while_fixing() -> None:
+    text = "from names import put\n\n\ndef f(x, d):\n    put(x, d)\n    return x\n"
+    exports = {"names.put": "jax.device_put"}.get
+    result = fix_source(source(text), options(rule_by_code("JDP204")), exports, unsafe=False)
+    assert result.text == text.replace("    put", "    x = put")
 
 
 def test_rule_that_fails_keeps_no_fix_of_another_away() -> None:
