@@ -54,6 +54,8 @@ class FileText:
             self.data += b"\n" + imported.encode("utf-8", "surrogatepass")
         self._size = len(data)
         self._exports = exports
+        self.names_of_others = exports is not None and not imported
+        """Whether a name may come by imports of which no part need be written in the file."""
 
     def knowing(self, imported: str, exports: Exports | None) -> FileText:
         """Give the same with what comes by imports; what was worked out already is kept."""
@@ -176,10 +178,26 @@ class Uses(Needs):
         self._below = frozenset(name[:-2] for name in names if name.endswith(".*"))
         self._words = frozenset(name.removesuffix(".*").rpartition(".")[2] for name in names)
         self._bytes = frozenset(word.encode() for word in self._words)
+        self._last_by_first: dict[bytes, set[bytes]] = {}
+        for name in names:
+            whole = name.removesuffix(".*").encode()
+            first, last = whole.partition(b".")[0], whole.rpartition(b".")[2]
+            # What Python has itself is written without a first part.
+            key = b"" if first == b"builtins" else first
+            self._last_by_first.setdefault(key, set()).add(last)
+
+    def _has_parts(self, text: FileText) -> bool:
+        """Tell whether the first and the last part of a name are there: without them it is not."""
+        if text.names_of_others:
+            return not self._bytes.isdisjoint(text.words)
+        return any(
+            (not first or first in text.words) and not last.isdisjoint(text.words)
+            for first, last in self._last_by_first.items()
+        )
 
     def met_by(self, text: FileText) -> bool:
-        """Look for the last parts first: without one of them the name cannot be there."""
-        if self._bytes.isdisjoint(text.words):
+        """Look for words first, which takes less time."""
+        if not self._has_parts(text):
             return False
         mentions = text.mentions
         if mentions.is_open:

@@ -14,6 +14,7 @@ from placement_lint.rules.needs import (
     Needs,
     Pattern,
     Placed,
+    Uses,
 )
 
 
@@ -121,3 +122,29 @@ def test_what_sets_variables(text: str, met: bool) -> None:
 )
 def test_what_passes_a_device(text: str, met: bool) -> None:
     assert DEVICE_ARGUMENT.met_by(said(text)) is met
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        ("import jax\njax.devices()\n", True),
+        ("from jax import devices as all_of_them\n", True),
+        ("from numpy import devices\n", False),
+        ("devices = ones = None\n", False),
+        ("import jax\nx = device\n", False),
+    ],
+)
+def test_names_are_looked_for_where_their_first_and_last_part_are(text: str, met: bool) -> None:
+    looked_into = FileText(text.encode(), jax="jax" in text)
+    assert Uses("jax.devices", "optax.adam").met_by(looked_into) == met
+    assert looked_into.knows_names == met, "without both there is no need to work the names out"
+
+
+def test_a_name_of_another_file_needs_no_first_part() -> None:
+    text = FileText(b"from compat import devices\n", jax=False)
+    exports = {"compat.devices": ["jax.devices"]}
+    assert not Uses("jax.devices").met_by(text)
+    assert Uses("jax.devices").met_by(text.knowing("", lambda name: exports.get(name, [])))
+    assert Uses("jax.devices").met_by(
+        text.knowing("jax.devices", lambda name: exports.get(name, []))
+    )
