@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -233,12 +235,26 @@ def test_a_process_is_measured_with_what_it_starts(tmp_path: Path) -> None:
         "child = 'sum(range(3_000_000)); b\"x\" * 300_000_000'\n"
         "subprocess.run([sys.executable, '-c', child])\n"
     )
-    environment = clean_environment(tmp_path)
-    idle = cost_of([sys.executable, "-c", "pass"], tmp_path, environment, {0})
-    busy = cost_of([sys.executable, "-c", code], tmp_path, environment, {0})
-    assert 0 < idle.cpu < busy.cpu
-    assert idle.peak < 290_000_000 < busy.peak
-    assert busy.wall > 0
+    measuring = (
+        "import json, sys\n"
+        "from pathlib import Path\n"
+        "from benchmarks.comparison.measure import clean_environment, cost_of\n"
+        "folder = Path(sys.argv[1])\n"
+        "for code in sys.argv[2:]:\n"
+        "    cost = cost_of([sys.executable, '-c', code], folder, clean_environment(folder), {0})\n"
+        "    print(json.dumps([cost.cpu, cost.peak, cost.wall]))\n"
+    )
+    # The process that measures must be small, and this one has run other tests.
+    lines = subprocess.run(
+        [sys.executable, "-c", measuring, str(tmp_path), "pass", code],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+    ).stdout.splitlines()
+    (idle_cpu, idle_peak, _), (cpu, peak, wall) = map(json.loads, lines)
+    assert 0 < idle_cpu < cpu
+    assert idle_peak < 290_000_000 < peak
+    assert wall > 0
 
 
 def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
