@@ -268,7 +268,7 @@ class Project:
                     for head in self._ways_of(module)
                 }
             except Exception as error:  # nothing is known of this file; the others go on
-                self.failed[module] = error
+                self.fail(module, error)
                 continue
             for head, (names, places) in ends.items():
                 if names:
@@ -475,7 +475,7 @@ class Project:
             try:
                 found += self._imports_of(path)
             except Exception as error:  # nothing is known of this file; the others go on
-                self.failed[path] = error
+                self.fail(path, error)
         return tuple(found)
 
     def _imports_of(self, path: str) -> Iterator[tuple[str, str, str]]:

@@ -217,7 +217,7 @@ class WholeRun:
         except UnreadableError:
             return b""  # its own findings say so
         except Exception as error:  # nothing is known of this file; the others go on
-            self._project.failed[path] = error
+            self._project.fail(path, error)
             return b""
 
     def _parse(self, source: Source) -> ModuleFacts | None:
