@@ -28,11 +28,18 @@ def with_imports(text: FileText, path: str, project: Project) -> FileText:
     if not project.hands_names_on:
         return text
     imported = imported_names(text, project.wordings[path])
-    if imported is None:
-        names = project.reexported(path, text.text)
-    else:
-        names = "\n".join(names_among(meanings(imported, path, project)))
+    if imported is not None:
+        return with_meanings(text, meanings(imported, path, project), path, project)
+    names = project.reexported(path, text.text)
     return text.knowing(names, project.candidates(path)) if names else text
+
+
+def with_meanings(
+    text: FileText, meanings: dict[str, list[str]], path: str, project: Project
+) -> FileText:
+    """Add to the text of a file what the names that come by imports may stand for."""
+    names = sorted({name for names in meanings.values() for name in names})
+    return text.knowing("\n".join(names), project.candidates(path)) if names else text
 
 
 def naming_text(source: Source, project: Project) -> FileText:
@@ -60,8 +67,3 @@ def meanings(imported: Iterable[str], path: str, project: Project) -> dict[str, 
     may_be = project.candidates(path)
     found = ((name, sorted(may_be(name))) for name in sorted(imported))
     return {name: names for name, names in found if names}
-
-
-def names_among(meanings: dict[str, list[str]]) -> list[str]:
-    """Give all names of the roots that something may stand for."""
-    return sorted({name for names in meanings.values() for name in names})

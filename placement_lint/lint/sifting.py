@@ -24,6 +24,7 @@ from placement_lint.lint.filter_text import (
     meanings,
     text_of_source,
     with_imports,
+    with_meanings,
 )
 from placement_lint.lint.memory import Checked, Gain, Sorted
 from placement_lint.lint.outcome import Skipped
@@ -193,31 +194,30 @@ class Sifted:
         if not project.may_bring_names(task.path):
             return False
         wording = self._wordings[task.path]
-        text = None
-        if wording.imported is None:
+        imported, text = wording.imported, None
+        if imported is None:
             text = _text_at(task.path)
             if text is None:
                 return False
-            imported_names(text, wording)
-        if wording.imported is None:
-            return self._passes_with(text, task, project)
-        stands_for = meanings(wording.imported, task.path, project)
+            imported = imported_names(text, wording)
+            if imported is None:
+                full = with_imports(text, task.path, project)
+                return self._passes(full, task.path, task.request)
+        stands_for = meanings(imported, task.path, project)
         if not stands_for:
             return False
         told = digest(repr(stands_for).encode("utf-8", "surrogatepass"))
         known = None if self.recollection is None else self.recollection.gains(task.path, told)
         if known is None:
+            text = text or _text_at(task.path)
+            if text is None:
+                return False
             before = len(self.findings)
-            known = self._passes_with(text or _text_at(task.path), task, project)
+            full = with_meanings(text, stands_for, task.path, project)
+            known = self._passes(full, task.path, task.request)
             if self.recollection is not None and len(self.findings) == before:
                 self.recollection.now.gains[task.path] = Gain(told, known)
         return known
-
-    def _passes_with(self, text: FileText | None, task: Task, project: Project) -> bool:
-        """Tell whether a text passes with what it imports from other files of the run."""
-        if text is None:
-            return False
-        return self._passes(with_imports(text, task.path, project), task.path, task.request)
 
     def pin(self, project: Project) -> None:
         """Note the files that belong to programs which only ever use the CPU."""

@@ -35,6 +35,7 @@ PARTS = (
     "placement_lint.lint.sifting:imported_names",
     "placement_lint.lint.sifting:meanings",
     "placement_lint.lint.sifting:with_imports",
+    "placement_lint.lint.sifting:with_meanings",
     "placement_lint.lint.filter_text:text_of_source",
     "placement_lint.lint.file:parse",
     "placement_lint.lint.file:guard",
