@@ -44,6 +44,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, **kwargs: Any) -> None:
         """Take the name of the command, and what argparse takes."""
         super().__init__(prog=prog, formatter_class=_Formatter, allow_abbrev=False, **kwargs)
+        self.color = False  # from 3.14 on argparse has colours, whatever `--color` says
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments, unless a description is all that is asked for."""

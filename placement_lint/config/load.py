@@ -233,8 +233,11 @@ def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
     except UnicodeDecodeError as error:
         message = f"{path}: not valid UTF-8 at byte {error.start}"
         raise SettingsError(message) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         message = f"{path}: not valid TOML: {error}"
+        raise SettingsError(message) from error
+    except RecursionError as error:
+        message = f"{path}: nested too deeply"
         raise SettingsError(message) from error
     if not whole:
         tool = table.get("tool")

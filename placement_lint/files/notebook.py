@@ -98,9 +98,11 @@ def _notebook(data: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         message = f"not a notebook: not valid JSON at line {error.lineno}: {error.msg}"
         raise UnreadableError(message) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         message = f"not a notebook: not valid JSON: {error}"
         raise UnreadableError(message) from error
+    except RecursionError as error:
+        raise UnreadableError("not a notebook: its JSON is nested too deeply") from error
     if not isinstance(notebook, dict):
         raise UnreadableError("not a notebook: JSON, but no object")
     if isinstance(notebook.get("worksheets"), list):

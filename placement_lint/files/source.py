@@ -67,13 +67,18 @@ class Source:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         except SyntaxError as error:
             raise UnreadableError(_cookie_problem(data, error)) from error
+        except LookupError as error:
+            # From 3.14 on it decodes the line as well, and some encodings are none of text.
+            raise UnreadableError(_not_text(error)) from error
         encoding = "utf-8" if bom else encoding
         try:
             text = data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding)
         except UnicodeDecodeError as error:
             line = len(_LINE_END.findall(data[: error.start].decode(encoding, "replace"))) + 1
             raise UnreadableError(_not_valid(encoding, error.start, line)) from error
-        except (LookupError, ValueError) as error:
+        except LookupError as error:
+            raise UnreadableError(_not_text(error)) from error
+        except ValueError as error:
             reason = f"cannot be decoded as {encoding}: {error}"
             raise UnreadableError(reason) from error
         source = cls(path, text, encoding, bom)
@@ -203,6 +208,10 @@ def _not_valid(encoding: str, byte: int, line: int) -> str:
         f"not valid {encoding} at byte {byte} (line {line}): "
         "declare the encoding in the first line or save the file as UTF-8"
     )
+
+
+def _not_text(error: LookupError) -> str:
+    return f"cannot be decoded: {error}"
 
 
 def _cookie_problem(data: bytes, error: SyntaxError) -> str:

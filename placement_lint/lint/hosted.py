@@ -90,7 +90,8 @@ def _encoded(text: str) -> bytes:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return text.encode(encoding)
-    except (SyntaxError, UnicodeEncodeError):
+    except (SyntaxError, LookupError, UnicodeEncodeError):
+        # Such a file cannot be read, and it is a finding that says so.
         return data
 
 

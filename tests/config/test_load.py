@@ -118,7 +118,7 @@ def test_isolated_reads_no_file() -> None:
     ("name", "text", "message"),
     [
         ("placement-lint.toml", "fix = \n", "not valid TOML"),
-        ("placement-lint.toml", "a = " + "[" * 5000, "not valid TOML"),
+        ("placement-lint.toml", "a = " + "[" * 5000, "nested too deeply"),
         ("placement-lint.toml", "nope = 1\n", "unknown setting `nope`"),
         ("pyproject.toml", "[tool]\nplacement-lint = 3\n", "`tool.placement-lint` must be a table"),
         ("pyproject.toml", "[tool.placement-lint]\nselect = 1\n", "not a number"),

@@ -43,6 +43,8 @@ def test_decodes_and_encodes_back(data: bytes, text: str, encoding: str, bom: bo
         (b"\xff\xfe", "not valid utf-8 at byte 0 (line 1)"),
         (b"a\nb\nc\rd\r\ne \x80\n", "not valid utf-8 at byte 11 (line 5)"),
         (b"# coding: nonsense\n", "unknown encoding: nonsense"),
+        (b"# coding: base64\n", "cannot be decoded: 'base64' is not a text encoding"),
+        (b"# coding: rot13\nk\n", "cannot be decoded: 'rot13' is not a text encoding"),
         (b"# coding: ascii\n\n\xe9\n", "not valid ascii at byte 17 (line 3)"),
         (codecs.BOM_UTF8 + b"# coding: latin-1\n", "encoding problem: utf-8"),
     ],

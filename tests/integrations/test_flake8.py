@@ -211,6 +211,9 @@ class TestFiles:
         latin = "# -*- coding: latin-1 -*-\n" + HAZARD
         code, out = flake8(tmp_path, "-", stdin=latin)
         assert (code, out.count("JDP204"), out.count("\n")) == (1, 1, 1)
+        code, out = flake8(tmp_path, "--select", "JDP", "-", stdin="# coding: base64\n" + HAZARD)
+        assert (code, out.count("\n")) == (1, 1)
+        assert "JDP900 cannot be read: cannot be decoded: 'base64' is not a text" in out
 
     def test_stdin_goes_by_the_settings_of_its_name(self, tmp_path: Path) -> None:
         (tmp_path / "src").mkdir()
