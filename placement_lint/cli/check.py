@@ -103,6 +103,7 @@ def _parser() -> Parser:
     files.add_argument(
         "--stdin-filename", metavar="NAME", help="the name of what is read from standard input"
     )
+    add_setting(files, "file-time-limit")
     files.add_argument("--show-files", action="store_true", help="list the files, and stop")
     fixes = parser.add_argument_group("Fixes")
     add_setting(fixes, "fix")

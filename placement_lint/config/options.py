@@ -168,6 +168,12 @@ OPTIONS: tuple[Option, ...] = (
         "write no more findings than this; the exit code counts all of them",
         metavar="N",
     ),
+    Option(
+        "file-time-limit",
+        Kind.NUMBER,
+        "seconds of processor time that one file may take; 0: as long as it likes",
+        metavar="SECONDS",
+    ),
 )
 
 BY_NAME = {option.name: option for option in OPTIONS}

@@ -70,6 +70,8 @@ class Settings:
     """The mildest severity of a finding that makes the exit code 1."""
     max_findings: int | None = None
     """None: all are written."""
+    file_time_limit: int = 60
+    """Seconds of processor time; 0: any number."""
     root: Path | None = None
     """The folder of the settings file, against which its globs are read; None: the current one."""
     source: Path | None = None

@@ -28,6 +28,7 @@ from placement_lint.lint.unused import Sight
 from placement_lint.rules.needs import NAMED_SUPPRESSION
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.io_error import IoError
+from placement_lint.syntax.deep_stack import TimeUpError
 from placement_lint.timing import WAITING, apart, timed, watch
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class Examiner:
     def _examine(self, task: Task) -> Examined:
         examined = self._looked_at(task)
         failed = self.project.take_failed()
+        if any(finding.code == IoError.code for finding in examined.result.findings):
+            self.project.start_afresh()
         if not failed:
             return examined
         beside = tuple(failure(path, error) for path, error in failed.items())
@@ -159,8 +162,9 @@ def _looking(
 
 def _may_be_remembered(source: Source, options: FileOptions, result: FileResult) -> bool:
     """Tell whether what was found depends on nothing but the files of the run."""
+    passing = {InternalError.code, IoError.code}
     return not _asks_for_sight(options, source) and not any(
-        finding.code == InternalError.code for finding in result.findings
+        finding.code in passing for finding in result.findings
     )
 
 
@@ -186,8 +190,18 @@ def examine_neighbours(
         if known is not None:
             return {path: Examined(path, result) for path, result in known.items()}
     options_for = _options_in(requests, project)
-    together = group(neighbours, options_for, project)
-    examined = _examine_together(together, requests, project, fix)
+    seconds = _time_limit([requests[path] for path in neighbours.placing])
+    try:
+        together = group(neighbours, options_for, project, seconds)
+        examined = _examine_together(together, requests, project, fix)
+    except TimeUpError:
+        # Each of them is still checked alone.
+        project.start_afresh()
+        if recollection is not None:
+            recollection.is_certain = False
+        message = IoError.describe_unfinished(seconds, "together with what imports it")
+        sifted.findings.append(tool_finding(IoError, min(neighbours.placing), message))
+        return {}
     if recollection is not None:
         recollection.looked_at.update(examined)
         results = {path: one.result for path, one in examined.items()}
@@ -201,6 +215,12 @@ def examine_neighbours(
             recollection.is_certain = False
     together.let_go()
     return examined
+
+
+def _time_limit(requests: Sequence[Request]) -> int:
+    """Give how many seconds files may take together; 0: any number."""
+    limits = [request.options.time_limit for request in requests]
+    return sum(limits) if all(limits) else 0
 
 
 def _options_in(
@@ -236,7 +256,9 @@ def _examine_together(
         return options[source.path] if source.path in options else as_read(source)
 
     def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
-        return lint_together(current, options_for, project, together.members)
+        return lint_together(
+            current, options_for, project, together.members, time_limit=together.time_limit
+        )
 
     unsafe = {path: requests[path].unsafe_fixes for path in sources}
     examined: dict[str, Examined] = {}

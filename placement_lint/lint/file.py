@@ -14,6 +14,7 @@ from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.unused import ABOUT_COMMENTS, Sight
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
+from placement_lint.rules.tool.io_error import IoError
 from placement_lint.timing import IMPORTING, NAMES, PARSING, PLACES, RULES, timed
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class FileOptions:
     """How much of the program is seen, which decides what is known of unused suppressions."""
     reveal: bool = False
     """Answer the `# reveal: name` comments of the file."""
+    time_limit: int = 0
+    """Seconds of processor time that the file may take; 0: any number."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +123,15 @@ def lint_source(
 
     `looking` has the rules that can fire, if that is known: the others need not look.
     Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
-    that fails is a JDP903 finding, beside which all other rules' findings stand.
+    that fails is a JDP903 finding, beside which all other rules' findings stand. One that takes too
+    long is a JDP900 finding, beside which those stand that were found by then.
     """
-    from placement_lint.syntax.deep_stack import run_deep
+    from placement_lint.syntax.deep_stack import TimeUpError, run_within
 
     try:
-        return run_deep(_lint, source, options, exports, run, looking)
+        return run_within(options.time_limit, _lint, source, options, exports, run, looking)
+    except TimeUpError:
+        return FileResult((_time_up(source, options),), parsed=True)
     except Exception as error:  # our fault, and no reason to lose the other files
         return unfinished(source, error)
 
@@ -372,7 +378,7 @@ class Analysis:
     def _visit(self) -> list[Draft]:
         from placement_lint.lint.dispatch import dispatch_table
         from placement_lint.rules.context import Context
-        from placement_lint.syntax.deep_stack import TooDeepError
+        from placement_lint.syntax.deep_stack import TimeUpError, TooDeepError
 
         rules = self.rules
         if self.looking is not None:
@@ -381,20 +387,24 @@ class Analysis:
         contexts = [Context(self.facts, rule, drafts) for rule in rules]
         failed: set[int] = set()
         table = dispatch_table(rules)
-        for node in self.facts.tree.nodes:
-            visitors = table.get(type(node))
-            if visitors is None:
-                continue
-            for position, visit in visitors:
-                if position in failed:
+        try:
+            for node in self.facts.tree.nodes:
+                visitors = table.get(type(node))
+                if visitors is None:
                     continue
-                try:
-                    visit(node, contexts[position])
-                except TooDeepError:
-                    raise
-                except Exception as error:  # one rule's failure is its own
-                    failed.add(position)
-                    self.failed.append(internal_error(self.source, rules[position], error))
+                for position, visit in visitors:
+                    if position in failed:
+                        continue
+                    try:
+                        visit(node, contexts[position])
+                    except TooDeepError:
+                        raise
+                    except Exception as error:  # one rule's failure is its own
+                        failed.add(position)
+                        self.failed.append(internal_error(self.source, rules[position], error))
+        except TimeUpError:
+            # What was found by now is still true.
+            self.failures.append(_time_up(self.source, self.options))
         return drafts
 
     def _placed(self, draft: Draft, editor: Editor) -> Finding | None:
@@ -445,6 +455,12 @@ class Analysis:
         shift = cell.first_line - 1
         moved = Span(span.line - shift, span.column, span.end_line - shift, span.end_column)
         return moved, cell.number
+
+
+def _time_up(source: Source, options: FileOptions) -> Finding:
+    """Give the JDP900 finding of a source that took longer than it may."""
+    message = IoError.describe_unfinished(options.time_limit)
+    return tool_finding(IoError, source.path, message)
 
 
 def internal_error(source: Source, rule: type[Rule] | None, error: Exception) -> Finding:

@@ -95,6 +95,10 @@ class Project:
         """Files of which something could not be found out, because of a mistake of ours."""
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
+        self._given = frozenset(vars(self))
+        self._know_nothing()
+
+    def _know_nothing(self) -> None:
         self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
         self._ways: dict[str, dict[str, list[Way]]] = {}
         self._packages: dict[str, bool] = {}
@@ -104,6 +108,12 @@ class Project:
     def __reduce__(self) -> tuple[type[Project], tuple[tuple[str, ...], frozenset[str]]]:
         """Travel light: another process finds out for itself what it needs."""
         return Project, (self._paths, self._mentioning)
+
+    def start_afresh(self) -> None:
+        """Forget what was found out: work was broken off, and some of it may be half done."""
+        for name in vars(self).keys() - self._given - {"_given"}:
+            delattr(self, name)
+        self._know_nothing()
 
     def fail(self, path: str, error: Exception) -> None:
         """Note that something could not be found out of a file, because of a mistake of ours."""

@@ -208,5 +208,6 @@ def request_for(
         min_confidence=Confidence(settings.min_confidence),
         sight=sight,
         reveal=reveal,
+        time_limit=settings.file_time_limit,
     )
     return Request(options, settings.unsafe_fixes)

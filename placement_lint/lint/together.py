@@ -20,7 +20,7 @@ from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.graph import closure
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import text_of
-from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.syntax.deep_stack import run_within
 from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
@@ -67,15 +67,17 @@ def lint_together(
     options_for: Callable[[Source], FileOptions],
     project: Project,
     members: Iterable[str] = (),
+    *,
+    time_limit: int = 0,
 ) -> dict[str, FileResult]:
     """Check files as one program. More files of the run are read where it leads into them.
 
     `members` are those of them that are executed for themselves; without, all are. Gives a result
     for each file that was given, and for each other one that a rule found something in, whether or
-    not a comment silences it.
+    not a comment silences it. Raises TimeUpError after `time_limit` seconds; 0: any number.
     """
-    together = Together(sources, options_for, project)
-    run_deep(together.interpret_or_fail, [*members] or sources)
+    together = Together(sources, options_for, project, time_limit)
+    run_within(time_limit, together.interpret_or_fail, [*members] or sources)
     results = together.lint()
     together.let_go()
     for path in sources.keys() - results.keys():
@@ -94,12 +96,17 @@ class Together:
         sources: Mapping[str, Source],
         options_for: Callable[[Source], FileOptions],
         project: Project,
+        time_limit: int = 0,
     ) -> None:
-        """Take the files whose text is known already. Nothing is parsed yet."""
+        """Take the files whose text is known already. Nothing is parsed yet.
+
+        `time_limit`: how many seconds of processor time each step may take; 0: any number.
+        """
         self.sources = dict(sources)
         self._given = frozenset(sources)
         self.options_for = options_for
         self.project = project
+        self.time_limit = time_limit
         self.members: list[str] = []
         """The files that were given to be interpreted together."""
         self.results: dict[str, FileResult] = {}
@@ -130,7 +137,7 @@ class Together:
 
     def lint(self) -> dict[str, FileResult]:
         """Check the files, by what was found out about all of them."""
-        return run_deep(self._lint)
+        return run_within(self.time_limit, self._lint)
 
     def let_go(self) -> None:
         """Free the trees and all that was found out: nothing can be asked any longer."""
@@ -234,22 +241,23 @@ def neighbourhoods(
 
 
 def group(
-    neighbours: Neighbours, options_for: Callable[[Source], FileOptions], project: Project
+    neighbours: Neighbours,
+    options_for: Callable[[Source], FileOptions],
+    project: Project,
+    time_limit: int = 0,
 ) -> Together:
     """Interpret the files together that have to be.
 
     Those are the files that place arrays, and the files that import something through which a
-    placement gets out of one of these.
+    placement gets out of one of these. Raises TimeUpError after so many seconds; 0: any number.
     """
-    return run_deep(_group, neighbours, options_for, project)
+    together = Together({}, options_for, project, time_limit)
+    return run_within(time_limit, _group, neighbours, together)
 
 
-def _group(
-    neighbours: Neighbours, options_for: Callable[[Source], FileOptions], project: Project
-) -> Together:
+def _group(neighbours: Neighbours, together: Together) -> Together:
     importers = neighbours.importers
     members = set(neighbours.placing)
-    together = Together({}, options_for, project)
     while True:
         try:
             modules = together.interpret(members)

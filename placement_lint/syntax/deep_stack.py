@@ -1,9 +1,13 @@
-"""Run a function where deep recursion does no harm: in a thread with a big stack."""
+"""Run a function where deep recursion does no harm: in a thread with a big stack.
+
+And, if that is asked, for so long and no longer: a thread can be told to stop, wherever it is.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -17,6 +21,18 @@ STACK_BYTES = 512 * 1024 * 1024
 
 RECURSION_LIMIT = 500_000
 """Python's own frames need 0.5 kB of stack or less each on 3.11 and later, more on 3.10."""
+
+
+_TIMES = 3
+"""How often a thread is told to stop before nobody waits for it any longer."""
+_LEAST = 0.05
+
+
+class TimeUpError(BaseException):
+    """The work has taken longer than it may.
+
+    No `Exception`: what keeps the mistakes of one rule from the others does not stop it.
+    """
 
 
 class TooDeepError(Exception):
@@ -61,6 +77,18 @@ def run_deep(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
     Raises RuntimeError where the system has no room for such a thread.
     """
+    return run_within(0, function, *args, **kwargs)
+
+
+def run_within(seconds: float, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call the function as `run_deep` does, for so many seconds of processor time; 0: any number.
+
+    After these TimeUpError is raised in the function, at whatever it is just doing, and again each
+    time that it has then gone on for as long: part of its work may be given up for the rest. Where
+    it does not come to an end at all, this raises TimeUpError and waits no longer. What is in C
+    hears when it is back in Python. A call inside another is a plain call: the time is that of the
+    outer one.
+    """
     if getattr(_inside, "deep", False):
         return function(*args, **kwargs)
     job = _Job(lambda: function(*args, **kwargs))
@@ -69,6 +97,9 @@ def run_deep(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     def work() -> None:
         try:
             job.run()
+        except TimeUpError:
+            # It came when everything was done already.
+            pass
         finally:
             _restore_recursion_limit()
 
@@ -77,7 +108,7 @@ def run_deep(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     except BaseException:
         _restore_recursion_limit()
         raise
-    thread.join()
+    _wait(thread, seconds)
     if job.error is not None:
         error, job.error = job.error, None
         try:
@@ -86,6 +117,33 @@ def run_deep(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             # The traceback holds this frame, and this frame must not hold the error.
             del error
     return job.results.pop()
+
+
+def _wait(thread: threading.Thread, seconds: float) -> None:
+    if not seconds:
+        thread.join()
+        return
+    for _ in range(_TIMES):
+        if _ends_within(seconds, thread):
+            return
+        _stop(thread)
+    if not _ends_within(seconds, thread):
+        raise TimeUpError
+
+
+def _ends_within(seconds: float, thread: threading.Thread) -> bool:
+    """Wait until a thread has ended, or the process has worked for so long."""
+    end = time.process_time() + seconds
+    while thread.is_alive() and (left := end - time.process_time()) > 0:
+        thread.join(max(left, _LEAST))
+    return not thread.is_alive()
+
+
+def _stop(thread: threading.Thread) -> None:
+    import ctypes
+
+    ident = ctypes.c_ulong(thread.ident or 0)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(TimeUpError))
 
 
 def _start(work: Callable[[], None]) -> threading.Thread:

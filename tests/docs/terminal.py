@@ -50,7 +50,9 @@ class Terminal:
         }
 
     def write(self, title: str, text: str) -> None:
-        (self.folder / title).write_text(text, encoding="utf-8")
+        path = self.folder / title
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
     def run(self, command: str) -> tuple[int, str]:
         """Give a command's exit code, and what it shows."""

@@ -55,6 +55,11 @@ def _leave(*_: object) -> None:
     os._exit(7)
 
 
+def _never_end() -> None:
+    while True:
+        pass
+
+
 def _raising(error: BaseException) -> Callable[[], None]:
     def fail() -> None:
         raise error
@@ -77,7 +82,9 @@ KINDS: dict[str, Callable[[], None]] = {
     "killed": _die,
     "crashed": _crash,
     "left": _leave,
+    "endless": _never_end,
 }
+RAISING = tuple(sorted(KINDS.keys() - {"killed", "crashed", "left", "endless"}))
 
 
 @dataclass(frozen=True)

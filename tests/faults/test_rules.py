@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.rules.registry import all_rules
-from tests.faults.injection import KINDS, LEAK, Fault
+from tests.faults.injection import LEAK, RAISING, Fault
 from tests.faults.program import ABOUT_COMMENTS, TEXTS, Said, hazards, run, texts_in, write
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def test_fixes_of_the_others_go_on(folder: Path, tmp_path: Path, jobs: int) -> N
 
 
 @EVERY
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"killed", "crashed", "left"}))
+@pytest.mark.parametrize("kind", RAISING)
 def test_whatever_is_raised(folder: Path, well: Said, kind: str) -> None:
     said = run(folder, "--no-cache", faults=(Fault("visitors", kind),))
     assert_each_failed(said, visiting())

@@ -52,7 +52,8 @@ def test_each_process_answers_in_its_place(runner: Runner, write_proof: WritePro
             "process 0 raised IndexError: list index out of range",
         ),
         (
-            "def see(run): return run() if not number() else (print('so long', flush=True), os._exit(3))",
+            "def see(run):\n"
+            "    return run() if not number() else (print('so long', flush=True), os._exit(3))",
             "process 1 ended with status 3: so long",
         ),
         ("def see(run): return run() if number() else {1, 2}", "process 0 raised TypeError"),

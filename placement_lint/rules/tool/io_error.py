@@ -8,7 +8,7 @@ from placement_lint.rules.needs import Never
 
 
 class IoError(Rule):
-    r"""A file that was asked for and could not be read, or not be written.
+    r"""A file that was asked for and could not be read, not be checked to the end, or not written.
 
     ## What it does
     Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
@@ -16,6 +16,10 @@ class IoError(Rule):
     written: it is read-only, or in a folder that is; the disk is full; another program has changed
     it since it was read; it has other names (hard links), which would keep the old text. Such a
     file is what it was, and so is each file that a fix would have edited together with it.
+
+    A file that takes more processor time than `file-time-limit` says (60 seconds, if nothing
+    else) is not checked to the end, nor is what several such files do as one program: what was
+    found by then stands beside this finding.
 
     ## Why is this bad?
     A file that was not read was not checked. A linter that passes over it in silence says "clean"
@@ -61,6 +65,14 @@ class IoError(Rule):
     def describe(reason: str) -> str:
         """Give the message for a file that could not be read."""
         return f"cannot be read: {reason}"
+
+    @staticmethod
+    def describe_unfinished(seconds: int, what: str = "to the end") -> str:
+        """Give the message for a file that took longer than it may."""
+        return (
+            f"not checked {what}: it took more than {seconds} s of processor time "
+            "(`file-time-limit`)"
+        )
 
     @staticmethod
     def describe_unwritten(reason: str) -> str:
