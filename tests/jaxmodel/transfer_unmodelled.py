@@ -127,10 +127,10 @@ _REASONS: dict[str, dict[str, str]] = {
     },
     "Python's own, of every object": {
         "jax.Array": "__annotations__ __annotations_cache__ __array_priority__ __buffer__ "
-        "__class__ __del__ __delattr__ __dict__ __dir__ __doc__ __firstlineno__ "
-        "__getattribute__ __getstate__ __init__ __init_subclass__ __module__ __new__ __numpy_dtype__ __reduce_ex__ "
-        "__release_buffer__ __setattr__ __sizeof__ __slots__ __static_attributes__ __subclasshook__ __weakref__ "
-        "__abstractmethods__",
+        "__class__ __del__ __delattr__ __dict__ __dir__ __doc__ __firstlineno__ __getattribute__ "
+        "__getstate__ __init__ __init_subclass__ __module__ __new__ __numpy_dtype__ "
+        "__reduce_ex__ __release_buffer__ __setattr__ __sizeof__ __slots__ __static_attributes__ "
+        "__subclasshook__ __weakref__ __abstractmethods__",
     },
     "Python 2's": {"jax.Array": "__div__ __rdiv__"},
 }
