@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = RUNS_PROGRAMS
 
-_SAMPLE = 12
+_SAMPLE = 8
 _FEW = 40
 _MANY = 2000
 _BATCH = 250

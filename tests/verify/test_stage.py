@@ -87,8 +87,9 @@ def ask(accelerator, host):
         yield "cuda:0" in str(error)
     try:
         with jax.default_device: pass
-    except TypeError as error:
-        yield "context manager" in str(error)
+    except (TypeError, AttributeError) as error:
+        # Before Python 3.11 it is an AttributeError.
+        yield "context manager" in str(error) or str(error) == "__enter__"
 """
 
 
