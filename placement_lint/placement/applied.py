@@ -148,7 +148,7 @@ class AppliedFunctions:
     def ordered(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`sorted(xs, key=f)`, `min(xs, key=f)`, `max(xs, key=f)`."""
         name = self.names.qualified(node.func)
-        several = name != "builtins.sorted" and len(arguments.positional) > 1
+        several = name != "builtins.sorted" and sum(a.keyword is None for a in node.args) > 1
         elements: list[Value] = []
         for argument in node.args:
             held = self.on.argument(argument.value, state)

@@ -289,6 +289,9 @@ class BuiltinCalls:
         """`setattr(x, name, value)`."""
         operands = [self.on.argument(argument.value, state) for argument in node.args]
         if len(operands) != 3 or arguments.is_open:
+            for held in operands:
+                self.on.spoil(held, state)
+                self.on.escapes(held, state)
             return PLAIN
         name = string_value(arguments.get(1))
         for atom in operands[0]:

@@ -217,7 +217,7 @@ class ObjectCalls:
             return self._instantiated(node, atom.place, passed, state)
         if isinstance(atom, NamedTupleType):
             fields: Fields = [(name, None) for name in atom.names]
-            return self._named_tuple(None, fields, passed, state)
+            return self._named_tuple(None, fields, _with_defaults(atom, passed), state)
         if isinstance(atom, Partial):
             inner = CallArguments(
                 [*atom.positional, *passed.positional],
@@ -388,11 +388,13 @@ class ObjectCalls:
         if len(known) != len(names) or not known or arguments.is_open:
             return UNKNOWN
         defaults = arguments.get(None, "defaults")
-        several = isinstance(defaults, cst.List | cst.Tuple)
-        if defaults is not None and not several:
+        if defaults is None:
+            return value(NamedTupleType(known))
+        held = self.on.evaluate(defaults, state)
+        only = next(iter(held)) if len(held) == 1 else None
+        if not isinstance(only, Sequence) or only.items is None:
             return UNKNOWN
-        count = len(defaults.elements) if isinstance(defaults, cst.List | cst.Tuple) else 0
-        return value(NamedTupleType(known, count))
+        return value(NamedTupleType(known, only.items))
 
     def _set_fields(
         self, instance: Instance, fields: Fields, passed: CallArguments, state: State
@@ -579,6 +581,17 @@ class ObjectCalls:
                 return UNKNOWN
             held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
         return held
+
+
+def _with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
+    """Give the arguments of a named tuple, with what its items are that are not passed."""
+    keywords = dict(passed.keywords)
+    others = [held for held in (passed.rest, passed.more) if held is not None]
+    last = len(made.names) - len(made.defaults)
+    for position, default in enumerate(made.defaults, last):
+        if position >= len(passed.positional):
+            keywords.setdefault(made.names[position], join(default, *others))
+    return replace(passed, keywords=keywords)
 
 
 _PLACING = frozenset({"default_device", "device_put"})

@@ -219,8 +219,8 @@ class NamedTupleType:
     """What `collections.namedtuple` gives."""
 
     names: tuple[str, ...]
-    defaults: int = 0
-    """How many of the last items need not be passed."""
+    defaults: tuple[Value, ...] = ()
+    """What the last items are where they are not passed."""
 
 
 @dataclass(frozen=True)
