@@ -24,6 +24,7 @@ from placement_lint.placement.values import (
     Value,
     arrays,
     element_of,
+    iterated_of,
     join,
     limited,
     value,
@@ -155,7 +156,7 @@ class AppliedFunctions:
             if argument.keyword is not None:
                 continue
             if argument.star == "*":
-                elements.append(element_of(held) or UNKNOWN)
+                elements.append(iterated_of(held) or UNKNOWN)
             else:
                 elements.append(held if several else self._element(argument.value, held, state))
         element = join(*elements) if elements else UNKNOWN
@@ -218,7 +219,7 @@ class AppliedFunctions:
         if len(leaves) > _MAX_LEAVES or arguments.get(None, "is_leaf") is not None:
             every = frozenset(arrays(first)) or UNKNOWN
             result = mapped(every)
-            return value(Mapping((), result), *result)
+            return value(Mapping((), result), Sequence(None, result), *result)
         return _over_leaves(first, mapped)
 
     def tree_leaves(self, node: cst.Call, arguments: Arguments, state: State) -> Value:

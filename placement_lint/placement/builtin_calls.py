@@ -28,6 +28,7 @@ from placement_lint.placement.values import (
     Sequence,
     Value,
     element_of,
+    iterated_of,
     join,
     value,
 )
@@ -120,7 +121,8 @@ class BuiltinCalls:
             total_place, total = self.on.operand(argument.value, state)
         for part_place, part in parts:
             if any(isinstance(atom, Sequence) for atom in total):
-                total = value(Sequence(None, join(element_of(total), element_of(part) or UNKNOWN)))
+                more = iterated_of(part) or UNKNOWN
+                total = value(Sequence(None, join(element_of(total), more)))
             elif any(isinstance(atom, Array) for atom in total | part):
                 operands = [(total_place, total), (part_place, part)]
                 total = self.on.computed(node, operands, state)
@@ -193,7 +195,7 @@ class BuiltinCalls:
             columns = [tuple(column) for column in zip(*filter(None, rows), strict=True)]
             made = tuple(value(Sequence(column, join(*column))) for column in columns)
         else:
-            row = _items(element_of(held))
+            row = _items(iterated_of(held))
             if row is None:
                 self.on.escapes(held, state)
                 return UNKNOWN

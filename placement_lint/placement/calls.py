@@ -102,6 +102,7 @@ class Calls:
             "contextlib.ExitStack": devices.exit_stack,
             "contextlib.nullcontext": devices.null_context,
             "copy.copy": effects.copied,
+            "copy.deepcopy": effects.deep_copied,
             "dataclasses.replace": objects.replaced,
             "equinox.tree_deserialise_leaves": effects.remade,
             "functools.partial": builtins.partial,

@@ -107,7 +107,7 @@ def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
             if atom.site is not None:
                 yield atom.site
             if depth:
-                for part in _parts(atom):
+                for part in parts_of(atom):
                     yield from sites(part, depth - 1)
 
 
@@ -118,7 +118,7 @@ def of_site(held: Value, site: Site, depth: int = MAX_DEPTH) -> Iterator[Contain
             if atom.site == site:
                 yield atom
             elif depth:
-                for part in _parts(atom):
+                for part in parts_of(atom):
                     yield from of_site(part, site, depth - 1)
 
 
@@ -243,7 +243,7 @@ def with_more(
         return loosened(container)
     items = container.items
     if items is None or more is None or at is None or len(items) + len(more) > _MAX_ITEMS:
-        return replace(container, items=None, element=join(*_parts(container), element))
+        return replace(container, items=None, element=join(*parts_of(container), element))
     kept = (*items, *more) if at < 0 else (*items[:at], *more, *items[at:])
     return replace(container, items=kept, element=join(*kept) if kept else container.element)
 
@@ -263,11 +263,11 @@ def without_item(
             at = key % len(items)
             kept = (*items[:at], *items[at + 1 :])
             return replace(container, items=kept, element=join(*kept) if kept else NOTHING)
-        return replace(container, items=None, element=join(*_parts(container)))
+        return replace(container, items=None, element=join(*parts_of(container)))
     if key is not None:
         name = known_key(key)
         return replace(container, items=tuple(i for i in container.items if i[0] != name))
-    return replace(container, items=(), element=join(*_parts(container)))
+    return replace(container, items=(), element=join(*parts_of(container)))
 
 
 def emptied(container: Container) -> Container:
@@ -293,7 +293,8 @@ def unsure(container: Container) -> Container:
     return replace(container, items=items, element=join(container.element, UNKNOWN))
 
 
-def _parts(container: Container) -> list[Value]:
+def parts_of(container: Container) -> list[Value]:
+    """Give what is in a container: its items, and what one of unknown place may be."""
     if isinstance(container, Sequence):
         return [*(container.items or ()), container.element]
     return [*(held for _, held in container.items), container.element]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.containers import anonymous, anonymous_outside
+from placement_lint.placement.containers import anonymous, anonymous_outside, parts_of
 from placement_lint.placement.environment import SYSTEM
 from placement_lint.placement.methods import is_own, ready_pieces
 from placement_lint.placement.results import gives_array
@@ -19,6 +19,7 @@ from placement_lint.placement.traced import (
     unused_parameters,
 )
 from placement_lint.placement.values import (
+    ANYTHING,
     HOST,
     PLAIN,
     UNKNOWN,
@@ -34,6 +35,7 @@ from placement_lint.placement.values import (
     Origin,
     Pickled,
     Place,
+    Plain,
     Sequence,
     Value,
     arrays,
@@ -128,8 +130,6 @@ class Effects:
             committed = _committed(self.on.closure(held, state))
             if committed:
                 closed.append((place, committed))
-            if name.startswith("copy."):
-                self.on.escapes(frozenset(a for a in held if not isinstance(a, Array)), state)
         equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
         if equal and arguments.positional and is_own(arguments.positional[0], node):
             return operands[0][1]
@@ -255,6 +255,21 @@ class Effects:
             return made | self.on.computed(node, [(self.on.index(first), others)], state)
         self.on.escapes(others, state)
         return made | UNKNOWN if others else made
+
+    def deep_copied(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`copy.deepcopy(x)`: of each array in it a computation, in containers like those of x."""
+        first = arguments.get(0, "x")
+        if first is None:
+            return UNKNOWN
+        held = self.on.argument(first, state)
+        self.on.escapes(frozenset(a for a in held if not isinstance(a, Array)), state)
+
+        def copied(array: Array) -> Atom:
+            made = self.on.computed(node, [(self.on.index(first), value(array))], state)
+            return next(iter(made)) if len(made) == 1 else ANYTHING
+
+        made = map_arrays(anonymous(held), copied)
+        return made if all(map(_is_of_arrays, held)) else UNKNOWN
 
     def remade(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`pickle.loads(pickle.dumps(x))`, `equinox.tree_deserialise_leaves(path, x)`.
@@ -404,6 +419,13 @@ class Effects:
 
 def _committed(held: Value) -> Value:
     return frozenset(atom for atom in held if isinstance(atom, Array) and atom.committed)
+
+
+def _is_of_arrays(atom: Atom) -> bool:
+    """Tell whether a thing is an array, a number, or a container of nothing else."""
+    if isinstance(atom, Sequence | Mapping):
+        return all(map(_is_of_arrays, frozenset().union(*parts_of(atom))))
+    return isinstance(atom, Array | Host | Plain)
 
 
 def _is_scalar(node: cst.BaseExpression | None) -> bool:

@@ -37,10 +37,12 @@ from placement_lint.placement.values import (
     NOTHING,
     PLAIN,
     UNKNOWN,
+    Anything,
     Array,
     Atom,
     Class,
     DeviceList,
+    External,
     Function,
     Host,
     Instance,
@@ -53,6 +55,7 @@ from placement_lint.placement.values import (
     Value,
     arrays,
     element_of,
+    iterated_of,
     join,
     limited,
     map_arrays,
@@ -427,14 +430,14 @@ class Expressions:
         )
         if any(isinstance(atom, DeviceList) for atom in held) and star is None and count == 1:
             # `[device] = jax.devices()`: there is one.
-            self.assign(target.elements[0].value, element_of(held, 0), state)
+            self.assign(target.elements[0].value, iterated_of(held, 0), state)
             return
         for position, element in enumerate(target.elements):
             if position == star:
                 part = _middle(held, star, count)
             else:
                 key = position if star is None or position < star else position - count
-                part = element_of(held, key) or UNKNOWN
+                part = iterated_of(held, key) or UNKNOWN
             self.assign(element.value, part, state)
 
     def _store(self, target: cst.Subscript, held: Value, state: State) -> None:
@@ -458,7 +461,7 @@ class Expressions:
             return
         known = self._key_of(target, state)
         if isinstance(keys[0], cst.Slice):
-            held = element_of(held) or UNKNOWN
+            held = iterated_of(held) or UNKNOWN
         all_committed = held and all(isinstance(a, Array) and a.committed for a in held)
 
         def stored(atom: Sequence | Mapping) -> Sequence | Mapping:
@@ -865,7 +868,7 @@ class Expressions:
         if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
             held = self.grown(held, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
-        found = element_of(held - objects) if held - objects else NOTHING
+        found = iterated_of(held - objects) if held - objects else NOTHING
         for instance in objects:
             found |= self.calls.objects.iterated_instance(instance, state)
         indexed = frozenset(atom for atom in held if isinstance(atom, Array))
@@ -927,6 +930,10 @@ class Expressions:
         found: set[Any] = set()
         key = self._key_of(node, state)
         own = [atom for atom in held if isinstance(atom, Array)]
+        if any(isinstance(atom, Anything | External) for atom in held):
+            # It may be an array that is committed elsewhere, or an object that does anything.
+            for _, part in indices:
+                self.escapes(part, state)
         if isinstance(node.slice[0].slice, cst.Slice) and any(
             isinstance(atom, DeviceList) for atom in held
         ):
@@ -977,7 +984,7 @@ def _middle(held: Value, star: int, count: int) -> Value:
     """Give what a starred target takes of a value that is unpacked into `count` targets."""
     only = next(iter(held)) if len(held) == 1 else None
     if not isinstance(only, Sequence) or only.items is None:
-        return value(Sequence(None, element_of(held) or UNKNOWN))
+        return value(Sequence(None, iterated_of(held) or UNKNOWN))
     taken = only.items[star : len(only.items) - (count - star - 1)]
     return value(Sequence(taken, join(*taken) if taken else NOTHING))
 
@@ -1020,7 +1027,8 @@ def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
     """Tell whether an expression is `len(x)` or `x.shape[0]` of another."""
     text = dotted(of)
     if isinstance(node, cst.Call):
-        return dotted(node.func) == "len" and bool(text) and dotted(node.args[0].value) == text
+        given = [argument.value for argument in node.args]
+        return dotted(node.func) == "len" and bool(text) and list(map(dotted, given)) == [text]
     return isinstance(node, cst.Subscript) and dotted(node.value) == f"{text}.shape"
 
 

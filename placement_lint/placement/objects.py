@@ -41,7 +41,7 @@ from placement_lint.placement.values import (
     Plain,
     Sequence,
     Value,
-    element_of,
+    iterated_of,
     join,
     limited,
     value,
@@ -107,7 +107,7 @@ class ObjectCalls:
                 if found.rest is None and known and known[0] is not None:
                     found.positional += known[0]
                 else:
-                    found.rest = join(*filter(None, (found.rest, element_of(held) or UNKNOWN)))
+                    found.rest = join(*filter(None, (found.rest, iterated_of(held) or UNKNOWN)))
             elif argument.star == "**":
                 only = next(iter(held)) if len(held) == 1 else None
                 more = UNKNOWN
@@ -512,7 +512,7 @@ class ObjectCalls:
                 elif isinstance(atom, Array):
                     found.add(ANYTHING)
                 else:
-                    found |= element_of(value(atom)) or UNKNOWN
+                    found |= iterated_of(value(atom)) or UNKNOWN
             return frozenset(found) or UNKNOWN
         return self.special(instance, "__getitem__", [PLAIN], state)
 

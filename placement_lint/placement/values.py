@@ -521,8 +521,16 @@ def known_key(key: str | int | None) -> str | None:
     return f"\0{key}" if isinstance(key, int) else key
 
 
+def iterated_of(of: Value, position: int | None = None) -> Value:
+    """Give what iterating over the containers in a value gives, of a dict its keys.
+
+    `position`: of the one that is asked for. Arrays are not looked at.
+    """
+    return element_of(frozenset(_KEYS if isinstance(a, Mapping) else a for a in of), position)
+
+
 def element_of(of: Value, key: str | int | None = None) -> Value:
-    """Give what indexing or iterating the containers in a value gives; arrays are not looked at."""
+    """Give what indexing the containers in a value gives; arrays are not looked at."""
     found: list[Value] = []
     for atom in of:
         if isinstance(atom, Sequence):
@@ -553,6 +561,9 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
             found.append(UNKNOWN)
     return join(*found) if found else frozenset()
 
+
+_KEYS = Sequence(None, PLAIN)
+"""The keys of a dict: no array can be one."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable

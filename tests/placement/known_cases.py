@@ -82,7 +82,7 @@ _LINES = HEAD.count("\n")
 _NAMED = {7: "h", 8: "k"}
 _CASE = re.compile(r"^# case: (.+)\n", re.MULTILINE)
 _FILE = re.compile(r"^# (file|given): (\S+)\n", re.MULTILINE)
-_SAID = re.compile(r"  # (?:=(?: (?P<said>.*))?|\?)$")
+_SAID = re.compile(r"  # (?:=(?P<said>[ ;].*)|\?)$")
 _PINNED = "[no accelerator]"
 
 
@@ -169,7 +169,7 @@ class Known:
                 asked, uses = self._asked(name), self._uses(name)
             match = _SAID.search(line)
             said = ""
-            if match is not None and not (match["said"] or "").startswith(";"):
+            if match is not None and (match["said"] or " ")[0] == " ":
                 held = Flow(self._program, self._program.modules[name]).value(asked[number])
                 said = " " + self._value(held)
             said += "".join(f"; {use}" for use in uses.pop(number, []))
