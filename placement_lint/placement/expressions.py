@@ -932,8 +932,8 @@ class Expressions:
         own = [atom for atom in held if isinstance(atom, Array)]
         if any(isinstance(atom, Anything | External) for atom in held):
             # It may be an array that is committed elsewhere, or an object that does anything.
-            for _, part in indices:
-                self.escapes(part, state)
+            for _, given in indices:
+                self.escapes(given, state)
         if isinstance(node.slice[0].slice, cst.Slice) and any(
             isinstance(atom, DeviceList) for atom in held
         ):
