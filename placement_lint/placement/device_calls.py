@@ -112,9 +112,11 @@ class DeviceCalls:
         return value(*[TheDevice(device) for device in devices])
 
     def null_context(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`contextlib.nullcontext()`."""
-        self.on.arguments(node, state)
-        return value(Context())
+        """`contextlib.nullcontext(x)`, which gives x."""
+        given = arguments.get(0, "enter_result")
+        if arguments.is_open:
+            return value(Context(UNKNOWN))
+        return value(Context(NONE if given is None else self.on.argument(given, state)))
 
     def exit_stack(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`contextlib.ExitStack()`."""

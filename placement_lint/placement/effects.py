@@ -97,7 +97,7 @@ class Effects:
         weak = name == "jax.numpy.full" and arguments.get(2, "dtype") is None
         weak = weak and self._is_number(arguments.get(1, "fill_value"))
         made = self.on.operations.created(self.on.index(node), state, is_weak=weak)
-        if name in transfer.LIKE_CREATORS:
+        if name in transfer.LIKE_CREATORS and (device is None or is_none(device)):
             weak = arguments.get(None, "dtype") is None and any(
                 isinstance(a, Array) and a.committed and a.is_weak for a in held
             )

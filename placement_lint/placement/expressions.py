@@ -34,6 +34,7 @@ from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
     ANYTHING,
     HOST,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -60,6 +61,7 @@ from placement_lint.placement.values import (
     limited,
     map_arrays,
     value,
+    without_parts,
 )
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.dotted import dotted
@@ -269,7 +271,8 @@ class Expressions:
         """Read a variable."""
         qualified = self.names.qualified(node) or ""
         if qualified.startswith(_LIBRARIES) and qualified != _DEFAULT_DEVICE:
-            return _CONSTANTS.get(node.value, PLAIN)
+            # Of what a name was bound to once, only None says where something is.
+            return NONE if qualified == "builtins.None" else _CONSTANTS.get(node.value, PLAIN)
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
             constant = _CONSTANTS.get(node.value)
@@ -875,7 +878,7 @@ class Expressions:
         if indexed:
             row = self.operations.computed(
                 self.index(node),
-                [(self.index(node), held)],
+                [(self.index(node), without_parts(held))],
                 state,
                 UseKind.INDEXED,
                 in_loop=self.in_loop,
@@ -901,7 +904,7 @@ class Expressions:
         found: set[Any] = set()
         if any(isinstance(atom, Array) for atom in held):
             if name in transfer.COMPUTING_ATTRIBUTES:
-                operand = (self.index(node.value), held)
+                operand = (self.index(node.value), without_parts(held))
                 found |= self._compute(node, [operand], state)
             elif name in transfer.METADATA_ATTRIBUTES:
                 found |= PLAIN
@@ -966,7 +969,10 @@ class Expressions:
             )
         return self.operations.computed(
             self.index(node),
-            [(place, held), *[(i, v) for i, v in indices if any(True for _ in arrays(v))]],
+            [
+                (place, without_parts(held)),
+                *[(i, v) for i, v in indices if any(True for _ in arrays(v))],
+            ],
             state,
             UseKind.INDEXED,
             in_loop=self.in_loop,

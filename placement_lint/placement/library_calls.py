@@ -30,6 +30,7 @@ from placement_lint.placement.values import (
     element_of,
     join,
     value,
+    without_parts,
 )
 from placement_lint.syntax.calls import integer_value, string_value
 
@@ -198,7 +199,7 @@ class LibraryCalls:
             place = self._operand(node)
             found |= self.on.operations.computed(
                 self.on.index(node),
-                [(place, held)],
+                [(place, without_parts(held))],
                 state,
                 UseKind.INDEXED,
                 in_loop=self.on.in_loop,
@@ -214,7 +215,8 @@ class LibraryCalls:
             if held - own:
                 found |= self.on.program.attribute(held - own, name, state)
             if own and name in transfer.COMPUTING_ATTRIBUTES:
-                found |= self.on.computed(node, [(self._operand(node), held)], state)
+                operand = (self._operand(node), without_parts(held))
+                found |= self.on.computed(node, [operand], state)
             elif own:
                 found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else UNKNOWN
             held = frozenset(found)

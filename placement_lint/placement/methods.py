@@ -45,6 +45,7 @@ from placement_lint.placement.values import (
     join,
     known_key,
     value,
+    without_parts,
 )
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
@@ -168,7 +169,7 @@ class MethodCalls:
         if equal and is_own(receiver, node):
             return own
         if name in transfer.COMPUTING_METHODS or equal:
-            operand = (self.on.index(receiver), held)
+            operand = (self.on.index(receiver), without_parts(held))
             result = self.on.computed(node, [operand, *operands], state, certain=not equal)
             return join(own, result) if equal else result
         return UNKNOWN

@@ -472,6 +472,11 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
             yield from arrays(atom.element, depth - 1)
 
 
+def without_parts(of: Value) -> Value:
+    """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
+    return frozenset(Plain() if isinstance(a, Sequence | Mapping) else a for a in of)
+
+
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
     """Give a value with every array in it, and in its containers, changed."""
     changed: list[Atom] = []
