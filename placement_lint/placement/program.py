@@ -217,6 +217,8 @@ class Program:
         """Functions in which, or in what they call, something is copied: whether it is, the default
         device of their callers decides."""
         self._module_scopes: set[object] = set()
+        self._followed: set[tuple[str, str]] = set()
+        """Imports that are being followed: the names of modules, and what they import."""
         self._rebound: set[Variable] = set()
         """Variables of modules that another module assigns to."""
 
@@ -669,10 +671,18 @@ class Program:
         """Give what a name is that is bound once, to a function, a class or an import."""
         if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
             return self.defined(module, binding.node)
-        if binding.kind is BindingKind.CLASS:
-            return value(Class(module.place(binding.node)))
+        if binding.kind is BindingKind.CLASS and isinstance(binding.node, cst.ClassDef):
+            kept = (self.keeps_class(module, each) for each in binding.node.decorators)
+            return value(Class(module.place(binding.node))) if all(kept) else None
         if binding.kind is BindingKind.IMPORT and binding.target is not None:
-            return self.imported(module, binding.target, state)
+            followed = (module.name, binding.target)
+            if followed in self._followed:
+                # Two modules import it of each other.
+                return None
+            self._followed.add(followed)
+            held = self.imported(module, binding.target, state)
+            self._followed.discard(followed)
+            return held
         return None
 
     def defined(self, module: Module, node: cst.FunctionDef) -> Value:

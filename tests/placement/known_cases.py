@@ -169,7 +169,7 @@ class Known:
                 asked, uses = self._asked(name), self._uses(name)
             match = _SAID.search(line)
             said = ""
-            if match is not None and (match["said"] or " ")[0] == " ":
+            if match is not None and (match["said"] or " ")[0] == " " and number in asked:
                 held = Flow(self._program, self._program.modules[name]).value(asked[number])
                 said = " " + self._value(held)
             said += "".join(f"; {use}" for use in uses.pop(number, []))
