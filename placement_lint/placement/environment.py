@@ -205,10 +205,14 @@ class State:
             return innermost
         return _one_of([*self.alternatives()])
 
-    def alternatives(self) -> Iterator[DefaultDevice]:
-        """Give the blocks of which one is in force, innermost first, and what is around them."""
-        for block in reversed(self.blocks):
-            yield block
+    def alternatives(self, around: int | None = None) -> Iterator[DefaultDevice]:
+        """Give the blocks of which one is in force, innermost first, and what is around them.
+
+        `around`: those of the function's caller. Others are its own, whoever made them.
+        """
+        for position, block in reversed([*enumerate(self.blocks)]):
+            is_own = around is not None and position >= around
+            yield replace(block, inherited=False) if is_own else block
             if not block.may_be_absent:
                 return
         yield self.base

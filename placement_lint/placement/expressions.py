@@ -544,7 +544,7 @@ class Expressions:
             held = PLAIN if node.value is None else self.evaluate(node.value, state)
         frame = self.program.frame
         if frame is not None:
-            frame.yields.append((tuple(state.alternatives()), held))
+            frame.yields.append((tuple(state.alternatives(frame.around)), held))
             if frame.suspends:
                 frame.suspended.append(state.copy())
                 state.suspended = True

@@ -151,6 +151,8 @@ class Frame:
     entry: Variables
     own: set[int]
     """The scopes, by id, of the function and of what is defined in it."""
+    around: int
+    """How many blocks are around its body."""
     reads: dict[Variable, Value | None] = field(default_factory=dict)
     returns: list[Value] = field(default_factory=list)
     yields: list[tuple[tuple[DefaultDevice, ...], Value]] = field(default_factory=list)
@@ -168,7 +170,9 @@ class Frame:
 class Program:
     """All modules that are looked at together."""
 
-    def __init__(self, modules: list[Module], sources: Sources | None = None) -> None:
+    def __init__(  # noqa: PLR0915 - what is known of a run
+        self, modules: list[Module], sources: Sources | None = None
+    ) -> None:
         """Take the modules, in the order in which they are to be run. Nothing is run yet."""
         self.modules = {module.name: module for module in modules}
         self._sources = sources
@@ -213,6 +217,7 @@ class Program:
         """What the calls of functions gave that keep what the first ones gave."""
         self.containers = Containers()
         self._hands_out: set[Place] = set()
+        """Functions that give a placement to one of another file."""
         self._moving: set[Place] = set()
         """Functions in which, or in what they call, something is copied: whether it is, the default
         device of their callers decides."""
@@ -499,14 +504,17 @@ class Program:
             return self._holds_placement(atom.place if isinstance(atom, Class) else atom.cls)
         if isinstance(atom, DefaultDeviceContext):
             return True
-        if isinstance(atom, Function) and any(
-            atom.place in places for places in (self._hands_out, self._sets_default, self._moving)
-        ):
+        if isinstance(atom, Function) and self._acts(atom.place):
             return True
         state = State(self._base, (), Variables())
         return self.carries_placement(value(atom), state) or (
             depth > 0 and any(self._lets_out(each, depth - 1) for each in self._made_by(atom))
         )
+
+    def _acts(self, function: Place) -> bool:
+        """Tell whether calling a function does something with a placement, whatever it gives."""
+        acting = (self._hands_out, self._sets_default, self._moving)
+        return any(function in places for places in acting)
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
         """Tell whether a thing is, makes or holds a device."""
@@ -554,7 +562,7 @@ class Program:
         module = self.module_of(cls)
         if isinstance(node, cst.ClassDef):
             methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
-            if not self._moving.isdisjoint(methods):
+            if any(self._acts(method) for method in methods):
                 return True
             held += [self._results.get(method, NOTHING) for method in methods]
         return any(self.carries_placement(each, state) for each in held)
@@ -977,7 +985,7 @@ class Program:
         entry = Variables(entered)
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
-        frame = Frame(place, entry, own)
+        frame = Frame(place, entry, own, len(inner.blocks))
         if resumption is not None:
             frame.resumption = resumption[0]
         else:

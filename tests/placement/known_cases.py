@@ -79,6 +79,7 @@ c = jax.device_put(np.ones(3), gpu)
 n = np.ones(3)
 """
 _LINES = HEAD.count("\n")
+_OF_HEAD = frozenset({"c", "cpu", "gpu", "h", "k"})
 _NAMED = {7: "h", 8: "k"}
 _CASE = re.compile(r"^# case: (.+)\n", re.MULTILINE)
 _FILE = re.compile(r"^# (file|given): (\S+)\n", re.MULTILINE)
@@ -222,6 +223,10 @@ class Known:
             if devices:
                 met = " or ".join(sorted(map(_device, devices)))
                 yield f"{self._made(place)} meets {met}"
+        for name, module in program.modules.items() if len(self._case.files) > 1 else ():
+            for names, kind in zip(program.carried_by(module), ("", " devices"), strict=True):
+                if shown := ", ".join(sorted(names - _OF_HEAD)):
+                    yield f"{name} carries{kind}: {shown}"
         for name, module in program.modules.items():
             for node, mixture in module.record.mixtures.items():
                 of = " and ".join(sorted({_device(device) for _, device in mixture.operands}))
