@@ -21,6 +21,7 @@ from placement_lint.placement.traced import (
 from placement_lint.placement.values import (
     ANYTHING,
     HOST,
+    NONE,
     PLAIN,
     UNKNOWN,
     Anything,
@@ -82,9 +83,18 @@ class Effects:
         self, made: Value, device: cst.BaseExpression | None, state: State
     ) -> Value:
         """Commit what was made to the `device=` argument, where there is one."""
-        if device is None or is_none(device):
+        names_one = self._names_device(device, state)
+        if names_one is False:
             return made
-        return committed_to(made, self.on.calls.devices.devices_of(device, state))
+        placed = committed_to(made, self.on.calls.devices.devices_of(device, state))
+        return placed if names_one else join(made, placed)
+
+    def _names_device(self, node: cst.BaseExpression | None, state: State) -> bool | None:
+        """Tell whether an argument names a device; None: or it is None, which names none."""
+        if node is None or is_none(node):
+            return False
+        held = self.on.evaluate(node, state)
+        return False if held == NONE else None if held & NONE else True
 
     def create(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Apply a creator: its arguments are shapes and values."""
@@ -97,20 +107,21 @@ class Effects:
         weak = name == "jax.numpy.full" and arguments.get(2, "dtype") is None
         weak = weak and self._is_number(arguments.get(1, "fill_value"))
         made = self.on.operations.created(self.on.index(node), state, is_weak=weak)
-        if name in transfer.LIKE_CREATORS and (device is None or is_none(device)):
-            weak = arguments.get(None, "dtype") is None and any(
-                isinstance(a, Array) and a.committed and a.is_weak for a in held
-            )
-            if weak:
-                made = map_arrays(made, lambda array: replace(array, is_weak=True))
-            committed = {a.device for a in held if isinstance(a, Array) and a.committed}
-            if weak:
-                return join(made, committed_to(made, committed))
-            if committed and all(isinstance(a, Array) and a.committed for a in held):
-                return committed_to(made, committed)
-            if committed or any(isinstance(a, Anything | External) for a in held):
-                made = join(made, UNKNOWN)
+        if name in transfer.LIKE_CREATORS and not self._names_device(device, state):
+            made = self._like(made, held, keeps_type=arguments.get(None, "dtype") is None)
         return self._result_on_device(made, device, state)
+
+    def _like(self, made: Value, held: Value, *, keeps_type: bool) -> Value:
+        """Give what a creator makes that follows a committed array to its device."""
+        committed = {a.device for a in held if isinstance(a, Array) and a.committed}
+        if keeps_type and any(isinstance(a, Array) and a.committed and a.is_weak for a in held):
+            weak = map_arrays(made, lambda array: replace(array, is_weak=True))
+            return join(weak, committed_to(weak, committed))
+        if committed and all(isinstance(a, Array) and a.committed for a in held):
+            return committed_to(made, committed)
+        if committed or any(isinstance(a, Anything | External) for a in held):
+            return join(made, UNKNOWN)
+        return made
 
     def _is_number(self, node: cst.BaseExpression | None) -> bool:
         """Tell whether an argument may be a Python number."""
@@ -225,22 +236,32 @@ class Effects:
             )
         if name not in _NAMING_THE_DEVICE:
             return value(Array(None, committed=True))
-        if target is None or is_none(target):
+        names_one = self._names_device(target, state)
+        if names_one is False:
             if arguments.is_open:
                 return UNKNOWN
-            if state.default.devices != SYSTEM:
-                held = self.on.calls.objects.read(arguments.get(0, "x"), held, state)
-            made = self.on.operations.created(self.on.index(node), state)
-            kept = frozenset(
-                atom for atom in held if isinstance(atom, Array | Mapping | Sequence | Anything)
-            )
-            if len(kept) == len(held):
-                return held
-            return join(kept, made) if kept else made
+            return self._put_nowhere(node, arguments.get(0, "x"), held, state)
         self.on.record.put.update(
             array.origin.created for array in arrays(held) if array.origin is not None
         )
-        return committed_to(held, self.on.calls.devices.devices_of(target, state))
+        placed = committed_to(held, self.on.calls.devices.devices_of(target, state))
+        if names_one:
+            return placed
+        return join(placed, self._put_nowhere(node, arguments.get(0, "x"), held, state))
+
+    def _put_nowhere(
+        self, node: cst.Call, given: cst.BaseExpression | None, held: Value, state: State
+    ) -> Value:
+        """`jax.device_put(x)`: what is no array becomes one, on the default device."""
+        if state.default.devices != SYSTEM:
+            held = self.on.calls.objects.read(given, held, state)
+        kept = frozenset(
+            atom for atom in held if isinstance(atom, Array | Mapping | Sequence | Anything)
+        )
+        if len(kept) == len(held):
+            return held
+        made = self.on.operations.created(self.on.index(node), state)
+        return join(kept, made) if kept else made
 
     def copied(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`copy.copy(x)`: of an array a computation, of a list another list of the same items."""

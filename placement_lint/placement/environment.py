@@ -154,6 +154,10 @@ class Variables:
         keys = dict.fromkeys([*self.changes(shared), *other.changes(shared)])
         return [key for key in keys if self.get(key) != other.get(key)]
 
+    def assigned_since(self, before: Variables) -> Iterator[Variable]:
+        """Give the variables that were assigned to, perhaps what they held, on the way here."""
+        yield from self.changes(_shared([self, before]))
+
     def equals(self, other: Variables) -> bool:
         """Tell whether two mappings hold the same."""
         return not self.differences(other)

@@ -293,8 +293,6 @@ class Expressions:
         if isinstance(target, cst.Name):
             self.program.bind(variable(self.owner_of(target), target.value), held, state)
             self.record.saw_value(self.index(target), held)
-        elif isinstance(target, cst.StarredElement | cst.Element):
-            self.assign(target.value, held, state)
         elif isinstance(target, cst.Tuple | cst.List):
             self._unpack(target, held, state)
         elif isinstance(target, cst.Subscript):
@@ -677,13 +675,16 @@ class Expressions:
 
     def boolean(self, node: cst.BooleanOperation, state: State) -> Value:
         """Evaluate `and` and `or`: one of the operands."""
-        parts: list[cst.BaseExpression] = []
-        current: cst.BaseExpression = node
-        while isinstance(current, cst.BooleanOperation):
-            parts.append(current.right)
-            current = current.left
-        parts.append(current)
-        return join(*[self.evaluate(part, state) for part in reversed(parts)])
+        chain = [node]
+        while isinstance(chain[-1].left, cst.BooleanOperation):
+            chain.append(chain[-1].left)
+        held = self.evaluate(chain[-1].left, state)
+        for link in reversed(chain):
+            # What is certainly true is not handed on by `and`, nor what is false by `or`.
+            passes = isinstance(link.operator, cst.And)
+            kept = frozenset(a for a in held if not isinstance(a, Plain) or a.truth is not passes)
+            held = join(kept, self.evaluate(link.right, state))
+        return held
 
     def comparison(self, node: cst.Comparison, state: State) -> Value:
         """Evaluate a comparison: identity looks at nothing, all else computes."""

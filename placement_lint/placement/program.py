@@ -780,7 +780,7 @@ class Program:
             return UNKNOWN
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
-        bindings = self._bind(module, node, arguments, state, rest=rest, more=more, bound=bound)
+        bindings = self._bind(module, node, arguments, rest=rest, more=more, bound=bound)
         if (
             isinstance(node, cst.FunctionDef)
             and node.asynchronous is None
@@ -1069,7 +1069,6 @@ class Program:
         module: Module,
         node: cst.FunctionDef | cst.Lambda,
         arguments: dict[int | str, Value],
-        state: State,
         *,
         rest: Value | None,
         more: Value | None,
@@ -1099,14 +1098,14 @@ class Program:
                 bound_to[name] = arguments[name]
                 taken.add(name)
             else:
-                bound_to[name] = self._default(module, param, state, rest, more)
+                bound_to[name] = self._default(module, param, rest, more)
         for param in params.kwonly_params:
             name = param.name.value
             taken.add(name)
             if name in arguments:
                 bound_to[name] = arguments[name]
             else:
-                bound_to[name] = self._default(module, param, state, None, more)
+                bound_to[name] = self._default(module, param, None, more)
         if isinstance(params.star_arg, cst.Param):
             extra = [
                 arguments[key]
@@ -1132,24 +1131,13 @@ class Program:
         self,
         module: Module,
         param: cst.Param,
-        state: State,
         rest: Value | None,
         more: Value | None,
     ) -> Value:
         passed = [held for held in (rest, more) if held is not None]
         if param.default is None:
             return join(*passed) if passed else UNKNOWN
-        place = module.place(param.default)
-        held = module.record.values.get(place.node)
-        if held is None:
-            constant = isinstance(param.default, cst.Name) and param.default.value in _CONSTANTS
-            simple = isinstance(
-                param.default, cst.Integer | cst.Float | cst.SimpleString | cst.UnaryOperation
-            )
-            if constant:
-                held = self.expressions(module).evaluate(param.default, state)
-            else:
-                held = PLAIN if simple else UNKNOWN
+        held = module.record.values.get(module.tree.index(param.default), UNKNOWN)
         return join(held, *passed) if passed else held
 
     # -- classes ----------------------------------------------------------------------------------
@@ -1290,7 +1278,7 @@ class Program:
                 if isinstance(base.value, cst.Call):
                     state = State(self._base, (), Variables())
                     for atom in self.expressions(module).evaluate(base.value, state):
-                        if isinstance(atom, NamedTupleType):
+                        if isinstance(atom, NamedTupleType) and not atom.defaults:
                             return [(name, None) for name in atom.names]
         return None
 
@@ -1377,7 +1365,6 @@ _CHANGING_METHODS = frozenset({
     "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault",
     "sort", "update",
 })  # fmt: skip
-_CONSTANTS = frozenset({"None", "True", "False"})
 
 
 _STORING = (cst.AssignTarget, cst.AugAssign, cst.Call, cst.Del)

@@ -387,7 +387,8 @@ class Statements:
             ):
                 break
             if round_number == _MAX_ROUNDS - 2:
-                for key in joined.variables.differences(head.variables):
+                ways = [way.variables for way in (after, *loop.continues) if way is not None]
+                for key in {key for way in ways for key in way.assigned_since(head.variables)}:
                     joined.variables[key] = UNKNOWN
             head = joined
         normal: State | None = head.copy() if ends else None
