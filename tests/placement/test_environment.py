@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from placement_lint.placement.environment import (
     ANY_DEVICE,
     SYSTEM,
@@ -10,7 +12,7 @@ from placement_lint.placement.environment import (
     Variables,
     meet,
 )
-from placement_lint.placement.values import SYSTEM_DEFAULT, Device, Place
+from placement_lint.placement.values import HOST, PLAIN, SYSTEM_DEFAULT, Device, Place
 
 CPU = Device("cpu", 0)
 GPU = Device("gpu", 1)
@@ -99,3 +101,97 @@ def test_forgetting_leaves_nothing_known() -> None:
     lost.forget_default()
     assert lost.default.devices == ANY_DEVICE
     assert len(lost.blocks) == 1
+
+
+def test_what_only_one_way_entered_last_is_one_of_all_of_them() -> None:
+    other = DefaultDevice(frozenset({GPU}), Place("m", 8), owners=frozenset({Place("m", 9)}))
+    third = DefaultDevice(frozenset({None}), Place("m", 5), owners=STACK)
+    joined = met(state(ON_CPU, PUSHED, third), state(ON_CPU, other))
+    assert len(joined.blocks) == 2
+    assert joined.blocks[0] == ON_CPU
+    assert joined.blocks[1] == DefaultDevice(
+        frozenset({CPU, GPU, None}), is_chosen=True, owners=STACK | {Place("m", 9)}
+    )
+    same = met(state(PUSHED), state(replace(PUSHED, expression=Place("m", 1))))
+    assert same.blocks[0].expression == Place("m", 1)
+    assert not same.blocks[0].is_chosen
+
+
+def test_what_may_be_absent_on_a_way_may_be_absent() -> None:
+    maybe = DefaultDevice(frozenset({GPU}), may_be_absent=True)
+    assert met(state(maybe), state(PUSHED)).blocks[0].may_be_absent
+    assert not met(state(PUSHED), state(ON_CPU)).blocks[0].may_be_absent
+
+
+def test_what_was_inherited_or_chosen_stays_so() -> None:
+    inherited = ON_CPU.for_callee()
+    chosen = replace(ON_CPU, is_chosen=True, expression=Place("m", 3))
+    default = met(state(base=inherited), state(base=chosen)).default
+    assert default.inherited
+    assert default.is_chosen
+    assert default.devices == {CPU}
+
+
+def test_blocks_of_ones_own_are_not_inherited() -> None:
+    inside = state(ON_CPU.for_callee(), replace(PUSHED, inherited=True, may_be_absent=True))
+    assert [block.inherited for block in inside.alternatives()] == [True, True]
+    assert [block.inherited for block in inside.alternatives(1)] == [False, True]
+    assert [block.inherited for block in inside.alternatives(2)] == [True, True]
+    assert [block.inherited for block in state(PUSHED).alternatives(0)] == [False]
+
+
+A, B, C = ("scope", "a"), ("scope", "b"), ("scope", "c")
+
+
+def test_variables_are_joined_by_what_has_changed() -> None:
+    before = Variables()
+    before[A] = before[B] = PLAIN
+    one, other = before.copy(), before.copy()
+    one[A] = HOST
+    other[C] = HOST
+    assert one.get(A) == HOST
+    assert other.get(A) == PLAIN
+    assert set(one.differences(other)) == {A, C}
+    assert not one.equals(other)
+    assert one.equals(one.copy())
+    joined = Variables.joined([one, other])
+    assert [joined.get(key) for key in (A, B, C)] == [PLAIN | HOST, PLAIN, HOST]
+
+
+def test_what_is_unbound_on_one_way_holds_what_is_outside() -> None:
+    outside = {A: PLAIN}
+    before = Variables(outside=outside.get)
+    one, other = before.copy(), before.copy()
+    one[A] = HOST
+    one[B] = HOST
+    joined = Variables.joined([one, other])
+    assert joined.get(A) == PLAIN | HOST
+    assert joined.get(B) == HOST
+    assert Variables.joined([one, one.copy()]).get(A) == HOST
+    further = Variables.joined([joined.copy(), before.copy()])
+    assert further.get(A) == PLAIN | HOST
+
+
+def test_what_was_assigned_since_is_known_also_where_it_is_the_same() -> None:
+    before = Variables()
+    before[A] = before[B] = PLAIN
+    after = before.copy()
+    after[A] = PLAIN
+    after[C] = HOST
+    assert set(after.assigned_since(before)) == {A, C}
+    assert set(after.differences(before)) == {C}
+
+
+def test_a_callee_changes_what_it_changes() -> None:
+    before = Variables()
+    before[A] = PLAIN
+    inner, entry = before.enter()
+    assert inner.get(A) == PLAIN
+    assert inner.changes(entry) == {}
+    inner[A] = HOST
+    for number in range(20):
+        inner.freeze()
+        inner["scope", str(number)] = PLAIN
+    assert inner.changes(entry)[A] == HOST
+    assert len(inner.changes(entry)) == 21
+    assert before.get(A) == PLAIN

@@ -16,9 +16,19 @@ ANYWHERE = [
     "lambda q, r: q @ r + 1",
     "lambda q: -jnp.sin(q)",
     "lambda q: q.sum(axis=0) / 3",
+    "def f(q): return q + 1",
+    "def f(q): r = q + 1; return r",
+    "lambda q, /, r: q + r.T",
+    "lambda q: jnp.sum(q, axis=0)",
+    "lambda q, r: jnp.add(q, r) * 1.5",
+    "lambda q: 1 - q",
     "def f(q):\n    '''Text.'''\n    r = q + 1\n    return r * q",
 ]
 ONLY_JITTED = [
+    "def f(q): return q",
+    "def f(q):\n    r = q\n    return r.real",
+    "lambda q: q.astype(int)",
+    "lambda q, *, r: q + r",
     "lambda q: q",
     "lambda q: q[0]",
     "lambda q: q.T",
@@ -43,6 +53,18 @@ NEVER = [
     "def f(q):\n    return",
     "def f(q):\n    pass",
     "async def f(q):\n    return q + 1",
+    "def f(q):\n    r = q + 1",
+    "def f(q):\n    for r in q:\n        return q + 1",
+    "def f(q):\n    r = s = q\n    return r + s",
+    "def f(q):\n    r = other(q)\n    return r",
+    "lambda q: q()() + 1",
+    "lambda q: jnp.shape(q)",
+    "lambda q: jnp.sin(**q)",
+    "lambda q: other.sum()",
+    "lambda q: 'a' + q",
+    "lambda q, **r: q + 1",
+    "lambda q: q.shape",
+    "lambda q: other[0]",
 ]
 
 

@@ -23,6 +23,8 @@ with jax.default_device(cpu):
 ON_HOST = 'a JAX array, uncommitted on jax.devices("cpu")[0], made at x.py:9'
 DEFAULT = "a JAX array, uncommitted on jax.devices()[0], made at x.py:{}"
 
+UNKNOWN_DEVICE = "a JAX array, committed to an unknown device"
+
 CASES = {
     "device": ("cpu  # reveal: cpu", 'the device jax.devices("cpu")[0]'),
     "creation": ("y = on_host  # reveal: y", ON_HOST),
@@ -118,6 +120,43 @@ CASES = {
     "jit": (
         "f = jax.jit(lambda x: x)  # reveal: f",
         "a function that computes on the default device",
+    ),
+    "list of devices": ("y = jax.devices()  # reveal: y", "a list of devices"),
+    "some device": ("y = jax.devices()[unknown()]  # reveal: y", "the device jax.devices()[…]"),
+    "unknown device": ("y = jax.device_put(1, unknown())  # reveal: y", UNKNOWN_DEVICE),
+    "context": (
+        "y = jax.default_device(cpu if unknown() else gpu)  # reveal: y",
+        'a context in which the default device is jax.devices("cpu")[0] or jax.devices("gpu")[1]',
+    ),
+    "context of an unknown device": (
+        "y = jax.default_device(unknown())  # reveal: y",
+        "a context in which the default device is unknown",
+    ),
+    "other context": ("y = contextlib.nullcontext()  # reveal: y", "a context manager"),
+    "defined function": ("def y():\n    pass\ny  # reveal: y", "a function defined at x.py:10"),
+    "class": ("class y:\n    pass\ny  # reveal: y", "a class defined at x.py:10"),
+    "object": (
+        "class C:\n    pass\ny = C()  # reveal: y",
+        "an object of the class at x.py:10",
+    ),
+    "method": ("class C:\n    def f(self):\n        pass\ny = C().f  # reveal: y", "a method"),
+    "coroutine": (
+        "async def f():\n    return on_host\ny = f()  # reveal: y",
+        f"a coroutine that gives ({ON_HOST})",
+    ),
+    "generator": ("def f():\n    yield 1\ny = f()  # reveal: y", "a generator"),
+    "iterator": ("y = (x for x in [1])  # reveal: y", "an iterator"),
+    "mapping": ("y = {'a': 1, 'b': on_host}  # reveal: y", f"a mapping of ({ON_HOST} or no array)"),
+    "empty": ("y = []  # reveal: y", "a sequence, empty"),
+    "empty dict": ("y = {}  # reveal: y", "a mapping, empty"),
+    "nested": (
+        "y = [[[[on_host]]]]  # reveal: y",
+        "a sequence of (a sequence of (a sequence of (a container)))",
+    ),
+    "sharding": ("y = jax.sharding.Mesh()  # reveal: y", "a sharding"),
+    "partial": (
+        "import functools\ndef f(x):\n    pass\ny = functools.partial(f, 1)  # reveal: y",
+        "a partial",
     ),
     "missing": ("pass  # reveal: y", "there is no such name on this line"),
 }
