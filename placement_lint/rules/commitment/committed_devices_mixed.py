@@ -124,8 +124,6 @@ class CommittedDevicesMixed(Rule):
 
 def _check(mixture: Mixture, ctx: Context) -> None:
     operation = ctx.tree.nodes[mixture.node]
-    if ctx.flow.is_traced(operation):
-        return
     counting = _counting(operation, ctx)
     devices: dict[Device, cst.CSTNode] = {}
     for operand, device in sorted(mixture.operands, key=str):
@@ -344,8 +342,6 @@ def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseE
     """Give what a function returns, where it has one `return`, as its last statement."""
     if isinstance(function, cst.Lambda):
         return function.body
-    if not isinstance(function.body, cst.IndentedBlock):
-        return None
     last = function.body.body[-1]
     own = module.names.scope(last)
     returns = [
@@ -353,9 +349,9 @@ def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseE
         for node in module.tree.descendants(function.body)
         if isinstance(node, cst.Return) and module.names.scope(node) is own
     ]
-    if len(returns) != 1 or not isinstance(last, cst.SimpleStatementLine):
-        return None
-    return returns[0].value if last.body[-1] is returns[0] else None
+    # A body on the line of its `def` has the small statements themselves.
+    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    return returns[0].value if len(returns) == 1 and small is returns[0] else None
 
 
 def _data_operands(node: cst.BaseExpression, module: Module) -> list[cst.BaseExpression]:
@@ -365,6 +361,8 @@ def _data_operands(node: cst.BaseExpression, module: Module) -> list[cst.BaseExp
     if isinstance(node, cst.UnaryOperation):
         return [node.expression]
     if isinstance(node, cst.Tuple | cst.List):
+        return [element.value for element in node.elements]
+    if isinstance(node, cst.Dict):
         return [element.value for element in node.elements]
     if isinstance(node, cst.Attribute):
         return [node.value] if node.attr.value in transfer.COMPUTING_ATTRIBUTES else []
