@@ -18,27 +18,28 @@ def with_block(first: Assignment, last: Assignment, editor: Editor) -> list[Edit
     Where the reset stands in a `finally`, the `try` goes if that was all that it was for. None
     where the layout of the text does not allow it.
     """
-    if first.statement is None or last.statement is None:
+    opening, closing = first.statement, last.statement
+    if opening is None or closing is None:
         return None
-    top = editor.span(first.statement)
+    top = editor.span(opening)
     margin = editor.indentation(top.line)
     step = editor.tree.module.default_indent
     if len(set(margin + step)) > 1:
         return None
     guard = first.guard
     if guard is None:
-        bottom = editor.span(last.statement)
+        bottom = editor.span(closing)
         edits: list[Edit] | None = [
-            *_header(first, editor),
+            *_header(opening, editor),
             *editor.indent_lines(top.end_line + 1, bottom.line - 1, step),
-            _without_statement(last.statement, editor),
+            _without_statement(closing, editor),
         ]
-    elif editor.tree.is_inside(first.statement, guard):
-        edits = _in_place_of_try(first, guard, editor)
+    elif editor.tree.is_inside(opening, guard):
+        edits = _in_place_of_try(opening, guard, editor)
     elif guard.handlers or guard.orelse or len(_final(guard).body.body) > 1:
-        edits = _around_try(first, last, guard, editor)
+        edits = _around_try(opening, closing, guard, editor)
     else:
-        edits = _without_try(first, guard, editor)
+        edits = _without_try(opening, guard, editor)
     if edits is None:
         return None
     return editor.fused([*edits, *_leftover(first, editor)])
@@ -56,19 +57,17 @@ def _leftover(first: Assignment, editor: Editor) -> list[Edit]:
 
 
 def _around_try(
-    first: Assignment, last: Assignment, guard: cst.Try, editor: Editor
+    first: cst.Assign, last: cst.Assign, guard: cst.Try, editor: Editor
 ) -> list[Edit] | None:
     """Put the whole `try` under the block; nothing but the reset goes from its `finally`."""
-    if first.statement is None or last.statement is None:
-        return None
     step = editor.tree.module.default_indent
-    top, whole = editor.span(first.statement), editor.span(guard)
+    top, whole = editor.span(first), editor.span(guard)
     final = _final(guard)
     if len(final.body.body) > 1:
-        gone = _without_statement(last.statement, editor)
+        gone = _without_statement(last, editor)
     else:
         gone = _deleted(editor.span(final), editor)
-    end = editor.span(last.statement).line - 1
+    end = editor.span(last).line - 1
     if len(final.body.body) == 1:
         end = editor.span(final).line - 1
     if _is_odd(guard, whole, editor):
@@ -76,12 +75,10 @@ def _around_try(
     return [*_header(first, editor), *editor.indent_lines(top.end_line + 1, end, step), gone]
 
 
-def _without_try(first: Assignment, guard: cst.Try, editor: Editor) -> list[Edit] | None:
+def _without_try(first: cst.Assign, guard: cst.Try, editor: Editor) -> list[Edit] | None:
     """Put what the `try` guards under the block, where it is as deep as it was."""
-    if first.statement is None:
-        return None
     step = editor.tree.module.default_indent
-    top, whole = editor.span(first.statement), editor.span(guard)
+    top, whole = editor.span(first), editor.span(guard)
     if _is_odd(guard, whole, editor) or not _is_bare(whole.line, "try:", editor):
         return None
     return [
@@ -92,20 +89,20 @@ def _without_try(first: Assignment, guard: cst.Try, editor: Editor) -> list[Edit
     ]
 
 
-def _in_place_of_try(first: Assignment, guard: cst.Try, editor: Editor) -> list[Edit] | None:
+def _in_place_of_try(first: cst.Assign, guard: cst.Try, editor: Editor) -> list[Edit] | None:
     """Put the block in the place of a `try` whose body begins with the assignment."""
-    if first.statement is None or first.value is None or len(guard.body.body) < 2:
+    if len(guard.body.body) < 2:
         return None
-    span, whole = editor.span(first.statement), editor.span(guard)
+    span, whole = editor.span(first), editor.span(guard)
     if _is_odd(guard, whole, editor) or not _is_bare(whole.line, "try:", editor):
         return None
-    _, end = editor.spans.inner(first.statement)
+    _, end = editor.spans.inner(first)
     source = editor.source
     value_start, value_end = editor.spans.outer(first.value)
     if source.text[end : source.line_starts[span.end_line]].strip():
         return None
     at, _ = editor.spans.inner(guard)
-    header = f"with {editor.text(first.target)}({source.text[value_start:value_end]})"
+    header = f"with {editor.text(first.targets[0].target)}({source.text[value_start:value_end]})"
     return [
         editor.replace_offsets(at, at + len("try"), header),
         editor.delete_lines(span.line, span.end_line),
@@ -113,29 +110,24 @@ def _in_place_of_try(first: Assignment, guard: cst.Try, editor: Editor) -> list[
     ]
 
 
-def _header(first: Assignment, editor: Editor) -> list[Edit]:
+def _header(first: cst.Assign, editor: Editor) -> list[Edit]:
     """Put the head of the block in the place of the assignment."""
-    target, value = f"with {editor.text(first.target)}", first.value
-    is_call_like = (
-        value is not None and len(value.lpar) == 1 and not isinstance(value, cst.Tuple | cst.Yield)
-    )
-    if is_call_like and value is not None:
+    target, value = f"with {editor.text(first.targets[0].target)}", first.value
+    if len(value.lpar) == 1 and not isinstance(value, cst.Tuple | cst.Yield):
         # Its own brackets become those of the call.
         start, end = editor.spans.outer(value)
-        target_start, _ = editor.spans.outer(first.target)
+        target_start, _ = editor.spans.outer(first.targets[0].target)
         return [editor.replace_offsets(target_start, start, target), editor.insert(end, ":")]
     return call_edits(first, f"{target}(", "):", editor)
 
 
-def call_edits(assignment: Assignment, before: str, after: str, editor: Editor) -> list[Edit]:
+def call_edits(statement: cst.Assign, before: str, after: str, editor: Editor) -> list[Edit]:
     """Put a call in the place of `target = `, around the value."""
-    value = assignment.value
-    if value is None:
-        return []
+    value = statement.value
     start, end = editor.spans.outer(value)
     if isinstance(value, cst.Yield) and not value.lpar:
         before, after = f"{before}(", f"){after}"
-    target_start, _ = editor.spans.outer(assignment.target)
+    target_start, _ = editor.spans.outer(statement.targets[0].target)
     return [editor.replace_offsets(target_start, start, before), editor.insert(end, after)]
 
 

@@ -233,32 +233,33 @@ def _update_plan(changed: Sequence[Assignment], ctx: Context) -> FixPlan | None:
 class _Updates:
     """Assignments that become calls of `jax.config.update`."""
 
-    calls: tuple[tuple[Assignment, Spelling], ...]
+    calls: tuple[tuple[cst.Assign, str, Spelling], ...]
+    """Each with the option, and how the function is written there."""
     reads: tuple[tuple[cst.CSTNode, str], ...]
     """What must be read otherwise, to be given back."""
 
     @property
     def imports(self) -> tuple[Needed, ...]:
-        return needed([spelling for _, spelling in self.calls])
+        return needed([spelling for _, _, spelling in self.calls])
 
     def edits(self, editor: Editor) -> list[Edit]:
         edits: list[Edit] = []
-        for each, spelling in self.calls:
-            before = f"{spelling}({editor.string(each.context.option, each.target)}, "
-            edits += call_edits(each, before, ")", editor)
+        for statement, option, spelling in self.calls:
+            before = f"{spelling}({editor.string(option, statement)}, "
+            edits += call_edits(statement, before, ")", editor)
         return [*edits, *(editor.replace(node, text) for node, text in self.reads)]
 
 
 def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
     """Give the calls that some assignments become; None where one of them cannot."""
     reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
-    calls: list[tuple[Assignment, Spelling]] = []
+    calls: list[tuple[cst.Assign, str, Spelling]] = []
     for each in changed:
         spelling = ctx.reach("jax.config.update", each.target)
         in_block = ctx.inside_with(each.target, each.context.name)
-        if spelling is None or in_block or not _can_be_update(each, ctx):
+        if each.statement is None or spelling is None or in_block or not _can_be_update(each, ctx):
             return None
-        calls.append((each, spelling))
+        calls.append((each.statement, each.context.option, spelling))
     return None if reads is None else _Updates(tuple(calls), tuple(reads))
 
 
