@@ -165,11 +165,12 @@ class Context:
         """Give the items of every `with` whose body a node stands in, innermost first.
 
         For a node in an item itself: the items before it, which are entered by then. The search
-        ends at the function that holds the node: its caller's blocks are not seen.
+        ends at the function that holds the node: its caller's blocks are not seen. A decorator and
+        a default are run in the blocks around the function.
         """
         child: cst.CSTNode = node
         for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, _Function):
+            if isinstance(ancestor, _Function) and ancestor is self.function(node):
                 return
             if isinstance(ancestor, cst.With) and child is ancestor.body:
                 yield from reversed(ancestor.items)

@@ -347,11 +347,10 @@ class Assignments:
         places = sorted(self._tree.index(each.target) for each in loose)
         found: list[Assignment] = []
         for block in blocks:
-            if block.reset is not None:
-                next_one = bisect.bisect(places, self._tree.index(block.target))
-                end = self._tree.index(block.reset.target)
-                if next_one < len(places) and places[next_one] < end:
-                    found.append(block)
+            next_one = bisect.bisect(places, self._tree.index(block.target))
+            end = 0 if block.reset is None else self._tree.index(block.reset.target)
+            if next_one < len(places) and places[next_one] < end:
+                found.append(block)
         return found
 
     def _ends(self, last: Assignment, stack: list[Assignment]) -> bool:

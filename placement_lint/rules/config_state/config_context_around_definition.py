@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
@@ -168,12 +169,8 @@ def _compiles(call: cst.Call, ctx: Context) -> bool:
 
 def _is_in_lambda(call: cst.Call, around: cst.BaseExpression, ctx: Context) -> bool:
     """Tell whether a call stands in the body of a lambda: it does not run yet."""
-    for ancestor in ctx.ancestors(call):
-        if ancestor is around:
-            return False
-        if isinstance(ancestor, cst.Lambda):
-            return True
-    return False
+    between = itertools.takewhile(lambda each: each is not around, ctx.ancestors(call))
+    return any(isinstance(each, cst.Lambda) for each in between)
 
 
 def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Context) -> bool:
@@ -238,15 +235,13 @@ def _text(node: cst.CSTNode) -> str | None:
 def _plan(made: cst.BaseExpression, item: cst.WithItem, ctx: Context) -> FixPlan:
     """Enter the context in every call."""
     decorator = ctx.parent(made)
+    function = ctx.parent(decorator) if isinstance(decorator, cst.Decorator) else None
 
     def build(editor: Editor) -> list[Edit] | None:
         if editor.has_comment(editor.spans.inner(item.item)):
             return None
         context = editor.text(item.item)
-        if isinstance(decorator, cst.Decorator):
-            function = ctx.parent(decorator)
-            if not isinstance(function, cst.FunctionDef):
-                return None
+        if isinstance(function, cst.FunctionDef):
             line = editor.line_of(function.decorators[0])
             start = editor.source.line_starts[line - 1]
             margin = editor.indentation(line)

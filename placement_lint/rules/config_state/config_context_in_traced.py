@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -114,9 +115,7 @@ class ConfigContextInTraced(Rule):
         function = ctx.parent(decorator)
         if not isinstance(function, cst.FunctionDef):
             return
-        for above in function.decorators:
-            if above is decorator:
-                return
+        for above in itertools.takewhile(lambda each: each is not decorator, function.decorators):
             tracing = ctx.module.fact(Stagings).tracing(above.decorator)
             if tracing is not None and tracing.decorates and tracing.kind in kinds:
                 _report(call, Staging(tracing, True), ctx, _decorator_plan(decorator))
@@ -183,10 +182,12 @@ def _decorator_plan(decorator: cst.Decorator) -> FixPlan:
 
 
 def _block_plan(item: cst.CSTNode | None, ctx: Context) -> FixPlan | None:
-    if not isinstance(item, cst.WithItem) or item.asname is not None:
-        return None
-    block = ctx.parent(item)
-    if not isinstance(block, cst.With):
+    block = None if item is None else ctx.parent(item)
+    if (
+        not isinstance(item, cst.WithItem)
+        or not isinstance(block, cst.With)
+        or item.asname is not None
+    ):
         return None
     items = list(block.items)
     place = items.index(item)

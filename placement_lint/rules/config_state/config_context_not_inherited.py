@@ -153,10 +153,17 @@ class ConfigContextNotInherited(Rule):
         workers = list(_started(node, ctx))
         if not workers:
             return
-        item = next((i for i in ctx.with_items(node) if ctx.is_call(i.item, _CONTEXT)), None)
-        if item is None or is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
+        entered = next(
+            (
+                context
+                for item in ctx.with_items(node)
+                if isinstance(context := item.item, cst.Call) and ctx.called(context) == _CONTEXT
+            ),
+            None,
+        )
+        if entered is None or is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
             return
-        confidence = _is_elsewhere(item, ctx)
+        confidence = _is_elsewhere(entered, ctx)
         may_be_forked = _maker(node, ctx) in _PROCESSES and not ctx.module.fact(_spawns)
         if confidence is None or may_be_forked:
             return
@@ -239,11 +246,9 @@ def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:
 # -- what it does -----------------------------------------------------------------------------
 
 
-def _is_elsewhere(item: cst.WithItem, ctx: Context) -> Confidence | None:
+def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
     """Say how sure it is that a block's device is not the system's default; None if it is not."""
-    if not isinstance(item.item, cst.Call):
-        return None
-    device = Arguments(item.item).get(0, "new_val")
+    device = Arguments(entered).get(0, "new_val")
     if device is None or is_none(device):
         return None
     if string_value(device) == "cpu":
