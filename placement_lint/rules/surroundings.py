@@ -92,8 +92,6 @@ def catches(
 
 def leaves(body: cst.BaseSuite) -> bool:
     """Tell whether a body ends by leaving what is around it: what follows is its other case."""
-    if not body.body:
-        return False
     last: cst.CSTNode = body.body[-1]
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.rules.devices.queries import listed_platform
+from placement_lint.rules.devices.queries import followed, listed_platform
 from placement_lint.rules.surroundings import is_asserted_to_fail, is_caught
 from placement_lint.syntax.calls import string_value
 
@@ -204,18 +204,10 @@ class _Guards:
 
     def is_platform(self, node: cst.BaseExpression) -> bool:
         """Tell whether an expression is the default backend's platform, or any device's."""
-        for _ in range(_HOPS):
-            if isinstance(node, cst.Attribute):
-                return node.attr.value in {"device_kind", "platform"}
-            if isinstance(node, cst.Call):
-                return self.ctx.called(node) == "jax.default_backend"
-            if not isinstance(node, cst.Name):
-                return False
-            bindings = self.ctx.names.bindings(node)
-            if len(bindings) != 1 or bindings[0].value is None:
-                return False
-            node = bindings[0].value
-        return False
+        node = followed(node, self.ctx)
+        if isinstance(node, cst.Attribute):
+            return node.attr.value in {"device_kind", "platform"}
+        return self.ctx.is_call(node, "jax.default_backend")
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
         """Tell whether an expression may be the name of the backend in question."""
@@ -249,8 +241,6 @@ def _asking(_facts: ModuleFacts) -> dict[int, bool]:
 
 def _leaves(body: cst.BaseSuite, ctx: Context) -> bool:
     """Tell whether a suite ends by leaving what is around it."""
-    if not body.body:
-        return False
     last = body.body[-1]
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]

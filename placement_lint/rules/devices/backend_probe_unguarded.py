@@ -118,13 +118,9 @@ def _question(node: cst.CSTNode, ctx: Context) -> _Question | None:
     """Tell how an expression is asked whether it is empty, if it is."""
     is_asked, is_bound = False, False
     child, parent = node, ctx.parent(node)
-    while parent is not None:
-        if isinstance(parent, cst.BooleanOperation):
-            is_asked = is_asked or child is parent.left
-        elif isinstance(parent, cst.NamedExpr) and child is parent.value:
-            is_bound = True
-        else:
-            break
+    while isinstance(parent, cst.BooleanOperation | cst.NamedExpr):
+        is_bound |= isinstance(parent, cst.NamedExpr)
+        is_asked |= isinstance(parent, cst.BooleanOperation) and child is parent.left
         child, parent = parent, ctx.parent(parent)
     if parent is not None and _is_condition(parent, child, ctx):
         return _Question(is_truth_only=not is_bound)

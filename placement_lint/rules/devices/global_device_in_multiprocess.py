@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
-from placement_lint.rules.devices.queries import assigned_value
+from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _TARGETS = {"jax.device_put": (1, "device"), "jax.default_device": (0, "new_val")}
-_NAME_HOPS = 4
 
 
 class GlobalDeviceInMultiprocess(Rule):
@@ -119,22 +118,13 @@ def _places(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     """Give the call of `jax.devices` where a place is a numbered device of its list."""
-    for _ in range(_NAME_HOPS):
-        value = assigned_value(place, ctx)
-        if value is None:
-            break
-        place = value
+    place = followed(place, ctx)
     if not isinstance(place, cst.Subscript) or len(place.slice) != 1:
         return None
     part = place.slice[0].slice
     if not isinstance(part, cst.Index) or integer_value(part.value) is None:
         return None
-    listing = place.value
-    for _ in range(_NAME_HOPS):
-        value = assigned_value(listing, ctx)
-        if value is None:
-            break
-        listing = value
+    listing = followed(place.value, ctx)
     return (
         listing if isinstance(listing, cst.Call) and ctx.is_call(listing, "jax.devices") else None
     )

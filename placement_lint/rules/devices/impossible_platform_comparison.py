@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -225,17 +226,16 @@ def _written(node: cst.BaseExpression, ctx: Context) -> tuple[cst.BaseExpression
     return None
 
 
+def _is_choice(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.BooleanOperation)
+
+
 def _is_hedged(comparison: cst.Comparison, ctx: Context) -> bool:
     """Tell whether another comparison beside this one tries a name that is possible."""
-    top: cst.CSTNode = comparison
-    for ancestor in ctx.ancestors(comparison):
-        if not isinstance(ancestor, cst.BooleanOperation):
-            break
-        top = ancestor
-    if top is comparison:
-        return False
+    around = itertools.takewhile(_is_choice, ctx.ancestors(comparison))
     return any(
         string_value(part) in PLATFORMS
+        for top in [*around][-1:]
         for part in ctx.tree.descendants(top)
         if isinstance(part, cst.BaseExpression)
     )
