@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.devices.queries import followed
-from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.calls import Arguments, integer_value, is_none
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -21,13 +21,25 @@ _SHAPED = {
     "ball": 2, "bernoulli": 2, "bits": 1, "exponential": 1, "gumbel": 1, "laplace": 1,
     "normal": 1, "randint": 1, "rademacher": 1, "truncated_normal": 3, "uniform": 1,
 }  # fmt: skip
-_MODULES = ("jax.numpy.", "jax.random.", "jax.lax.", "numpy.", "numpy.random.")
+_MODULES = ("jax.numpy.", "jax.random.", "jax.lax.", "numpy.")
+_SIZES = {
+    "beta": 2, "binomial": 2, "choice": 1, "exponential": 1, "gamma": 2, "gumbel": 2,
+    "integers": 2, "laplace": 2, "normal": 2, "poisson": 1, "randint": 2, "random": 0,
+    "random_sample": 0, "standard_normal": 0, "uniform": 2,
+}  # fmt: skip
+"""NumPy's samplers, and the position of their parameter `size`: without it they give a number."""
+_GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
 
 
 def element_count(call: cst.BaseExpression, ctx: Context) -> int | None:
     """Give the number of elements of what a call makes; None where it is not written out."""
+    if not isinstance(call, cst.Call):
+        return None
+    if is_numpy_sampler(call, ctx):
+        size = sampled_size(call, ctx)
+        return 1 if size is None and not Arguments(call).is_open else _product(size, ctx)
     name = ctx.called(call)
-    if name is None or not isinstance(call, cst.Call):
+    if name is None:
         return None
     module, _, last = name.rpartition(".")
     if f"{module}." not in _MODULES:
@@ -60,6 +72,28 @@ def element_count(call: cst.BaseExpression, ctx: Context) -> int | None:
     return None
 
 
+def is_numpy_sampler(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether a call is of `numpy.random.normal` or its like, or of a generator's method."""
+    module, _, last = (ctx.called(call) or "").rpartition(".")
+    if module == "numpy.random":
+        return last in _SIZES
+    method = call.func
+    return (
+        isinstance(method, cst.Attribute)
+        and method.attr.value in _SIZES
+        and ctx.called(followed(method.value, ctx)) in _GENERATORS
+    )
+
+
+def sampled_size(sampler: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+    """Give the `size` that one of NumPy's samplers is given; None where it has none."""
+    function = sampler.func
+    name = function.attr.value if isinstance(function, cst.Attribute) else ctx.called(sampler)
+    position = _SIZES[(name or "").rpartition(".")[2]]
+    size = Arguments(sampler).get(position, "size")
+    return None if is_none(size) else size
+
+
 def literal_count(node: cst.BaseExpression, ctx: Context) -> int | None:
     """Give the number of numbers in nested lists that are written out."""
     if isinstance(node, cst.Integer | cst.Float | cst.Imaginary | cst.UnaryOperation):
@@ -81,7 +115,9 @@ def _whole_value(node: cst.BaseExpression) -> int | None:
     return integer_value(node)
 
 
-def _product(shape: cst.BaseExpression, ctx: Context) -> int | None:
+def _product(shape: cst.BaseExpression | None, ctx: Context) -> int | None:
+    if shape is None:
+        return None
     shape = followed(shape, ctx)
     if isinstance(shape, cst.Tuple | cst.List):
         sides = [integer_value(followed(element.value, ctx)) for element in shape.elements]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -175,14 +176,14 @@ def _plan(
     name: cst.Name, binding: Binding, inner: cst.For | cst.While, ctx: Context
 ) -> FixPlan | None:
     """Put the array on the device before the outermost loop that leaves it as it is."""
-    loop: cst.CSTNode = inner
-    for ancestor in ctx.ancestors(inner):
-        if isinstance(ancestor, cst.FunctionDef | cst.Lambda) or ctx.tree.is_inside(
-            binding.node, ancestor
-        ):
-            break
-        if isinstance(ancestor, cst.For | cst.While):
-            loop = ancestor
+    around = itertools.takewhile(
+        lambda each: (
+            not isinstance(each, cst.FunctionDef | cst.Lambda)
+            and not ctx.tree.is_inside(binding.node, each)
+        ),
+        ctx.ancestors(inner),
+    )
+    *_, loop = (inner, *(each for each in around if isinstance(each, cst.For | cst.While)))
     put = ctx.reach("jax.device_put", at=loop)
     same_scope = ctx.names.scope(loop) is ctx.names.owner(name.value, ctx.names.scope(name))
     if put is None or not same_scope:

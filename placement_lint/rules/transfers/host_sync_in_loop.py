@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.tracing import TraceKind
-from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
+from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, TABLE, Effect
 from placement_lint.rules.base import Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.staging import Stagings
@@ -36,7 +36,6 @@ _PASSING_ON = frozenset({
     "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
 })  # fmt: skip
 _CLOCKS = ("time.", "timeit.")
-_MAX_HOPS = 8
 
 
 class HostSyncInLoop(Rule):
@@ -171,18 +170,20 @@ def _looks_at_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
     return any((ctx.called(each) or "").startswith(_CLOCKS) for each in inside)
 
 
-def _read(node: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+def _read(
+    node: cst.Call | cst.FormattedStringExpression, ctx: Context
+) -> Iterator[cst.BaseExpression]:
     """Give what a node turns into numbers or text on the host."""
     if isinstance(node, cst.FormattedStringExpression):
         yield node.expression
-    elif isinstance(node, cst.Call):
-        name = ctx.called(node)
-        if name in _CONVERTING:
-            yield from Arguments(node).positional[:1]
-        elif name == "builtins.print":
-            yield from Arguments(node).positional
-        elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
-            yield node.func.value
+        return
+    name = ctx.called(node)
+    if name in _CONVERTING:
+        yield from Arguments(node).positional[:1]
+    elif name == "builtins.print":
+        yield from Arguments(node).positional
+    elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
+        yield node.func.value
 
 
 def _step_of(
@@ -193,16 +194,15 @@ def _step_of(
     ctx: Context,
 ) -> cst.CSTNode | None:
     """Give the jitted call of the same turn that an expression is a result of, or a part of one."""
-    for _ in range(_MAX_HOPS):
+    while True:
         if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
             return None
         if isinstance(what, cst.Subscript | cst.Attribute):
             what = what.value
-        elif isinstance(what, cst.Call) and (ctx.called(what) or "").startswith("jax.numpy."):
-            given = Arguments(what).positional
-            if len(given) != 1:
-                return None
-            what = given[0]
+        elif isinstance(what, cst.Call) and _is_computation(what, ctx):
+            given = Arguments(what).values
+            found = (_step_of(each, read, loop, steps, ctx) for each in given)
+            return next((step for step in found if step is not None), None)
         elif isinstance(what, cst.Call) and id(what) not in steps:
             is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
             if not is_method or not isinstance(what.func, cst.Attribute):
@@ -227,6 +227,12 @@ def _step_of(
     last = max(bound, key=ctx.tree.index, default=None)
     value = last.value if isinstance(last, cst.Assign) else None
     return value if value is not None and id(value) in steps else None
+
+
+def _is_computation(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether a call computes with its arguments, and not just looks at their shapes."""
+    row = TABLE.get(ctx.called(call) or "")
+    return row is not None and row.effect in {Effect.COMPUTE, Effect.CONVERT, Effect.COPY}
 
 
 def _tested_names(loop: Loop, ctx: Context) -> set[str]:
@@ -268,8 +274,6 @@ def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> boo
         if isinstance(parent, cst.Expr):
             return _keeps(child, ctx)
         if isinstance(parent, cst.Call):
-            if child is parent.func:
-                return False
             if _keeps(parent, ctx):
                 return isinstance(ctx.parent(parent), cst.Expr)
             if ctx.called(parent) not in _PASSING_ON:

@@ -29,7 +29,6 @@ _STATIC = frozenset({"static_argnums", "static_argnames"})
 _PLACING = frozenset({
     "backend", "device", "in_axis_resources", "in_shardings", "out_axis_resources", "out_shardings",
 })  # fmt: skip
-_MAX_NESTING = 8
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:
         if isinstance(ancestor, cst.DictComp) and child in {ancestor.key, ancestor.value}:
             return ancestor
         if isinstance(ancestor, cst.GeneratorExp):
-            return None
+            break
     return None
 
 
@@ -124,32 +123,22 @@ def runs_at_every_turn(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
 def _decorated(node: cst.FunctionDef, ctx: Context, *, is_method: bool) -> Jitted | None:
     if len(node.decorators) != 1 or node.asynchronous is not None:
         return None
-    decorator = node.decorators[0].decorator
+    decorator: cst.BaseExpression | None = node.decorators[0].decorator
     calls: list[cst.Call] = []
-    for _ in range(_MAX_NESTING):
-        if not isinstance(decorator, cst.Call):
-            break
+    while isinstance(decorator, cst.Call):
         calls.append(decorator)
-        inner = decorator.func
-        if ctx.name(inner) == "functools.partial":
-            first = Arguments(decorator).get(0, "func")
-            if first is None:
-                return None
-            inner = first
-        decorator = inner
+        is_partial = ctx.name(decorator.func) == "functools.partial"
+        decorator = Arguments(decorator).get(0, "func") if is_partial else decorator.func
     return _described(node, calls, is_method) if ctx.name(decorator) in JITS else None
 
 
 def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
     """Give what `jax.jit(f, …)` makes, or `functools.partial(jax.jit, …)(f)`."""
     calls = [call]
-    maker = call.func
+    maker: cst.BaseExpression | None = call.func
     if isinstance(maker, cst.Call) and ctx.is_call(maker, "functools.partial"):
         calls.append(maker)
-        first = Arguments(maker).get(0, "func")
-        if first is None:
-            return None
-        maker = first
+        maker = Arguments(maker).get(0, "func")
     given = Arguments(call).get(0, "fun")
     if ctx.name(maker) not in JITS or given is None:
         return None

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
@@ -23,11 +24,6 @@ _NEW = frozenset(
     ).split()
 )
 _SHARING = frozenset({"numpy.asarray", "numpy.ascontiguousarray", "numpy.memmap"})
-# Numbers, but for the size that they are given.
-_SAMPLERS = frozenset(
-    "beta binomial choice exponential gamma integers laplace normal poisson randint random "
-    "random_sample standard_normal uniform".split()
-)
 _COPYING_METHODS = frozenset({"astype", "copy", "flatten", "repeat"})
 _VIEWING_METHODS = frozenset({"ravel", "reshape", "squeeze", "swapaxes", "transpose"})
 _READING_METHODS = frozenset({
@@ -69,24 +65,18 @@ def makes_numpy_array(
 def _call_makes(node: cst.Call, ctx: Context, own: bool, depth: int) -> bool:
     name = ctx.called(node)
     arguments = Arguments(node)
+    if is_numpy_sampler(node, ctx):
+        return sampled_size(node, ctx) is not None
     if name is not None:
-        module, _, last = name.rpartition(".")
         if name in _NEW:
             # random.rand() gives a number.
-            return not module.endswith("random") or bool(arguments.values)
+            return not name.startswith("numpy.random.") or bool(arguments.values)
         if name == "numpy.load":
             return (string_value(arguments.get(0, "file")) or "").endswith(".npy")
-        if module == "numpy.random" and last in _SAMPLERS:
-            return arguments.get(None, "size") is not None
         return name in _SHARING and not own
     if not isinstance(node.func, cst.Attribute):
         return False
     method, receiver = node.func.attr.value, node.func.value
-    if method in _SAMPLERS and arguments.get(None, "size") is not None:
-        return ctx.called(followed(receiver, ctx)) in {
-            "numpy.random.default_rng",
-            "numpy.random.RandomState",
-        }
     if method in _COPYING_METHODS and not arguments.is_open:
         return "copy" not in arguments.keywords and makes_numpy_array(
             receiver, ctx, depth=depth - 1

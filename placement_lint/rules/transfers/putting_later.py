@@ -129,9 +129,6 @@ def _assigns(statement: cst.CSTNode, name: str) -> bool:
 def _block_around(line: cst.CSTNode, ctx: Context) -> cst.CSTNode | None:
     """Give the block that a line is in, or its `with` statements: what always runs with it."""
     block = ctx.parent(line)
-    while block is not None:
-        around = ctx.parent(block)
-        if not isinstance(around, cst.With):
-            break
+    while block is not None and isinstance(around := ctx.parent(block), cst.With):
         block = ctx.parent(around)
     return block
