@@ -270,12 +270,12 @@ def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
     for atom in held:
         if isinstance(atom, values.Array):
             is_own = atom.origin is not None and atom.origin.created.node == index
-            if not is_own or atom.committed or atom.is_small:
-                return False
+            is_new = is_own and not atom.committed and not atom.is_small
         elif isinstance(atom, values.Sequence | values.Mapping):
-            if not atom.element or not _is_new(atom.element, call, ctx):
-                return False
-        elif not isinstance(atom, values.Plain):
+            is_new = _is_new(atom.element, call, ctx)
+        else:
+            is_new = isinstance(atom, values.Plain)
+        if not is_new:
             return False
     return bool(held)
 
