@@ -34,7 +34,6 @@ _CALLS_AT_ONCE = frozenset({
     "jax.tree.map_with_path", "jax.tree.reduce", "jax.tree_map", "jax.tree_util.tree_map",
     "jax.tree_util.tree_map_with_path", "jax.tree_util.tree_reduce",
 })  # fmt: skip
-_MAX_NESTING = 8
 
 
 @dataclass(frozen=True)
@@ -105,17 +104,11 @@ class Stagings:
 
     def tracing(self, node: cst.BaseExpression) -> Tracing | None:
         """Give what a decorator traces with: `@jax.jit`, `@jax.jit(…)`, `@partial(jax.jit, …)`."""
-        for _ in range(_MAX_NESTING):
-            if not isinstance(node, cst.Call):
-                break
-            if self.names.qualified(node.func) == PARTIAL:
-                inner = Arguments(node).get(0, "func")
-                if inner is None:
-                    return None
-                node = inner
-            else:
-                node = node.func
-        return TRACINGS.get(self.names.qualified(node) or "")
+        made: cst.BaseExpression | None = node
+        while isinstance(made, cst.Call):
+            is_partial = self.names.qualified(made.func) == PARTIAL
+            made = Arguments(made).get(0, "func") if is_partial else made.func
+        return None if made is None else TRACINGS.get(self.names.qualified(made) or "")
 
     def definition(self, node: cst.BaseExpression | None) -> Function | None:
         """Give the function that an expression surely is, also inside of a call that traces it."""

@@ -260,15 +260,12 @@ def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
     root: cst.BaseExpression = node
     while isinstance(root, cst.Attribute):
         root = root.value
-    if not isinstance(root, cst.Name):
-        return False
-    owner = ctx.names.owner(root.value, ctx.names.scope(root))
-    if owner is None:
-        return False
+    name = root.value if isinstance(root, cst.Name) else ""
+    owner = ctx.names.owner(name, ctx.names.scope(root))
     known = ctx.module.fact(_speaking_imports)
-    key = (id(owner), root.value)
+    key = (id(owner), name)
     if key not in known:
-        known[key] = _import_speaks(owner.bindings[root.value], ctx)
+        known[key] = owner is not None and _import_speaks(owner.bindings[name], ctx)
     return known[key]
 
 

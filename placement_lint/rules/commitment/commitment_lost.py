@@ -260,10 +260,10 @@ def _optimizer_of(call: cst.Call, ctx: Context) -> str | None:
 
 
 def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:
-    arguments = Arguments(call).positional
-    if len(arguments) != 1 or len(call.args) != 1:
+    params = Arguments(call).get(0, "params")
+    if params is None or len(call.args) != 1:
         return
-    operand = _place(arguments[0], ctx)
+    operand = _place(params, ctx)
     devices = _committed_to(operand, call, ctx)
     if len(devices) != 1 or None in devices or is_put(call, ctx):
         return

@@ -55,11 +55,12 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
 
 
 def _is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
-    if array.origin is None:
-        return False
-    made = array.origin.created
-    here = made.module == ctx.module.path
-    return here and ctx.tree.is_inside(ctx.tree.nodes[made.node], loop)
+    made = None if array.origin is None else array.origin.created
+    return (
+        made is not None
+        and made.module == ctx.module.path
+        and ctx.tree.is_inside(ctx.tree.nodes[made.node], loop)
+    )
 
 
 def _loops(use: Use, ctx: Context) -> Iterator[cst.CSTNode]:

@@ -104,9 +104,7 @@ def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:
 
 def runs_at_every_turn(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Tell whether nothing in a loop decides whether a node runs, but what ends the loop."""
-    around = itertools.takewhile(
-        lambda step: step[1] is not loop, ancestors_in_function(node, ctx)
-    )
+    around = itertools.takewhile(lambda step: step[1] is not loop, ancestors_in_function(node, ctx))
     for child, ancestor in around:
         is_choice = isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
         is_second = isinstance(ancestor, cst.BooleanOperation) and child is ancestor.right
