@@ -7,6 +7,7 @@ from placement_lint.rules.needs import (
     SETS_VARIABLES,
     AllOf,
     AnyOf,
+    AtImport,
     Begins,
     FileText,
     Given,
@@ -63,6 +64,16 @@ def test_where_names_are_open_any_call_counts() -> None:
     assert text.mentions.is_open
     assert Given(("jax.devices",), "never").met_by(text)
     assert Begins("jax.devices").met_by(text)
+
+
+def test_what_an_import_calls_where_names_are_open() -> None:
+    needs = AtImport(["jax.devices"])
+    assert needs.met_by(said("jax.devices()"))
+    assert not needs.met_by(said("def f():\n    jax.devices()"))
+    opened = "x[\n 0\n] = jax\n"
+    assert needs.met_by(said(opened + "x.devices()"))
+    assert not needs.met_by(said(opened + "x.device_count()"))
+    assert not needs.met_by(said(opened + "def f():\n    x.devices()"))
 
 
 def test_the_path_counts_where_it_is_known() -> None:

@@ -53,3 +53,7 @@ def test_without_the_sources_the_classes_are_asked(
     monkeypatch.setattr(pages, "_FOLDER", str(tmp_path))
     assert pages.find_page("JDP204") is None
     assert [facts(page) for page in pages.all_pages()] == [facts_of(rule) for rule in rules]
+    found = pages.pages_of(["JDP204", "JDP999"])
+    assert [facts(page) for page in found.values()] == [
+        facts_of(rule) for rule in rules if rule.code == "JDP204"
+    ]

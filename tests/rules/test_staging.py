@@ -43,6 +43,7 @@ def around(text: str) -> Staging | None:
         ("@jax.jit\ndef f(x):\n    match x:\n        case 1: here()", "jax.jit", True),
         ("@jax.jit\ndef f():\n    try: pass\n    finally: here()", "jax.jit", True),
         ("@jax.jit\ndef f():\n    _g()\ndef _g(): here()\njax.vmap(_g)", "jax.vmap", True),
+        ("def _f(n): _f(n - 1); here()\njax.jit(_f)", "jax.jit", True),
     ],
 )
 def test_traced(text: str, by: str, certain: bool) -> None:
@@ -75,6 +76,8 @@ def test_traced(text: str, by: str, certain: bool) -> None:
         "class C:\n    @jax.default_device(d)\n    def m(self): here()",
         "jit = lambda f: f\n@jit\ndef f(): here()",
         "'''\n@jax.jit\ndef f(): here()\n'''\nhere()",
+        "@jax.jit\ndef f():\n    def g(): here()\n    class C(Base, made_by=g): pass",
+        "class C:\n    def m(s, o): s.f = o.f = lambda: here()\n    def n(s): jax.jit(s.f)",
     ],
 )
 def test_not_surely_traced(text: str) -> None:

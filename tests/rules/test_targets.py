@@ -56,6 +56,12 @@ def test_names_of_platforms_by_version(text: str, argument: str, what: str) -> N
         assert finding.confidence is Confidence.DEFINITE
 
 
+@pytest.mark.parametrize("argument", ["device", "pick()", "names[0]"])
+def test_what_is_not_known_is_new_in_no_version(argument: str) -> None:
+    for target in ("0.4.30", "newest"):
+        assert found(STRING.format(argument=argument), target) == []
+
+
 @pytest.mark.parametrize("argument", ['"cuda"', '"CPU"', '"cpu:0"', 'jax.devices("cpu")', "0"])
 def test_what_no_version_takes_is_the_same_for_all(argument: str) -> None:
     program = STRING.format(argument=argument)

@@ -7,7 +7,7 @@ import pytest
 
 from placement_lint.rules.module import ModuleFacts
 from placement_lint.rules.run_view import NOTHING, Alone, ImportEffects, Origin
-from placement_lint.rules.summary import Does, Imports, Kind
+from placement_lint.rules.summary import Does, Imports, Kind, Perhaps
 from placement_lint.rules.timeline import Event, Timeline, called, imported_names, timeline
 from tests.rules.helpers import code, context, marked
 
@@ -61,6 +61,7 @@ D = J + "jax.devices()\n"
         J + "from jax import devices as d\nd()\nhere()",
         J + "def f():\n    import jax.numpy as jnp\n    jnp.zeros(3)\n    here()",
         J + "with jax.profiler.trace('x'): here()",
+        J + "def g():\n    if c: jax.devices()\n    else: jax.device_count()\ng()\nhere()",
     ],
 )
 def test_started(text: str) -> None:
@@ -103,6 +104,7 @@ def test_started(text: str) -> None:
         "class C:\n    import jax\n    def m(self):\n        jax.devices()\n        here()",
         J + "jax.profiler.trace('x')\nhere()",
         J + "def g(): g()\ng()\nhere()",
+        J + "def g():\n    if c: jax.devices()\n    else: pass\ng()\nhere()",
     ],
 )
 def test_not_surely_started(text: str) -> None:
@@ -147,6 +149,24 @@ def test_imports(text: str, expected: str | None) -> None:
     assert before(text, Kind.IMPORTS) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("if c:\n    if d: import a\n    else: import b", ("a", "b")),
+        ("if c:\n    if d: import a\n    else: import a", ("a",)),
+        (
+            "for x in y:\n    if d: import a\n    else:\n        import b\n        import c",
+            tuple("abc"),
+        ),
+        ("match v:\n    case 1: import a\n    case _: import b", ("a", "b")),
+        ("async def f(): import a", None),
+    ],
+)
+def test_what_may_be_imported_is_summed_up(text: str, modules: tuple[str, ...] | None) -> None:
+    summary = Timeline(context(text, head="").module).summary()
+    assert summary == (() if modules is None else (Perhaps(modules),))
+
+
 def test_variables() -> None:
     ctx = context("os.environ['A'] = 'x'\nif c: os.environ['B'] = 'y'\nos.putenv('C', 'z')\n")
     summary = Timeline(ctx.module).summary()
@@ -170,6 +190,9 @@ def at_import(text: str) -> list[str | None]:
          ["devices", "device_count"]),
         (J + "for x in y: jax.devices()", ["devices"]),
         (J + "with a: jax.devices()", ["devices"]),
+        (J + "for x in y:\n    if c: pass\n    else: jax.devices()", ["devices"]),
+        (J + "for x in y:\n    if c: jax.devices()\n    elif d: jax.device_count()",
+         ["devices", "device_count"]),
         (J + "from typing import TYPE_CHECKING\nif TYPE_CHECKING: jax.devices()", []),
         (J + "f(jax.devices(), jax.device_count())", ["devices"]),
     ],
@@ -205,6 +228,22 @@ def test_other_modules_of_the_run(statement: str) -> None:
     (step,) = timeline(facts).summary()
     assert isinstance(step, Imports)
     assert step.name.startswith("other")
+
+
+class Resetting(Alone):
+    """A run in which any module that is imported gives the backend up."""
+
+    def importing(self, path: str, name: str) -> ImportEffects:
+        origin = Origin(path, 1, f"jax.clear_backends() for {name}")
+        return ImportEffects(gives_backend_up=origin)
+
+
+def test_a_module_that_gives_the_backend_up() -> None:
+    text = D + "first()\nimport other\nsecond()\n"
+    facts = ModuleFacts(cst.parse_module(text), "code.py", run=Resetting())
+    _, first, second = facts.tree.every(cst.Call)
+    assert timeline(facts).before(first, Kind.STARTS) is not None
+    assert timeline(facts).before(second, Kind.STARTS) is None
 
 
 def test_alone_nothing_is_known() -> None:

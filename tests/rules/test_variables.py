@@ -12,7 +12,6 @@ def found(text: str) -> list[tuple[str, str | None]]:
     return [
         (setting.name, code(setting.value))
         for node in ctx.tree.nodes
-        if isinstance(node, cst.Assign | cst.AugAssign | cst.Call)
         for setting in settings(node, ctx.names)
     ]
 
