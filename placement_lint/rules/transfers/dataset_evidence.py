@@ -153,15 +153,9 @@ def _feeds_model(name: str, call: cst.Call, ctx: Context) -> bool:
             continue
         if argument.keyword is not None and words(argument.keyword.value) & _WEIGHTS:
             return True
-        function = consumer.func
-        called = (
-            function.attr.value
-            if isinstance(function, cst.Attribute)
-            else function.value
-            if isinstance(function, cst.Name)
-            else ""
-        )
-        if called in _WEIGHT_CONSUMERS:
+        named = consumer.func.attr if isinstance(consumer.func, cst.Attribute) else consumer.func
+        called = ctx.called(consumer) or (named.value if isinstance(named, cst.Name) else "")
+        if called.rpartition(".")[2] in _WEIGHT_CONSUMERS:
             return True
     return False
 
