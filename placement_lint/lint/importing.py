@@ -104,9 +104,7 @@ class _State:
             self.sets.setdefault(what, origin)
 
     def merge(self, effects: ImportEffects) -> None:
-        """Add what an import does."""
-        if effects.gives_backend_up is not None:
-            self.add(Kind.RESETS, "", effects.gives_backend_up)
+        """Add what an import does that cannot give the backend up: else it is executed here."""
         self.imports = self.imports or effects.imports_jax
         self.starts = self.starts or effects.starts_backend
         for variable, origin in effects.sets_variables.items():

@@ -94,13 +94,12 @@ class Known:
         """
         tree, names = self._flow.tree, self._flow.module.names
         param = next(each for each in tree.every(cst.Param) if each.name is parameter)
-        for function in tree.ancestors(param):
-            if isinstance(function, cst.FunctionDef | cst.Lambda):
-                scope = names.scope(function.body)
-                if len(scope.bindings.get(parameter.value, ())) == 1:
-                    return next(iter(names.uses(parameter.value, scope)), None)
-                return None
-        return None
+        around = tree.ancestors(param)
+        body = next(each.body for each in around if isinstance(each, cst.FunctionDef | cst.Lambda))
+        scope = names.scope(body)
+        if len(scope.bindings.get(parameter.value, ())) != 1:
+            return None
+        return next(iter(names.uses(parameter.value, scope)), None)
 
     def _written(self, where: Callable[[str, int], str]) -> Callable[[Place], str]:
         def written(place: Place) -> str:

@@ -75,6 +75,13 @@ def test_in_order_and_each_once() -> None:
         ((Either((Imports("starts"),), (START,)),), True),
         ((Either((Either((START,), (START,)),), (START,)),), True),
         ((Perhaps(("starts",)),), False),
+        ((START, Either((RESET,), (RESET,))), False),
+        ((START, Either((RESET, START), (RESET,))), False),
+        ((START, Either((RESET, START), (RESET, START))), True),
+        ((Either((Perhaps(("starts",)),), (START,)),), False),
+        ((Either((START, Perhaps(("resets",))), (START,)),), True),
+        ((Either((Imports("starts"),), (JAX,)), Either((Imports("starts"),), (START,))), True),
+        ((Perhaps(("absent",)), Imports("absent"), START), True),
     ],
 )
 def test_a_backend_that_is_given_up(steps: Summary, *, started: bool) -> None:
@@ -85,6 +92,14 @@ def test_a_backend_that_is_given_up(steps: Summary, *, started: bool) -> None:
         "also": (Imports("starts"),),
     }
     assert (did(modules, "main", "a").starts_backend is not None) is started
+
+
+def test_variables_that_both_branches_set() -> None:
+    one, other = (sets("A"), sets("B"), sets("C")), (sets("C"), sets("A"))
+    modules: dict[str, Summary] = {"a": (sets("C"), Either(one, other), sets("D"))}
+    assert [*did(modules, "main", "a").sets_variables] == ["C", "A", "D"]
+    either: dict[str, Summary] = {"a": (Either((sets("A"),), (sets("B"),)),)}
+    assert did(either, "main", "a") is NOTHING
 
 
 CIRCLE: dict[str, Summary] = {

@@ -53,6 +53,16 @@ SEEN = {
     "def f():\n    return 1\nf()\n": (),
     "def f():\n    return g()\ndef g():\n    return f()\nf()\n": (),
     "x: int = 1\ny: str\nassert x\n": (),
+    "(x := y)\n": (),
+    "a = b\nb = a\na.c()\n": (),
+    "for x in y:\n    if __name__ == '__main__':\n        import a\n": (),
+    "for x in y:\n    def f():\n        import a\n    import b\n": (Perhaps(("b",)),),
+    "for x in y:\n    try:\n        import a\n    except E:\n        import b\n": (
+        Perhaps(("a", "b")),
+    ),
+    "for x in y:\n    if z:\n        import a\n    else:\n        import b\n": (
+        Perhaps(("a", "b")),
+    ),
     "if x:\n    import jax\n": (),
     "import jax\nx: jax.devices() = 1\n": (Does(Kind.IMPORTS, "import jax", 1),),
 }  # fmt: skip
@@ -131,6 +141,10 @@ def test_what_python_cannot_parse() -> None:
         ("def f():\n    g()\ndef g():\n    a\nf()\n", "def f():\n    g()\ndef g():\n    a\nf()\n"),
         ("def f():\n    @a\n    def g():\n        b\n", "def f():\n    pass\n\n\n"),
         ("def f(): a\nx\n", "def f(): a\nx\n"),
+        (
+            "def f():\n    global x\n    x = 1\n    f()\nf()\n",
+            "def f():\n    global x\n    x = 1\n    f()\nf()\n",
+        ),
         ("class A:\n    def f(self):\n        a\n", "class A:\n    def f(self):\n        pass\n"),
         ("if x:\n    def f():\n        a\n", "if x:\n    def f():\n        pass\n"),
     ],

