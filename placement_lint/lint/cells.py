@@ -73,10 +73,7 @@ def _stays_a_cell(source: Source, cell: Cell, edits: Sequence[Edit]) -> bool:
 
 def _in_cell(source: Source, edit: Edit) -> Edit | None:
     cell = source.cell_at(edit.span.line)
-    if cell is None:
-        return None
-    _, end = source.cell_offsets(cell)
-    if offsets(source, edit)[1] > end:
+    if cell is None or offsets(source, edit)[1] > source.cell_offsets(cell)[1]:
         return None
     shift = cell.first_line - 1
     span = edit.span

@@ -336,8 +336,6 @@ class _ScopeBuilder:
                 self.bind(scope, current.value, Binding(kind, node))
             elif isinstance(current, cst.Tuple | cst.List):
                 stack.extend(element.value for element in reversed(current.elements))
-            elif isinstance(current, cst.StarredElement | cst.Element):
-                stack.append(current.value)
 
     def enter(self, kind: ScopeKind, node: cst.CSTNode, parent: Scope) -> Scope:
         return Scope(kind, node, parent)

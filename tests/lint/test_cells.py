@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from placement_lint.files.notebook import read_notebook
+from placement_lint.files.source import Source
 from placement_lint.findings import Edit, Span
-from placement_lint.lint.cells import in_cells
+from placement_lint.lint.cells import in_cells, keep_cells
 from placement_lint.lint.file import FileOptions, FileResult, lint_source
 from placement_lint.lint.fixing import fix_source
 from placement_lint.lint.unused import Sight
@@ -176,3 +177,31 @@ def test_edits_that_are_refused(edit: Edit) -> None:
     source = read_notebook("n.ipynb", notebook("a = 1\n!ls", "b = 1\nc = 1"))
     assert in_cells(source, [edit]) is None
     assert in_cells(source, [Edit("n.ipynb", Span(4, 1, 4, 2), "d")]) is not None
+
+
+def test_an_import_behind_the_last_line_of_its_cell() -> None:
+    first = "from safetensors.flax import load_file\nimport abc"
+    second = 'tokens = load_file("train.safetensors")["tokens"]'
+    (head, tail), _ = fixed(first, second, unsafe=True)
+    assert head == first + "\nimport jax"
+    assert tail.startswith("with jax.default_device(")
+
+
+SCRIPT = Source("s.py", "import os\n# %%\nif x:\n    pass\n# %%\n%time y = 1\nz = 2\n")
+
+
+@pytest.mark.parametrize(
+    ("span", "text", "kept"),
+    [
+        (Span(1, 1, 1, 1), "import abc\n", True),  # above the first cell
+        (Span(5, 1, 5, 1), "    y = 2\n", True),  # at the end of the first one
+        (Span(5, 1, 5, 5), "# no", False),  # what begins a cell
+        (Span(4, 1, 6, 1), "", False),  # over the end of one
+        (Span(3, 1, 4, 1), "", False),  # what is left is no Python
+        (Span(6, 7, 6, 8), "w", False),
+        (Span(7, 1, 7, 2), "w", True),
+    ],
+)
+def test_what_may_be_edited_in_a_script_in_cells(span: Span, text: str, *, kept: bool) -> None:
+    source = SCRIPT.masked()
+    assert keep_cells(source, [Edit("s.py", span, text)]) is kept

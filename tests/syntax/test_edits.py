@@ -125,3 +125,17 @@ def test_fused_edits_do_the_same_as_one() -> None:
     (fused,) = editor.fused(edits)
     assert apply_edits(editor.source, [fused]) == apply_edits(editor.source, edits)
     assert fused.span == Span(1, 5, 4, 1)
+
+
+def test_the_editor_of_another_file() -> None:
+    one, other = editor_of("a\n"), editor_of("b\n")
+    assert one.of("case.py") is one
+    with pytest.raises(LookupError, match="other"):
+        one.of("other.py")
+    one.others = {"other.py": other}.__getitem__
+    assert one.of("other.py") is other
+
+
+def test_lines_that_end_inside_of_a_string() -> None:
+    editor = editor_of('a = """x\n y\n"""\nb = 1\n')
+    assert [line for line in range(1, 5) if editor.ends_inside_string(line)] == [1, 2]

@@ -413,3 +413,31 @@ def test_the_statement_that_binds_the_name_of_a_type() -> None:
     tree, names = parse("type A = int\nx = A")
     (statement,) = tree.every(cst.TypeAlias)
     assert [each.node for each in names.module_scope.bindings["A"]] == [statement]
+
+
+def test_one_of_several_through_another_name() -> None:
+    text = """
+    if a:
+        import numpy as np
+    else:
+        import jax.numpy as np
+    if b:
+        x = np
+    else:
+        import cupy as x
+    """
+    _, names = parse(text)
+    found = names.lookup("x", names.module_scope)
+    assert found == Ambiguous(frozenset({"cupy", "jax.numpy", "numpy"}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from importlib import import_module\nx = import_module('.a', p)\nlook(x)",
+        "from importlib import import_module\nx = import_module(b'a')\nlook(x)",
+        "def f():\n    nonlocal x\n    import jax as x\n    look(x)",
+    ],
+)
+def test_what_no_import_says(text: str) -> None:
+    assert marked(text) is None

@@ -457,3 +457,18 @@ def test_quotes_that_begin_no_string_are_refused(unit: str) -> None:
 )
 def test_strings_that_end_are_not(text: str) -> None:
     assert without_end(text * 20_000) is None
+
+
+def test_elifs_and_indentation_end_with_their_block() -> None:
+    limits = Limits(elifs=10)
+    nested_ifs = "if a:\n" + "".join(f"    {line}\n" for line in elifs(8).splitlines())
+    # Both hang together only where one is inside of the other.
+    assert too_deep(nested_ifs + "elif b:\n    pass\n" * 8, limits) is None
+    refused = too_deep(nested_ifs + "elif b:\n    pass\n" * 11, limits)
+    assert refused is not None
+    assert (refused.excess, refused.size) == (Excess.ELIFS, 11)
+
+
+@pytest.mark.parametrize("text", ['f"abc', 'f"""abc\n', 'f"{a:b', "x = f'{a}b", 'f"', "rf'a{b}\\"])
+def test_an_f_string_that_does_not_end(text: str) -> None:
+    assert too_deep(text) is None

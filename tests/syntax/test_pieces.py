@@ -127,3 +127,25 @@ def test_nothing_is_kept_where_nobody_asked_for_it() -> None:
         kept = pieces.parse("a.py", TEXT)
         assert pieces.parse("a.py", TEXT) is kept
     assert pieces.parse("a.py", TEXT) is not kept
+
+
+PADDING = "y = 2\n" * 120
+
+
+@pytest.mark.parametrize(
+    ("text", "is_cut"),
+    [
+        ("a = 1; b = 2\n" + PADDING, True),
+        (PADDING + "a = 1; b = 2; c = 3\n", True),
+        # A backslash at the end of a comment joins nothing.
+        (PADDING + "path = 1  # C:\\\nx = 2\n", False),
+        ("match x:\n\tcase 1:\n\t\tpass\n" + PADDING, False),
+        ("if x: a = 1\nelse:\n  b = 2\n" + PADDING, False),
+        ("if x: a = 1\n" + PADDING + "if x:\n  b = 2\n", True),
+        ("def f(): pass\n" + PADDING + "try: a\nexcept E:\n  b\n", False),
+        ("a = 1; b = 2; c = 3; d = 4\n" + "# c\n" * 120, False),
+        ("import a\n  # indented\nb = 1\n" + PADDING, False),
+    ],
+)
+def test_where_a_text_is_cut(text: str, *, is_cut: bool) -> None:
+    assert check(Pieces(), "a.py", text) is is_cut

@@ -127,3 +127,11 @@ def test_every_node_of_a_type() -> None:
     assert list(tree.every(cst.CSTNode)) == []  # type: ignore[type-abstract]
     for kind in (cst.Name, cst.Call, cst.Expr):
         assert list(tree.every(kind)) == [node for node in tree.nodes if type(node) is kind]
+
+
+def test_children_before_any_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = cst.parse_expression("f(a)[b]")
+    known = [type(each) for each in children(node)]
+    monkeypatch.setattr("placement_lint.syntax.tree._fields_by_type", {})
+    assert [type(each) for each in children(node)] == known
+    assert known[0] is cst.Call

@@ -35,6 +35,7 @@ OPTIONS = FileOptions(tuple(rule for rule in all_rules() if not rule.pedantic))
         ("x = f(a for a, b in cccc)", "x = f(\n  a for a, b in cccc\n)"),
         ("x = f(a for a, bbbb in ccccccccccc)", "x = f(a for a, bbbb in ccccccccccc)"),
         ("x = f(lambda a, bbbbbbb: cccccccc)", "x = f(lambda a, bbbbbbb: cccccccc)"),
+        ("bbbbbbbbb)(aaaaaaaa, ccccccccc", "bbbbbbbbb)(aaaaaaaa, ccccccccc"),
         ("x = aaaaaaaaaaaaaaaaaaaaaa()", "x = aaaaaaaaaaaaaaaaaaaaaa()"),
         ("x = aaaaaaaaaaaaaaaaaaaaaaaaa", "x = aaaaaaaaaaaaaaaaaaaaaaaaa"),
         ("x = f(aaaaaaaaaaa); y = bbbbbb", "x = f(aaaaaaaaaaa); y = bbbbbb"),
