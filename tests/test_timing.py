@@ -37,6 +37,8 @@ def test_nothing_is_measured_before_anyone_asks(clock: list[float]) -> None:
     with timed(RULES):
         clock[0] += 1
     assert watch().seconds == {}
+    watch().stop()
+    assert watch().seconds == {}
 
 
 def test_a_part_ends_with_an_error(clock: list[float]) -> None:

@@ -257,6 +257,24 @@ class TestFormats:
         assert (code, out) == (1, "")
         assert Path("found.txt").read_text(encoding="utf-8").startswith(FOUND)
 
+    def test_what_is_known_of_a_name(self, lint: Lint) -> None:
+        text = "import jax\nx = jax.device_put(1.0, jax.devices('cpu')[0])  # reveal: x\n"
+        Path("a.py").write_text(text, encoding="utf-8")
+        code, out, err = lint("a.py", "--reveal")
+        assert (code, err) == (0, "No findings in 1 file.\n")
+        assert out.startswith('a.py:2:1: x is a JAX array, committed to jax.devices("cpu")[0]')
+        assert "reveal" not in lint("a.py")[1]
+
+    def test_what_is_excluded_and_cannot_be_kept(self, lint: Lint) -> None:
+        Path("placement-lint.toml").write_text('exclude = ["clean.py"]\n', encoding="utf-8")
+        Path("there").write_text("a file", encoding="utf-8")
+        arguments = ("clean.py", "hazard.py", "--force-exclude", "--cache-dir", "there")
+        code, _, err = lint(*arguments, "-v")
+        assert code == 1
+        assert "note: clean.py is excluded\n" in err
+        assert "nothing is remembered: " in err
+        assert "nothing is remembered: " not in lint(*arguments)[2]
+
     def test_quiet_and_verbose(self, lint: Lint) -> None:
         assert lint("hazard.py", "-q")[2] == ""
         assert "1 of 1 files parsed" in lint("hazard.py", "-v", "--no-cache")[2]

@@ -53,6 +53,17 @@ def test_the_last_resort(
     assert err.count("\n") == 1
 
 
+def test_help_that_nobody_has_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    kept = capsys.readouterr()
+    monkeypatch.setattr("placement_lint.cli.help.FILE", os.devnull + "/none")
+    assert main(["--help"]) == 0
+    assert capsys.readouterr() == kept
+
+
 def test_interrupted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupt(_: object) -> int:
         raise KeyboardInterrupt

@@ -1,10 +1,18 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
-from placement_lint.cli.streams import is_terminal, use_colour, use_links
+from placement_lint.cli import main, streams
+from placement_lint.cli.streams import OutputError, is_terminal, use_colour, use_links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Terminal(io.StringIO):
@@ -69,3 +77,77 @@ def test_links(
 
 def test_no_stream_is_no_terminal() -> None:
     assert not is_terminal(None)
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, name: str) -> TextIO:
+    """Put a stream in place of a standard one that takes nothing: its disk is full."""
+    stream = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 - who asks closes it
+    monkeypatch.setattr(sys, name, stream)
+    return stream
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+class TestFull:
+    def test_output_that_is_lost_is_said_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with refusing(monkeypatch, "stdout"):
+            with pytest.raises(OutputError, match="standard output: No space left on device"):
+                streams.write("a\n")
+            # What is still in the buffer goes nowhere: the interpreter does not fail at its end.
+            streams.write("b\n")
+            streams.write_bytes(b"c\n")
+
+    def test_bytes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with refusing(monkeypatch, "stdout"):
+            with pytest.raises(OutputError, match="standard output: No space left on device"):
+                streams.write_bytes(b"a\n")
+            streams.write_bytes(b"b\n")
+
+    def test_complaints_are_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with refusing(monkeypatch, "stderr"):
+            streams.complain("error: nobody will know")
+            streams.complain("error: nobody will know")
+
+    def test_a_page(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with refusing(monkeypatch, "stdout"):
+            assert main(["rule", "JDP204"]) == 2
+        assert capsys.readouterr().err == "error: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("write", [lambda: streams.write("a"), lambda: streams.write_bytes(b"a")])
+def test_a_reader_that_has_gone_is_no_error(
+    write: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        write()
+        write()
+
+
+def test_without_streams_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `pythonw` starts programs on Windows."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    streams.write("a")
+    streams.write_bytes(b"a")
+    streams.complain("a")
+    assert main(["rule", "JDP204"]) == 0
+
+
+def test_a_file_that_cannot_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("before", encoding="utf-8")
+
+    def fail(source: str, target: str) -> None:
+        Path(source).unlink()
+        raise OSError(5, "Input/output error", target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OutputError, match="Input/output error"):
+        streams.write_file(str(path), "after")
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.txt", "before")]

@@ -68,6 +68,12 @@ def test_requirement_lines(tmp_path: Path, line: str, bounds: Bounds) -> None:
             [(("==", "0.5.3"),), ((">=", "0.6"), ("<", "0.8"))],
         ),
         ("pyproject.toml", '[tool.poetry.dev-dependencies]\njax = "*"\n', []),
+        ("pyproject.toml", "[tool.poetry.dependencies]\njax = 7\n", []),
+        (
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\njax = [7, {path = "../jax"}, "0.5.3"]\n',
+            [(("==", "0.5.3"),)],
+        ),
         (
             "setup.cfg",
             "[options]\ninstall_requires =\n    numpy\n    jax >= 0.4.35\n",

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placement_lint.files.notebook_json import NotRewritableError, demand_rewritable, rewrite
+from placement_lint.files.notebook_json import (
+    NotRewritableError,
+    demand_rewritable,
+    lines_in_file,
+    rewrite,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +85,26 @@ def test_the_encoding_is_kept(encoding: str) -> None:
 def test_bytes_that_do_not_come_back_are_refused() -> None:
     with pytest.raises(NotRewritableError):
         demand_rewritable(b"\xfe\xff" + '{"cells": []}'.encode("utf-16-be"))
+
+
+@pytest.mark.parametrize("data", [b'{"cells": [', b"", b'{"cells": [{"a": }]}'])
+def test_what_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(NotRewritableError, match="not JSON as it is written"):
+        demand_rewritable(data)
+
+
+def test_cells_without_source() -> None:
+    data = b'{"cells": [{"cell_type": "code"}, {"source": ["a\\n",\n "b"]}]}'
+    assert lines_in_file(data) == {2: [1, 2]}
+    assert b'["a\\n",\n "c"]' in rewrite(data, {2: "a\nc"})
+    with pytest.raises(NotRewritableError, match="cell 1 has no source"):
+        rewrite(data, {1: "x"})
+
+
+@pytest.mark.parametrize("data", [b"7", b'"cells"', b"[]", b"{}", b'{"cells": 7}'])
+def test_json_without_cells(data: bytes) -> None:
+    demand_rewritable(data)
+    assert lines_in_file(data) == {}
 
 
 # -- any notebook, in any formatting ----------------------------------------------------------

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,33 @@ def test_failure_on_the_way_leaves_the_original(
         replace_file(str(file), b"before", b"after")
     monkeypatch.undo()
     assert_left_alone(file)
+
+
+@pytest.mark.parametrize(
+    ("denied", "reason"),
+    [("code.py", "no permission to write$"), ("", "no permission to write in its folder$")],
+)
+def test_what_the_system_does_not_permit(
+    file: Path, denied: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By access lists, or to another user than the superuser, whom the modes tell all."""
+    real = os.access
+    refused = file.parent / denied if denied else file.parent
+
+    def access(path: Path, mode: int) -> bool:
+        return Path(path) != refused and real(path, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    with pytest.raises(WriteError, match=reason):
+        replace_file(str(file), b"before", b"after")
+    assert_left_alone(file)
+
+
+def test_in_another_thread(file: Path) -> None:
+    """Where no signal can be made to wait."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(replace_file, str(file), b"before", b"after").result()
+    assert_left_alone(file, b"after")
 
 
 def test_interrupt_on_the_way_leaves_the_original(

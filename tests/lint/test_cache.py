@@ -579,6 +579,10 @@ class TestCommand:
         Path(FOLDER).rmdir()
         said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
         assert said == "Nothing to delete.\n"
+        Path("placement-lint.toml").write_text("select = 7\n", encoding="utf-8")
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert run.returncode == 2
+        assert run.stderr.startswith("error: placement-lint.toml")
 
 
 def test_two_runs_at_once(here: Path) -> None:

@@ -171,6 +171,13 @@ def test_what_a_rule_says(
     assert driver["rules"][0]["helpUri"] == "https://docs.example/rules/JDP204/"
 
 
+def test_a_rule_that_is_no_longer_there(
+    make_finding: Make, make_outcome: MakeOutcome, root: str
+) -> None:
+    outcome = make_outcome(findings=(make_finding(code="JDP299"),))
+    assert run_of(Report(outcome, root))["tool"]["driver"]["rules"] == [{"id": "JDP299"}]
+
+
 def test_the_run_itself(make_finding: Make, make_outcome: MakeOutcome, root: str) -> None:
     missing = Skipped("no.py", "No such file or directory")
     outcome = make_outcome(
