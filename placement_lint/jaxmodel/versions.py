@@ -129,7 +129,11 @@ def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> Target | None:
     if left:
         return Target(left[0] if begun else left[-1], left[-1])
     named = [bound.version for each in begun for bound in each if bound.operator in _FROM]
-    return Target(max(named), max(named)) if named else None
+    if named:
+        return Target(max(named), max(named))
+    # Something older than all that is known, as `jax<0.2` asks for: not what is new.
+    below = [bound.version for each in bounded for bound in each]
+    return Target(min(below), min(below)) if below else None
 
 
 def written(version: Version) -> str:

@@ -54,18 +54,16 @@ def forget() -> None:
 @functools.lru_cache(maxsize=65536)
 def _of_folder(folder: str) -> Chosen:
     requirements = dependencies.jax_requirements(folder)
-    if requirements:
-        alternatives = tuple(
-            tuple(_bound(operator, text) for operator, text in requirement.bounds)
-            for requirement in requirements
-        )
-        target = target_of(alternatives)
-        source = os.path.relpath(requirements[0].source)
-        if target is not None:
-            lines = " or ".join(dict.fromkeys(each.text for each in requirements if each.bounds))
-            return Chosen(target, f"{lines} in {source}")
-        return Chosen(Target(), f"the newest known: {source} names no version")
-    return Chosen(Target(), "the newest known: no requirement of jax was found")
+    alternatives = tuple(
+        tuple(_bound(operator, text) for operator, text in requirement.bounds)
+        for requirement in requirements
+    )
+    target = target_of(alternatives)
+    if target is None:
+        return Chosen(Target(), "the newest known: no requirement of jax was found")
+    source = os.path.relpath(requirements[0].source)
+    lines = " or ".join(dict.fromkeys(each.text for each in requirements if each.bounds))
+    return Chosen(target, f"{lines} in {source}")
 
 
 def _bound(operator: str, text: str) -> Bound:

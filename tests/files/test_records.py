@@ -76,6 +76,11 @@ def test_a_rule_or_a_folder_without_record_says_nothing(write: Any, tmp_path: Pa
     newest_record.cache_clear()
     write(run("0.5.3", "proved"))
     assert proved_on("JDP202") is None
+    # Of one that has a proof, in a record of others.
+    (tmp_path / "JDP202").mkdir()
+    (tmp_path / "JDP202" / "proof.py").write_text(TEXT, encoding="utf-8")
+    assert proved_on("JDP202") is None
+    assert proved_on("JDP201") is not None
     assert newest_record(str(tmp_path / "nowhere")) is None
 
 

@@ -83,6 +83,10 @@ def test_what_conditions_leave(bounds: list[Bound], low: str, high: str) -> None
 def test_alternatives_are_joined_and_those_without_a_lower_bound_say_nothing() -> None:
     target = target_of([(bound("==", "0.6.2"),), (), (bound("==", "0.5.3"),), (bound("<", "0.5"),)])
     assert target == Target((0, 5, 3), (0, 6, 2))
+    assert target_of([(bound("<", "0.2"),)]) == Target((0, 2), (0, 2))
+    assert target_of([(bound("<=", "0.2.12"), bound("!=", "0.2.10")), ()]) == Target(
+        (0, 2, 10), (0, 2, 10)
+    )
     assert target_of([(), ()]) is None
     assert target_of([]) is None
 

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from placement_lint.files.source import Cell, Source
-from placement_lint.lint.file import lint_source
+from placement_lint.lint.file import editor_of, lint_source
+from placement_lint.lint.suppressions import Suppressions
+from placement_lint.syntax.edits import Editor
 from tests.lint.helpers import DevicesFlagged, PutFlagged, options, source
 
 HEAD = "from jax import device_put, devices\n"
@@ -298,3 +300,16 @@ def test_nothing_is_kept_that_would_not_have_been_said() -> None:
     asked = options(PutFlagged, DevicesFlagged)
     assert lint_source(text, replace(asked, respect_suppressions=False)).suppressed == ()
     assert lint_source(text, asked).suppressed != ()
+
+
+def test_what_may_not_be_silenced_is_not() -> None:
+    """Whoever asks about a finding of the tool itself is told that no comment covers it."""
+    opened = editor_of(source(HEAD + "device_put(1)  # noqa\n"))
+    assert isinstance(opened, Editor)
+    (finding,) = lint_source(source(HEAD + "device_put(1)\n"), options(PutFlagged)).findings
+    suppressions = Suppressions(opened)
+    assert suppressions.covers(finding)
+    failed = replace(finding, code="JDP903")
+    assert not suppressions.covers(failed)
+    spoken, silent = suppressions.sift([finding, failed])
+    assert (spoken, [each.finding for each in silent]) == ([failed], [finding])

@@ -100,3 +100,11 @@ def test_where_a_target_is_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (below / "requirements.txt").write_text("jax>=0.5,<0.6\n")
     chosen = target_for("auto", str(below / "code.py"))
     assert str(chosen) == "0.5.0 to 0.5.3 (jax>=0.5,<0.6 in below/requirements.txt)"
+
+
+def test_a_bound_below_all_that_is_known_asks_for_nothing_new(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("jax<=0.2.12\n")
+    path = tmp_path / "code.py"
+    path.write_text("import jax\n\nwith jax.default_device('cpu'):\n    pass\n" + REPLICATED)
+    outcome = lint_paths([str(path)], SettingsLoader().for_file)
+    assert [(each.span.line, each.code) for each in outcome.findings] == [(3, "JDP108")]
