@@ -499,6 +499,13 @@ def test_a_mistake_of_two_files_is_mended_where_it_was_made(tmp_path: Path) -> N
     assert "jax.device_put(jnp.zeros((1000, 10))" in Path(data).read_text()
 
 
+def test_a_file_whose_line_ends_would_be_lost_is_not_mended_for_another(tmp_path: Path) -> None:
+    data = add(tmp_path, "data.py", CREATION.replace(b"\n", b"\r"))
+    add(tmp_path, "train.py", USE)
+    assert places(fix_program(tmp_path)) == [("train.py", 4, "JDP204"), ("train.py", 5, "JDP201")]
+    assert Path(data).read_bytes() == CREATION.replace(b"\n", b"\r")
+
+
 def test_what_could_not_be_written_still_counts_in_the_other_files(tmp_path: Path) -> None:
     data = add(tmp_path, "data.py", CREATION)
     add(tmp_path, "train.py", USE)
