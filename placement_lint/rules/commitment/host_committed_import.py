@@ -149,7 +149,9 @@ def _is_numpy(held: Value) -> bool:
 
 def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
     """Tell whether an expression is a tensor that was brought to the host: `t.detach().cpu()`."""
-    while True:
+    seen: set[int] = set()
+    while id(operand) not in seen:
+        seen.add(id(operand))
         if isinstance(operand, cst.Name):
             bindings = ctx.names.bindings(operand)
             bound = bindings[0].value if len(bindings) == 1 else None
@@ -171,6 +173,7 @@ def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
             operand = operand.func.value
         else:
             return False
+    return False
 
 
 def _convert(imported: cst.BaseExpression, call: cst.Call, ctx: Context) -> FixPlan | None:

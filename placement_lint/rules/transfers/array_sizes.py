@@ -28,10 +28,11 @@ _SIZES = {
     "random_sample": 0, "standard_normal": 0, "uniform": 2,
 }  # fmt: skip
 """NumPy's samplers, and the position of their parameter `size`: without it they give a number."""
+_MAX_HOPS = 6
 _GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
 
 
-def element_count(call: cst.BaseExpression, ctx: Context) -> int | None:
+def element_count(call: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
     """Give the number of elements of what a call makes; None where it is not written out."""
     if not isinstance(call, cst.Call):
         return None
@@ -68,7 +69,9 @@ def element_count(call: cst.BaseExpression, ctx: Context) -> int | None:
         )
     if last in {"array", "asarray"}:
         first = arguments.get(0, "object", "a")
-        return None if first is None else literal_count(followed(first, ctx), ctx)
+        if first is None or not hops:
+            return None
+        return literal_count(followed(first, ctx), ctx, hops - 1)
     return None
 
 
@@ -94,7 +97,7 @@ def sampled_size(sampler: cst.Call, ctx: Context) -> cst.BaseExpression | None:
     return None if is_none(size) else size
 
 
-def literal_count(node: cst.BaseExpression, ctx: Context) -> int | None:
+def literal_count(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
     """Give the number of numbers in nested lists that are written out."""
     if isinstance(node, cst.Integer | cst.Float | cst.Imaginary | cst.UnaryOperation):
         return 1
@@ -103,8 +106,9 @@ def literal_count(node: cst.BaseExpression, ctx: Context) -> int | None:
     if isinstance(node, cst.List | cst.Tuple):
         if any(isinstance(element, cst.StarredElement) for element in node.elements):
             return None
-        return sum(max(literal_count(element.value, ctx) or 1, 1) for element in node.elements)
-    return element_count(node, ctx)
+        counts = (literal_count(element.value, ctx, hops) for element in node.elements)
+        return sum(max(count or 1, 1) for count in counts)
+    return element_count(node, ctx, hops)
 
 
 def _whole_value(node: cst.BaseExpression) -> int | None:

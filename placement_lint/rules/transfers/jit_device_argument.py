@@ -26,6 +26,7 @@ _ARGUMENTS = frozenset({"backend", "device"})
 # What gives None where there is nothing.
 _MAYBE = frozenset({"get", "getenv", "pop"})
 _SHARDINGS = frozenset({"in_shardings", "out_shardings"})
+_MAX_HOPS = 6
 
 
 class JitDeviceArgument(Rule):
@@ -147,7 +148,7 @@ def _passes_both(call: cst.Call) -> bool:
     return len(given) == 2 and all(isinstance(value, cst.Name) for value in given)
 
 
-def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:
+def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> Confidence | None:
     """Say how sure it is that an argument is not None; None where it may well be."""
     made = followed(node, ctx)
     if string_value(made) is not None or isinstance(made, cst.Subscript):
@@ -160,7 +161,9 @@ def _confidence(node: cst.BaseExpression, ctx: Context) -> Confidence | None:
         is_jax = name.startswith("jax.")
         return Confidence.DEFINITE if is_jax else Confidence.LIKELY
     if isinstance(made, cst.IfExp):
-        branches = {_confidence(made.body, ctx), _confidence(made.orelse, ctx)}
+        if not hops:
+            return None
+        branches = {_confidence(each, ctx, hops - 1) for each in (made.body, made.orelse)}
         if None in branches:
             return None
         return Confidence.LIKELY if Confidence.LIKELY in branches else Confidence.DEFINITE
