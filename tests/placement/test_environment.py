@@ -159,8 +159,7 @@ def test_variables_are_joined_by_what_has_changed() -> None:
 
 
 def test_what_is_unbound_on_one_way_holds_what_is_outside() -> None:
-    outside = {A: PLAIN}
-    before = Variables(outside=outside.get)
+    before = Variables(outside=lambda key: PLAIN if key == A else None)
     one, other = before.copy(), before.copy()
     one[A] = HOST
     one[B] = HOST
@@ -175,6 +174,8 @@ def test_what_is_unbound_on_one_way_holds_what_is_outside() -> None:
 def test_what_was_assigned_since_is_known_also_where_it_is_the_same() -> None:
     before = Variables()
     before[A] = before[B] = PLAIN
+    for number in range(20):
+        before["scope", str(number)] = PLAIN
     after = before.copy()
     after[A] = PLAIN
     after[C] = HOST
