@@ -86,7 +86,7 @@ def mutants(session: nox.Session) -> None:
     """Break the interpreter, the names and the fixes at random places, and see what no test sees.
 
     `nox -s mutants -- --sample 150 --seed 1` says how many of each part, and which. What came of
-    it goes into today's record under fixtures/records/. An hour or more.
+    it goes into today's record under fixtures/records/. Some minutes for each part.
     """
     session.install(".[dev]", "mutmut>=3.8,<4")
     session.run("python", "-m", "tests.mutants", *session.posargs)
