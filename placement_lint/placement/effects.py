@@ -100,7 +100,7 @@ class Effects:
         """Apply a creator: its arguments are shapes and values."""
         device = arguments.get(None, "device")
         first = arguments.get(0, "a", "x", "array")
-        held = self.on.argument(first, state) if first is not None else UNKNOWN
+        held = self.on.argument(first, state)
         for argument in node.args:
             if argument.value is not first and argument.value is not device:
                 self.on.evaluate(argument.value, state)

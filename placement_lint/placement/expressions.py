@@ -610,13 +610,11 @@ class Expressions:
             if not isinstance(other, Sequence):
                 return None
             items = None if one.items is None or other.items is None else one.items + other.items
-            every = [p for s in (one, other) for p in (*(s.items or ()), s.element)]
-            return value(Sequence(items, join(*every), self.made(node)))
+            return value(Sequence(items, join(one.element, other.element), self.made(node)))
         if isinstance(node.operator, cst.Multiply) and isinstance(one, Sequence):
             if not isinstance(other, Plain):
                 return None
-            element = join(*(one.items or ()), one.element)
-            return value(Sequence(None, element, self.made(node)))
+            return value(Sequence(None, one.element, self.made(node)))
         if isinstance(node.operator, cst.BitOr) and isinstance(one, Mapping):
             if not isinstance(other, Mapping):
                 return None

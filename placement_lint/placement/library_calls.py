@@ -10,6 +10,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.placement.objects import CallArguments
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -81,8 +82,10 @@ class LibraryCalls:
                 self.on.escapes(self.on.argument(argument.value, state), state)
             return UNKNOWN
         held = [self.on.argument(argument.value, state) for argument in given]
-        for keyword in arguments.keywords.values():
-            self.on.evaluate(keyword, state)
+        named = {
+            keyword: self.on.evaluate(argument, state)
+            for keyword, argument in arguments.keywords.items()
+        }
         if name in _OF_THE_SECOND:
             return self._filtered(node, given, held, state)
         if name in _OF_THE_FIRST | _TUPLES_OF_THE_FIRST:
@@ -95,7 +98,7 @@ class LibraryCalls:
             for argument, part in zip(given, held, strict=True)
         ]
         if name in _TUPLES_OF_ALL:
-            filling = PLAIN if name == "zip_longest" else NOTHING
+            filling = named.get("fillvalue", NONE) if name == "zip_longest" else NOTHING
             items = tuple(join(element, filling) for element in elements)
             return value(Sequence(None, value(Sequence(items, join(*items)))))
         return value(Sequence(None, join(*elements)))
