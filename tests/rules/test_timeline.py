@@ -154,6 +154,8 @@ def test_imports(text: str, expected: str | None) -> None:
     [
         ("if c:\n    if d: import a\n    else: import b", ("a", "b")),
         ("if c:\n    if d: import a\n    else: import a", ("a",)),
+        ("if c:\n    if d: import a\n    else: import b\nelse: pass", ("a", "b")),
+        ("with c:\n    for x in y:\n        with z: import a", ("a",)),
         (
             "for x in y:\n    if d: import a\n    else:\n        import b\n        import c",
             tuple("abc"),
