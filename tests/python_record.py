@@ -2,7 +2,8 @@
 
 Arguments are pytest's, and without any the default tests run. `nox -s pythons` runs it on every
 Python that is supported. The record of the day in `fixtures/records/` says for each Python how
-many tests passed, were skipped and failed; `--not-run 3.14 REASON` notes one that could not be had.
+many tests passed, were skipped and failed; `--again` tries those that failed once more, after they
+were mended, and notes that beside; `--not-run 3.14 REASON` notes one that could not be had.
 """
 
 from __future__ import annotations
@@ -73,6 +74,20 @@ def run_tests(arguments: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def with_another_try(run: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what is kept of a run whose failed tests were run once more: both."""
+    return {**run, "again": {key: again[key] for key in ("passed", "failed", "failures")}}
+
+
+def node_id(failure: str) -> str:
+    """Give what pytest takes for a test as a report names it."""
+    name, _, test = failure.partition("::")
+    *folders, last = name.split(".")
+    if last[0].isupper():
+        return f"{'/'.join(folders)}.py::{last}::{test}"
+    return f"{'/'.join([*folders, last])}.py::{test}"
+
+
 def _version(name: str) -> str | None:
     try:
         return importlib.metadata.version(name)
@@ -82,17 +97,22 @@ def _version(name: str) -> str | None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run, note it, and give 1 where a test failed."""
-    if arguments[:1] == ["--not-run"]:
-        python, run = arguments[1], {"not_run": " ".join(arguments[2:])}
-    else:
-        python, run = "{}.{}".format(*sys.version_info[:2]), run_tests(arguments)
     date = dt.datetime.now(tz=dt.timezone.utc).date().isoformat()
     path = RECORDS / (date + SUFFIX)
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    python = "{}.{}".format(*sys.version_info[:2])
+    if arguments[:1] == ["--not-run"]:
+        python, run = arguments[1], {"not_run": " ".join(arguments[2:])}
+    elif arguments[:1] == ["--again"] and before is not None:
+        first = before["runs"][python]
+        tests = [*map(node_id, first["failures"])]
+        run = with_another_try(first, run_tests([*arguments[1:], *tests]))
+    else:
+        run = run_tests(arguments)
     record = merged(before, python, run, date)
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"{path}: {json.dumps(record['runs'][python])}")
-    return 1 if run.get("failed") else 0
+    return 1 if run.get("again", run).get("failed") else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.python_record import counted, failed_in, merged
+from tests.python_record import counted, failed_in, merged, node_id, with_another_try
 
 REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites><testsuite name="pytest" errors="1" failures="1" skipped="2" tests="7">
@@ -23,3 +23,19 @@ def test_a_run_takes_the_place_of_an_earlier_one_on_that_python() -> None:
     third = merged(second, "3.10", {"passed": 2}, "2026-01-02")
     assert [*third["runs"].items()] == [("3.9", {"not_run": "no"}), ("3.10", {"passed": 2})]
     assert first["runs"] == {"3.10": {"passed": 1}}, "as it was"
+
+
+def test_what_failed_is_run_again_by_its_name() -> None:
+    assert node_id("tests.cli.test_trace::test_one[a-b.c]") == (
+        "tests/cli/test_trace.py::test_one[a-b.c]"
+    )
+    assert node_id("tests.cli.test_check.TestFixes::test_two") == (
+        "tests/cli/test_check.py::TestFixes::test_two"
+    )
+
+
+def test_a_second_try_stands_beside_the_first() -> None:
+    first = {"passed": 5, "skipped": 0, "failed": 1, "failures": ["tests.a::two"]}
+    again = {"passed": 1, "skipped": 0, "failed": 0, "failures": [], "python": "3.10.1"}
+    both = with_another_try(first, again)
+    assert both == {**first, "again": {"passed": 1, "failed": 0, "failures": []}}
