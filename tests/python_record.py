@@ -101,6 +101,7 @@ def main(arguments: Sequence[str]) -> int:
     path = RECORDS / (date + SUFFIX)
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
     python = "{}.{}".format(*sys.version_info[:2])
+    run: dict[str, Any]
     if arguments[:1] == ["--not-run"]:
         python, run = arguments[1], {"not_run": " ".join(arguments[2:])}
     elif arguments[:1] == ["--again"] and before is not None:
