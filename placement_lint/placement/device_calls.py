@@ -88,7 +88,10 @@ class DeviceCalls:
 
     def local_devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.local_devices(backend=platform)`, whose first parameter is a process index."""
-        if arguments.get(0, "process_index") is not None or arguments.get(2, "host_id") is not None:
+        if (
+            arguments.get(0, "process_index") is not None
+            or arguments.get(None, "host_id") is not None
+        ):
             self.on.arguments(node, state)
             return UNKNOWN
         return self._device_list(arguments.get(1, "backend"), arguments, state)

@@ -1309,7 +1309,11 @@ class Program:
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self.call_function(function, {0: value(instance)}, state, bound=True)
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
-        return value(Method(function, instance)) if computation is None else value(computation)
+        if computation is None:
+            return value(Method(function, instance))
+        # The object itself is passed before all that the call passes.
+        unused = frozenset(position - 1 for position in computation.unused if position)
+        return value(replace(computation, unused=unused))
 
     def _class_variable(self, cls: Place, name: str, state: State) -> Value:
         for place in self.bases(cls):

@@ -99,7 +99,7 @@ class Traced:
             places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
             donates |= any(keyword.startswith("donate") for keyword in arguments.keywords)
             if self.names.qualified(decorator.func) == "functools.partial":
-                inner = arguments.get(0, "func")
+                inner = arguments.get(0)
                 if inner is None:
                     return None
                 decorator = inner

@@ -159,7 +159,7 @@ def test_variables_are_joined_by_what_has_changed() -> None:
 
 
 def test_what_is_unbound_on_one_way_holds_what_is_outside() -> None:
-    before = Variables(outside=lambda key: PLAIN if key == A else None)
+    before = Variables(outside=lambda key: PLAIN if key in {A, C} else None)
     one, other = before.copy(), before.copy()
     one[A] = HOST
     one[B] = HOST
@@ -167,6 +167,9 @@ def test_what_is_unbound_on_one_way_holds_what_is_outside() -> None:
     assert joined.get(A) == PLAIN | HOST
     assert joined.get(B) == HOST
     assert Variables.joined([one, one.copy()]).get(A) == HOST
+    later = joined.copy()
+    later[C] = HOST
+    assert Variables.joined([later, joined.copy()]).get(C) == PLAIN | HOST
     further = Variables.joined([joined.copy(), before.copy()])
     assert further.get(A) == PLAIN | HOST
 
