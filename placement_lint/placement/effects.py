@@ -419,7 +419,9 @@ class Effects:
         here = atom.place.module == self.on.module.name
         return atom.place if here or transformation == "jax.jit" else None
 
-    def _moments(self, held: Value, state: State) -> str | None:
+    def _moments(
+        self, held: Value, state: State, seen: frozenset[Place] = frozenset()
+    ) -> str | None:
         """Give the optimizer of which a function, `init` or one that calls it, makes moments."""
         if len(held) != 1:
             return None
@@ -428,8 +430,11 @@ class Effects:
             function = self.on.program.node(atom.place)
             if not isinstance(function, cst.Lambda) or not isinstance(function.body, cst.Call):
                 return None
+            if atom.place in seen:
+                # Functions that call one another for ever.
+                return None
             called = self.on.evaluate(function.body.func, state.copy())
-            return self._moments(called, state) if len(called) == 1 else None
+            return self._moments(called, state, seen | {atom.place}) if len(called) == 1 else None
         return atom.name if isinstance(atom, Optimizer) and atom.is_init else None
 
     def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:

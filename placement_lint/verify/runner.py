@@ -189,10 +189,14 @@ def _ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
         return True
     how = os.WEXITED | os.WNOHANG | os.WNOWAIT
     deadline = time.monotonic() + seconds
-    while os.waitid(os.P_PID, process.pid, how) is None:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_TICK)
+    try:
+        while os.waitid(os.P_PID, process.pid, how) is None:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_TICK)
+    except ChildProcessError:
+        # Whoever has the run stopped has reaped it already.
+        pass
     return True
 
 
