@@ -188,7 +188,9 @@ PROGRAMS = {
         "v = jax.device_put(w)\n"
         "u = jnp.zeros_like(w, device=jax.devices('cpu')[0])\n"
     ),
-    "functions": "import jax\nf = lambda x: g(x)\ng = lambda x: f(x)\njax.jit(f)(jax.numpy.ones(3))\n",
+    "functions": (
+        "import jax\nf = lambda x: g(x)\ng = lambda x: f(x)\njax.jit(f)(jax.numpy.ones(3))\n"
+    ),
     "branches": ("import jax\na = jax.lax.cond(p, b, c)\nb = jax.tree.map(a, c)\nc = a\n"),
 }
 
