@@ -6,7 +6,7 @@ alternative is certain, and `UNKNOWN` among the alternatives says that it may be
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_ALTERNATIVES = 12
 MAX_DEPTH = 4
+MAX_NESTING = 5
+"""Containers in containers: a linked list in lists would double with each step."""
 
 
 class Place(NamedTuple):
@@ -212,6 +214,18 @@ class Sequence:
     """Of a named tuple: its class, where that is of the program."""
     views: tuple[Site, bool] | None = None
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
+    nesting: int = field(default=0, init=False, repr=False, compare=False)
+    """How many containers are inside of one another in it."""
+
+    def __post_init__(self) -> None:
+        """Leave out what is nested too deeply."""
+        nesting = _nesting(self.element, *(self.items or ()))
+        if nesting == MAX_NESTING:
+            if self.items is not None:
+                object.__setattr__(self, "items", tuple(map(_shallow, self.items)))
+            object.__setattr__(self, "element", _shallow(self.element))
+            nesting -= 1
+        object.__setattr__(self, "nesting", nesting + 1)
 
 
 @dataclass(frozen=True)
@@ -231,6 +245,29 @@ class Mapping:
     element: Value
     site: Site | None = None
     """None: it has no other name."""
+    nesting: int = field(default=0, init=False, repr=False, compare=False)
+    """How many containers are inside of one another in it."""
+
+    def __post_init__(self) -> None:
+        """Leave out what is nested too deeply."""
+        nesting = _nesting(self.element, *(held for _, held in self.items))
+        if nesting == MAX_NESTING:
+            items = tuple((key, _shallow(held)) for key, held in self.items)
+            object.__setattr__(self, "items", items)
+            object.__setattr__(self, "element", _shallow(self.element))
+            nesting -= 1
+        object.__setattr__(self, "nesting", nesting + 1)
+
+
+def _nesting(*parts: Value) -> int:
+    return max((a.nesting for p in parts for a in p if isinstance(a, Sequence | Mapping)), default=0)
+
+
+def _shallow(held: Value) -> Value:
+    return frozenset(
+        ANYTHING if isinstance(atom, Sequence | Mapping) and atom.nesting == MAX_NESTING else atom
+        for atom in held
+    )
 
 
 @dataclass(frozen=True)

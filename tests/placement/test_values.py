@@ -8,6 +8,7 @@ from placement_lint.placement.values import (
     ANYTHING,
     HOST,
     MAX_ALTERNATIVES,
+    MAX_NESTING,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -196,3 +197,23 @@ def test_devices_are_written_as_code_does() -> None:
     assert str(SECOND) == 'jax.devices("gpu")[1]'
     assert str(SYSTEM) == "jax.devices()[0]"
     assert str(SOME) == 'jax.devices("gpu")[…]'
+
+
+def paired(inner: Value, depth: int) -> Value:
+    for _ in range(depth):
+        inner = value(Sequence((inner, PLAIN), join(inner, PLAIN)))
+    return inner
+
+
+def test_what_is_nested_too_deeply_is_not_known() -> None:
+    held = paired(value(ON_CPU), MAX_NESTING)
+    assert repr(held).count("committed=True") == 2**MAX_NESTING
+    deeper = paired(held, 3)
+    (outermost,) = deeper
+    assert isinstance(outermost, Sequence)
+    assert outermost.nesting == MAX_NESTING
+    assert "committed=True" not in repr(deeper)
+    mapping = Mapping((("a", held), ("b", value(ON_GPU))), join(held, value(ON_GPU)))
+    assert mapping.nesting == MAX_NESTING
+    assert mapping.items == (("a", UNKNOWN), ("b", value(ON_GPU)))
+    assert mapping.element == frozenset([ANYTHING, ON_GPU])
