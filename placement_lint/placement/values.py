@@ -260,7 +260,9 @@ class Mapping:
 
 
 def _nesting(*parts: Value) -> int:
-    return max((a.nesting for p in parts for a in p if isinstance(a, Sequence | Mapping)), default=0)
+    return max(
+        (a.nesting for p in parts for a in p if isinstance(a, Sequence | Mapping)), default=0
+    )
 
 
 def _shallow(held: Value) -> Value:
