@@ -21,19 +21,6 @@ MENDED = PUT.replace("    jax.device_put", "    x = jax.device_put")
 NOT_THERE = "JDP900"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return write(tmp_path / "run", TEXTS)
-
-
-@pytest.fixture(scope="module")
-def well(tmp_path_factory: pytest.TempPathFactory) -> Said:
-    """Give what is found where nothing fails."""
-    said = run(write(tmp_path_factory.mktemp("well") / "run", TEXTS), "--no-cache")
-    assert said.code == 1
-    return said
-
-
 def but(said: Said, file: str) -> list[object]:
     return [place for place in said.places() if place[0] != file]
 

@@ -20,18 +20,6 @@ FOLLOW = "placement_lint.lint.together:Together.load"
 ALONE = "not checked to the end: it took more than 1 s of processor time (`file-time-limit`)"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return write(tmp_path / "run", TEXTS)
-
-
-@pytest.fixture(scope="module")
-def well(tmp_path_factory: pytest.TempPathFactory) -> Said:
-    """Give what is found where everything comes to an end."""
-    top = tmp_path_factory.mktemp("well")
-    return run(write(top / "run", TEXTS), "--no-cache")
-
-
 def unfinished(said: Said) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for each in said.findings:
