@@ -22,6 +22,7 @@ from placement_lint.placement.values import (
     join,
     known_key,
     limited,
+    parts_of,
     value,
 )
 
@@ -291,13 +292,6 @@ def unsure(container: Container) -> Container:
         return replace(container, items=None, element=every)
     items = tuple((key, join(held, UNKNOWN)) for key, held in container.items)
     return replace(container, items=items, element=join(container.element, UNKNOWN))
-
-
-def parts_of(container: Container) -> list[Value]:
-    """Give what is in a container: its items, and what one of unknown place may be."""
-    if isinstance(container, Sequence):
-        return [*(container.items or ()), container.element]
-    return [*(held for _, held in container.items), container.element]
 
 
 def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:

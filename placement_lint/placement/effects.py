@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.containers import anonymous, anonymous_outside, parts_of
+from placement_lint.placement.containers import anonymous, anonymous_outside
 from placement_lint.placement.environment import SYSTEM
 from placement_lint.placement.methods import is_own, ready_pieces
 from placement_lint.placement.results import gives_array
@@ -43,6 +43,7 @@ from placement_lint.placement.values import (
     committed_to,
     join,
     map_arrays,
+    parts_of,
     value,
 )
 from placement_lint.syntax.calls import Arguments, is_none, string_value

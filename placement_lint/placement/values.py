@@ -219,7 +219,7 @@ class Sequence:
 
     def __post_init__(self) -> None:
         """Leave out what is nested too deeply."""
-        nesting = _nesting(self.element, *(self.items or ()))
+        nesting = _nesting(self)
         if nesting == MAX_NESTING:
             if self.items is not None:
                 object.__setattr__(self, "items", tuple(map(_shallow, self.items)))
@@ -250,7 +250,7 @@ class Mapping:
 
     def __post_init__(self) -> None:
         """Leave out what is nested too deeply."""
-        nesting = _nesting(self.element, *(held for _, held in self.items))
+        nesting = _nesting(self)
         if nesting == MAX_NESTING:
             items = tuple((key, _shallow(held)) for key, held in self.items)
             object.__setattr__(self, "items", items)
@@ -259,10 +259,16 @@ class Mapping:
         object.__setattr__(self, "nesting", nesting + 1)
 
 
-def _nesting(*parts: Value) -> int:
-    return max(
-        (a.nesting for p in parts for a in p if isinstance(a, Sequence | Mapping)), default=0
-    )
+def parts_of(container: Sequence | Mapping) -> list[Value]:
+    """Give what is in a container: its items, and what one of unknown place may be."""
+    if isinstance(container, Sequence):
+        return [*(container.items or ()), container.element]
+    return [*(held for _, held in container.items), container.element]
+
+
+def _nesting(container: Sequence | Mapping) -> int:
+    inside = (atom for part in parts_of(container) for atom in part)
+    return max((a.nesting for a in inside if isinstance(a, Sequence | Mapping)), default=0)
 
 
 def _shallow(held: Value) -> Value:
