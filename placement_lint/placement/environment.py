@@ -55,7 +55,7 @@ def variable(scope: Scope, name: str) -> Variable:
 class Layer:
     """Variables that no longer change, on top of others."""
 
-    __slots__ = ("below", "is_entry", "own")
+    __slots__ = ("_found", "below", "is_entry", "own")
 
     def __init__(
         self, own: dict[Variable, Value], below: Layer | None, *, is_entry: bool = False
@@ -67,6 +67,27 @@ class Layer:
         self.own: dict[Variable, Value] = own
         self.below: Layer | None = below
         self.is_entry: bool = is_entry
+        self._found: dict[Variable, Value | None] = {}
+
+    def get(self, key: Variable) -> Value | None:
+        """Give what a variable holds here or below; None for one that is not bound."""
+        passed: list[Layer] = []
+        layer: Layer | None = self
+        held: Value | None = None
+        while layer is not None:
+            held = layer.own.get(key)
+            if held is None and layer.is_entry:
+                # There is one for each call that is not over: code calls deeply.
+                if key in layer._found:
+                    held = layer._found[key]
+                    break
+                passed.append(layer)
+            if held is not None:
+                break
+            layer = layer.below
+        for each in passed:
+            each._found[key] = held
+        return held
 
 
 class Variables:
@@ -83,10 +104,8 @@ class Variables:
     def get(self, key: Variable) -> Value | None:
         """Give what a variable holds; None for one that is not bound."""
         held = self._own.get(key)
-        layer = self._base
-        while held is None and layer is not None:
-            held = layer.own.get(key)
-            layer = layer.below
+        if held is None and self._base is not None:
+            return self._base.get(key)
         return held
 
     def __setitem__(self, key: Variable, held: Value) -> None:

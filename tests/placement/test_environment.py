@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from placement_lint.placement.environment import (
     ANY_DEVICE,
     SYSTEM,
@@ -12,7 +16,7 @@ from placement_lint.placement.environment import (
     Variables,
     meet,
 )
-from placement_lint.placement.values import HOST, PLAIN, SYSTEM_DEFAULT, Device, Place
+from placement_lint.placement.values import HOST, PLAIN, SYSTEM_DEFAULT, Device, Place, Plain, value
 
 CPU = Device("cpu", 0)
 GPU = Device("gpu", 1)
@@ -199,3 +203,76 @@ def test_a_callee_changes_what_it_changes() -> None:
     assert inner.changes(entry)[A] == HOST
     assert len(inner.changes(entry)) == 21
     assert before.get(A) == PLAIN
+
+
+class Counted:
+    """What a variable may belong to, which knows how often it was looked up."""
+
+    asked = 0
+
+    def __hash__(self) -> int:
+        self.asked += 1
+        return 1
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_what_many_calls_above_was_bound_is_searched_once(bound: bool) -> None:
+    """Otherwise what parsers do that call themselves took time with the square of their depth."""
+    key, local = (Counted(), "text"), ("scope", "local")
+    variables = Variables()
+    if bound:
+        variables[key] = HOST
+    for number in range(1_000):
+        variables, _ = variables.enter()
+        variables[local] = PLAIN
+        branch = variables.copy()
+        branch["scope", str(number)] = HOST
+        variables = Variables.joined([variables, branch])
+        assert variables.get(key) == (HOST if bound else None)
+    assert key[0].asked < 20_000
+
+
+def test_what_was_looked_up_before_is_not_what_is_bound_later() -> None:
+    key = ("scope", "x")
+    outer, _ = Variables().enter()
+    inner, _ = outer.enter()
+    assert inner.get(key) is None
+    inner[key] = PLAIN
+    assert inner.get(key) == PLAIN
+    assert outer.get(key) is None
+    outer[key] = HOST
+    assert outer.get(key) == HOST
+    assert inner.get(key) == PLAIN
+    again, _ = outer.enter()
+    assert again.get(key) == HOST
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["bind", "enter", "copy", "join", "read"]), st.integers(0, 3)),
+    max_size=40,
+)
+
+
+@given(STEPS)
+def test_it_is_what_dicts_hold(steps: list[tuple[str, int]]) -> None:
+    variables, expected = Variables(), dict[str, set[int]]()
+    other, expected_other = Variables(), expected
+    for step, (what, number) in enumerate(steps):
+        key = ("scope", str(number))
+        if what == "bind":
+            variables[key] = value(Plain(str(step)))
+            expected = {**expected, str(number): {step}}
+        elif what == "enter":
+            variables, _ = variables.enter()
+        elif what == "copy":
+            other, expected_other = variables, expected
+            variables = variables.copy()
+        elif what == "join":
+            variables = Variables.joined([variables, other.copy()])
+            expected = {
+                name: expected.get(name, set()) | expected_other.get(name, set())
+                for name in {*expected, *expected_other}
+            }
+        held = variables.get(key)
+        found = None if held is None else {int(a.text or -1) for a in held if isinstance(a, Plain)}
+        assert found == expected.get(str(number))
