@@ -15,6 +15,7 @@ import re
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ SURVIVED, KILLED, UNSEEN, TIMEOUT = 0, 1, 33, 36
 _MEMORY = 4 << 30
 _PATIENCE = 10
 """How many times as long as without the mistake a test may take, and how many seconds at least."""
+_WAITING = 4
+"""How many times its processor time it may take by the clock."""
 _DEFINITION = re.compile(r" *(?:async )?def (\w+)\(")
 _ENDING = re.compile(r"__mutmut_(?:\d+|orig)$")
 
@@ -160,22 +163,24 @@ def _source_of(module: str) -> str:
 
 def _answer(question: Callable[[], object]) -> object:
     """Ask something in a process of its own; None where that ends without an answer."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        try:
-            with os.fdopen(writing, "w", encoding="utf-8") as pipe:
-                json.dump(question(), pipe)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as pipe:
-        said = pipe.read()
-    os.waitpid(child, 0)
+    # Not by a pipe, which has no end as long as a process that a test has left behind holds it.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        child = os.fork()
+        if not child:
+            os.setpgid(0, 0)
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            try:
+                json.dump(question(), file)
+                file.flush()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        file.seek(0)
+        said = file.read()
     return json.loads(said) if said else None
 
 
@@ -228,8 +233,11 @@ def _outcome(mutant: Mutant, items: Iterable[pytest.Item], limits: Mapping[str, 
     put(mutant)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     signal.signal(signal.SIGVTALRM, too_long)
+    # Its default is to end the process, which also ends what waits or never comes out of C.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for item in items:
         signal.setitimer(signal.ITIMER_VIRTUAL, limits[item.nodeid])
+        signal.setitimer(signal.ITIMER_REAL, _WAITING * limits[item.nodeid])
         if not _passes(item):
             return TIMEOUT if late else KILLED
     return SURVIVED
