@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from placement_lint.files import write
 from placement_lint.files.write import (
     FileChangedError,
     Replacement,
@@ -184,6 +186,43 @@ def test_owner_is_kept_as_far_as_the_system_lets_us(
     monkeypatch.undo()
     assert asked == [(4711, 4712), (-1, 4712)]
     assert_left_alone(file, b"after")
+
+
+@posix
+def test_the_group_is_kept_where_the_owner_cannot_be(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[Path, int, int]] = []
+
+    def give(path: Path, user: int, group: int) -> None:
+        assert path.exists()
+        if user != -1:
+            raise PermissionError(1, "Operation not permitted")
+        given.append((path, user, group))
+
+    own = file.stat()
+    monkeypatch.setattr(os, "chown", give)
+    write._keep_owner(file, os.stat_result((*own[:4], own.st_uid, own.st_gid + 1, *own[6:])))
+    assert given == [(file, -1, own.st_gid + 1)]
+    given.clear()
+    write._keep_owner(file, own)
+    assert given == []
+
+
+def test_what_is_left_by_a_process_that_dies_is_hidden_and_says_whose_it_is(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    real = Path.replace
+
+    def replace(path: Path, target: Path) -> Path:
+        names.append(path.name)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    replace_file(str(file), b"before", b"after")
+    (name,) = names
+    assert re.fullmatch(r"\.placement-lint-\w+\.tmp", name)
 
 
 @pytest.mark.parametrize("stem", ["x" * 240, "数" * 80], ids=["ascii", "wide"])

@@ -382,6 +382,12 @@ def test_an_unsafe_fix_is_applied_only_where_each_of_its_files_allows_it() -> No
     assert texts(fix_words(files, unsafe="ab")) == {"a": "done", "b": "+made"}
 
 
+def test_an_unsafe_fix_is_not_applied_where_nothing_is_said_of_a_file() -> None:
+    sources = {path: Source(path, text) for path, text in (("a", "bold_b"), ("b", "made"))}
+    for unsafe in ({}, {"a": True}, {"b": True}):
+        assert texts(fix_sources(sources, by_words, unsafe=unsafe)) == {"a": "bold_b", "b": "made"}
+
+
 def test_a_fix_with_one_file_that_may_not_be_edited_is_not_applied_in_the_other() -> None:
     sources = {path: Source(path, text) for path, text in (("a", "there_b"), ("b", "made"))}
 

@@ -61,6 +61,13 @@ def test_indent_lines_leaves_strings_and_blank_lines() -> None:
     assert done == '  a = """x\n y\n"""\n\n  # c\n  b = f(\n    1)\n  d = f"""{\na}\n"""\n'
 
 
+def test_dedent_lines_leaves_strings_and_lines_that_begin_otherwise() -> None:
+    text = 'if a:\n    b = """\n    x"""\n    c = f(\n  1)\n\n    d\n    e\n'
+    editor = editor_of(text)
+    done = apply_edits(editor.source, editor.dedent_lines(2, 7, "    "))
+    assert done == 'if a:\nb = """\n    x"""\nc = f(\n  1)\n\nd\n    e\n'
+
+
 STATEMENTS = st.lists(
     st.sampled_from([
         'a = """x\n  y"""', "b = 1", "if b:\n    c = '''\n'''", "# note", "", "d = (\n  1,\n)",
@@ -80,6 +87,9 @@ def test_indenting_changes_no_meaning(statements: list[str]) -> None:
     block = ast.parse("if 1:\n" + inside).body[0]
     assert isinstance(block, ast.If)
     assert ast.dump(ast.Module(block.body, [])) == ast.dump(ast.parse(text))
+    again = editor_of(f"if 1:\n{inside}")
+    dedented = apply_edits(again.source, again.dedent_lines(2, lines + 1, "    "))
+    assert dedented == f"if 1:\n{text}"
 
 
 def test_comments_inside_a_stretch() -> None:

@@ -66,6 +66,7 @@ SAFE = "from safetensors.flax import load_file\n"
             "from typing import TYPE_CHECKING\n\nimport jax\n"
             f"{SAFE}\nif TYPE_CHECKING:\n    import optax\n",
         ),
+        (f"{SAFE}import numpy\nimport abc\n", f"{SAFE}import numpy\nimport abc\nimport jax\n"),
         (f"import abc  # said\n{SAFE}", f"import abc  # said\nimport jax\n{SAFE}"),
         (
             "from safetensors.flax import (\n    load_file,  # said\n)\n",

@@ -55,6 +55,7 @@ NOT_DEVICES = [
     "import jax\njax.local_devices()",
     "import torch as jax\njax.devices",
     "import jax\nx = f(jax)\nx.devices",
+    "import jax\nx = f(\n  jax\n).devices",
     "",
 ]
 
@@ -70,6 +71,18 @@ def test_another_name_is_not_taken_for_it(text: str) -> None:
     mentions = Mentions(text)
     assert "jax.devices" not in mentions.names
     assert not mentions.is_open
+
+
+def test_names_that_nothing_binds_stand_for_themselves() -> None:
+    text = "import jax\nopen(jax.devices)\nx.y\n"
+    assert Mentions(text).names == {"jax", "jax.devices", "import", "open", "x.y"}
+
+
+def test_what_other_files_tell_is_added_to_what_is_known() -> None:
+    mentions = Mentions("from compat import jax\r\nx = jax\r\nx.devices\r\n")
+    assert "jax.devices" not in mentions.names
+    knowing = mentions.knowing(lambda name: ["jax"] * (name == "compat.jax"))
+    assert knowing.names >= {"compat.jax", "compat.jax.devices"}
 
 
 def test_words_of_comments_and_docstrings_are_not_words() -> None:
@@ -199,6 +212,8 @@ def test_what_begins_a_statement(text: str, begins: bool) -> None:
         ("given, f", False),
         ("self.given", False),
         ("given[0](x, y), f", False),
+        ("partial(given, x), f", False),
+        ("(given, f), f", True),
     ],
 )
 def test_what_may_be_a_function_of_the_file(arguments: str, may_be: bool) -> None:
@@ -222,6 +237,9 @@ def test_what_may_be_a_function_of_the_file(arguments: str, may_be: bool) -> Non
         ("(x.  # so\n device)", False, True),
         ("(x.device)  ()", True, True),
         ("torch.device('cpu')", False, False),
+        ("nn.device('cpu')", False, False),
+        ("nn.a.device('cpu')", False, False),
+        ("nn.bc.device('cpu')", False, False),
         ("torch.device('cpu'); x.device", False, True),
         ("def f(torch): torch.device", False, True),
         ("for torch in x: torch.device", False, True),
@@ -229,7 +247,7 @@ def test_what_may_be_a_function_of_the_file(arguments: str, may_be: bool) -> Non
     ],
 )
 def test_what_is_read_of_a_value(text: str, called: bool, is_read: bool) -> None:
-    mentions = Mentions(f"import torch\n{text}\n")
+    mentions = Mentions(f"import torch\nfrom torch import nn\n{text}\n")
     assert mentions.reads_of_value("device", called=called) is is_read
 
 

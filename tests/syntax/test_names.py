@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from placement_lint.files.source import Source
-from placement_lint.syntax.names import Ambiguous, Known, Names, Scope, ScopeKind
+from placement_lint.syntax.names import Ambiguous, BindingKind, Known, Names, Scope, ScopeKind
 from placement_lint.syntax.spans import Spans
 from placement_lint.syntax.tree import Tree
 
@@ -413,6 +413,51 @@ def test_the_statement_that_binds_the_name_of_a_type() -> None:
     tree, names = parse("type A = int\nx = A")
     (statement,) = tree.every(cst.TypeAlias)
     assert [each.node for each in names.module_scope.bindings["A"]] == [statement]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "statement"),
+    [
+        ("import jax as x", BindingKind.IMPORT, cst.ImportAlias),
+        ("import x.y", BindingKind.IMPORT, cst.ImportAlias),
+        ("from jax import x", BindingKind.IMPORT, cst.ImportAlias),
+        ("x = 1", BindingKind.ASSIGNMENT, cst.Assign),
+        ("x: int = 1", BindingKind.ASSIGNMENT, cst.AnnAssign),
+        ("x += 1", BindingKind.OTHER, cst.AugAssign),
+        ("x, y = 1, 2", BindingKind.OTHER, cst.Assign),
+        ("(x := 1)", BindingKind.OTHER, cst.NamedExpr),
+        ("for x in y: pass", BindingKind.OTHER, cst.For),
+        ("with y as x: pass", BindingKind.OTHER, cst.WithItem),
+        ("with y as (z, x): pass", BindingKind.OTHER, cst.WithItem),
+        ("try: pass\nexcept E as x: pass", BindingKind.OTHER, cst.ExceptHandler),
+        ("match y:\n    case {**x}: pass", BindingKind.OTHER, cst.MatchMapping),
+        ("match y:\n    case [*x]: pass", BindingKind.OTHER, cst.MatchStar),
+        ("match y:\n    case A(z=x): pass", BindingKind.OTHER, cst.MatchAs),
+        ("del x", BindingKind.DELETION, cst.Del),
+        ("def x(): pass", BindingKind.FUNCTION, cst.FunctionDef),
+        ("class x: pass", BindingKind.CLASS, cst.ClassDef),
+    ],
+)
+def test_how_and_by_what_a_name_is_bound(
+    text: str, kind: BindingKind, statement: type[cst.CSTNode]
+) -> None:
+    _, names = parse(text)
+    (binding,) = names.module_scope.bindings["x"]
+    assert binding.kind is kind
+    assert isinstance(binding.node, statement)
+
+
+@pytest.mark.parametrize("owner", ["def f()", "class A"])
+def test_none_in_a_function_of_a_handler_is_no_failed_import(owner: str) -> None:
+    text = f"""
+    try:
+        import jax
+    except ImportError:
+        {owner}:
+            jax = None
+            look(jax.jit)
+    """
+    assert marked(text) == "builtins.None.jit"
 
 
 def test_one_of_several_through_another_name() -> None:
