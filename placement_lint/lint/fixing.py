@@ -360,7 +360,7 @@ def _inserts_lines(edit: Edit) -> bool:
     """Tell whether an edit inserts whole lines and changes none."""
     span = edit.span
     is_empty = (span.line, span.column) == (span.end_line, span.end_column)
-    return is_empty and span.column == 1 and edit.text.endswith(("\n", "\r"))
+    return is_empty and span.column == 1 and edit.text.endswith("\n")
 
 
 def _broken(result: FileResult, known: Sequence[Finding]) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import sys
 import warnings
@@ -271,6 +272,15 @@ def test_notebook_without_its_bytes_is_not_fixed() -> None:
     result = fix_source(notebook, options(Renames), unsafe=True)
     assert result.text == "old\n"
     assert codes(result) == ["JDP804"]
+
+
+def test_notebook_that_cannot_be_written_back_byte_by_byte_is_not_fixed() -> None:
+    cells = '{"cells": [{"cell_type": "code", "source": ["old\\n"]}]}'
+    # Read by its zero bytes, which says nothing of the mark before them.
+    odd = codecs.BOM_UTF16_BE + cells.encode("utf-16-be")
+    for document, after in ((cells.encode(), "new\n"), (odd, "old\n")):
+        notebook = Source("a.ipynb", "old\n", cells=(Cell(1, 1, 1),), document=document)
+        assert fix_source(notebook, options(Renames), unsafe=True).text == after
 
 
 def test_invalid_syntax_is_not_fixed() -> None:

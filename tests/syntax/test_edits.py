@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Edit, Span
-from placement_lint.syntax.edits import Editor, apply_edits
+from placement_lint.syntax.edits import Editor, apply_edits, edited
 from placement_lint.syntax.spans import Spans
 from placement_lint.syntax.tree import Tree
 
@@ -135,6 +135,38 @@ def test_fused_edits_do_the_same_as_one() -> None:
     (fused,) = editor.fused(edits)
     assert apply_edits(editor.source, [fused]) == apply_edits(editor.source, edits)
     assert fused.span == Span(1, 5, 4, 1)
+
+
+def test_fused_insertions_keep_their_order() -> None:
+    editor = editor_of("abc\n")
+    edits = [editor.insert(1, "y"), editor.insert(1, "x"), editor.insert(2, "-")]
+    assert apply_edits(editor.source, editor.fused(edits)) == "ayxb-c\n"
+
+
+def test_what_only_ipython_understands_stays_as_it_is_written() -> None:
+    source = Source("case.py", "# %%\n%matplotlib inline\na = 1\n").masked()
+    assert "%matplotlib" not in source.text
+    after = edited(source, [Edit("case.py", Span(3, 5, 3, 6), "2")])
+    assert after.content == "# %%\n%matplotlib inline\na = 2\n"
+    assert "%matplotlib" not in after.text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("f'{x}' + a", '"gpu"'),
+        ("f\"{x}\" + 'a'", "'gpu'"),
+        ("f'{x}' + 'a'", '"gpu"'),
+        ("f'''{x}''' + 'a' + 'b'", '"gpu"'),
+        ("x + 'a'", "'gpu'"),
+        ('x + "a"', '"gpu"'),
+        ('f\'{f"""{x}"""}\' + \'a\'', "'gpu'"),
+    ],
+)
+def test_a_string_is_written_as_the_file_does_it(text: str, written: str) -> None:
+    editor = editor_of(f"{text}\n")
+    (name,) = [each for each in editor.tree.every(cst.Name) if each.value == "x"]
+    assert editor.string("gpu", at=name) == written
 
 
 def test_the_editor_of_another_file() -> None:

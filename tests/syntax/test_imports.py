@@ -78,6 +78,13 @@ def test_a_module_of_its_own(before: str, after: str) -> None:
     assert fixed(before + LOAD) == after + LOADED
 
 
+def test_imports_at_the_end_of_the_file_are_not_those_at_its_beginning() -> None:
+    lines = LOADED.replace("\n", "\n    ").rstrip()
+    text = f"{SAFE}def load():\n    {LOAD}    return tokens\nimport os\n"
+    expected = f"import jax\n{SAFE}def load():\n    {lines}\n    return tokens\nimport os\n"
+    assert fixed(text) == expected
+
+
 def test_in_the_function_that_imports() -> None:
     text = f"def load():\n\t'''Doc.'''\n\t{SAFE}\t{LOAD}\treturn tokens\n"
     lines = LOADED.replace("    ", "\t").replace("\n", "\n\t").rstrip("\t")
@@ -180,6 +187,14 @@ def test_two_names_of_two_fixes_come_one_after_the_other() -> None:
         "from jax import config, default_device, device_put, devices\n"
         "config.update('jax_default_device', devices('cpu')[0])\n"
         "device_put(x, devices('cpu')[0])\ny = 1\ny = device_put(y, devices('gpu')[0])\n"
+    )
+
+
+def test_two_names_of_one_fix_come_behind_those_that_are_there() -> None:
+    text = f"from jax import abc\n{SAFE}{LOAD}"
+    assert fixed(text) == (
+        f"from jax import abc, default_device, device_put, devices\n{SAFE}"
+        + LOADED.replace("jax.", "")
     )
 
 

@@ -213,12 +213,13 @@ def test_what_begins_a_statement(text: str, begins: bool) -> None:
         ("self.given", False),
         ("given[0](x, y), f", False),
         ("partial(given, x), f", False),
+        ("functools.partial(given, x), f", False),
         ("(given, f), f", True),
     ],
 )
 def test_what_may_be_a_function_of_the_file(arguments: str, may_be: bool) -> None:
     text = (
-        "import numpy\nfrom functools import partial\nmade = other.made\n"
+        "import functools\nimport numpy\nfrom functools import partial\nmade = other.made\n"
         "def f(): pass\nclass A:\n    def g(self, given): pass\n"
     )
     assert Mentions(text).names_function(arguments) is may_be
