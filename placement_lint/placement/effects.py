@@ -16,7 +16,7 @@ from placement_lint.placement.traced import (
     KEEPING_ARGUMENTS,
     MAPPING,
     fills_shapes,
-    unused_parameters,
+    usage_of,
 )
 from placement_lint.placement.values import (
     ANYTHING,
@@ -38,6 +38,7 @@ from placement_lint.placement.values import (
     Place,
     Plain,
     Sequence,
+    Usage,
     Value,
     arrays,
     committed_to,
@@ -385,15 +386,18 @@ class Effects:
         alike = given is not None and names.qualified(given) in transfer.LIKE_CREATORS
         if function is not None:
             # `vmap` runs the operations one by one: what is only handed back meets none.
-            unused = unused_parameters(function, names, handed_back=name == "jax.vmap")
+            usage = usage_of(
+                function, names, handed_back=name == "jax.vmap",
+                keeps_arguments=name in KEEPING_ARGUMENTS and place is not None,
+            )  # fmt: skip
         else:
-            unused = frozenset({0}) if alike else frozenset()
+            usage = Usage((False,)) if alike else None
         told_nothing = name in MAPPING and len(node.args) == 1
         return value(
             Computation(
                 places_arguments=places or arguments.has_double_star,
                 is_known=function is not None,
-                unused=frozenset() if "keep_unused" in arguments.keywords else unused,
+                usage=None if "keep_unused" in arguments.keywords else usage,
                 donates=any(keyword.startswith("donate") for keyword in arguments.keywords),
                 gives_array=name in _GIVING_THE_RESULT
                 and len(node.args) == 1

@@ -139,46 +139,41 @@ class ObjectCalls:
                 if atom.places_arguments:
                     found.add(ANYTHING)
                     continue
-                unused = self._unused(node, atom)
-                known = unused is not None
-                used = [o for o in operands if o[0] not in (unused or ())]
+                left, known = self._left(node, atom)
+                used = [o for o in operands if o[0] not in left]
                 if atom.closure:
                     used = [*used, (self.on.index(node.func), atom.closure)]
                 found |= self.on.computed(node, used, state, certain=atom.is_known and known)
-                if not atom.gives_array or not all(map(_is_array_or_number, operands)):
+                # What is left aside may be taken after all, and say where it runs.
+                is_array = atom.gives_array and (known or not left)
+                if not is_array or not all(map(_is_array_or_number, operands)):
                     found.add(ANYTHING)
         others = held - computations
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
 
-    def _unused(self, node: cst.Call, computation: Computation) -> set[int] | None:
-        """Give the places of arguments, with their parts, that a computation leaves where they are.
+    def _left(self, node: cst.Call, computation: Computation) -> tuple[set[int], bool]:
+        """Give the places of arguments that a computation leaves where they are, with their parts.
 
-        None where that is not known.
+        Among them what is collected, of which it may take some. And whether this is certain.
         """
-        if not computation.unused:
-            return set()
-        names: list[str] = []
-        if computation.function is not None:
-            function = self.on.program.node(computation.function)
-            if isinstance(function, cst.FunctionDef | cst.Lambda):
-                params = function.params
-                names = [p.name.value for p in (*params.posonly_params, *params.params)]
-        unused: set[int] = set()
+        usage = computation.usage
+        left: set[int] = set()
+        if usage is None:
+            return left, True
+        if any(argument.star for argument in node.args):
+            return left, False
+        known = True
         for position, argument in enumerate(node.args):
-            if argument.star:
-                return None
-            at = position
-            if argument.keyword is not None:
-                if not names:
-                    return None
-                word = argument.keyword.value
-                at = names.index(word) if word in names else -1
-            if at in computation.unused:
-                unused.add(self.on.index(argument.value))
-                unused |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
-        return unused
+            if argument.keyword is not None and usage.keywords is None:
+                return set(), False
+            is_used = usage.of(position if argument.keyword is None else argument.keyword.value)
+            known &= is_used is not None
+            if not is_used:
+                left.add(self.on.index(argument.value))
+                left |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
+        return left, known
 
     def called_with(
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State

@@ -1311,9 +1311,10 @@ class Program:
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         if computation is None:
             return value(Method(function, instance))
+        if computation.usage is None:
+            return value(computation)
         # The object itself is passed before all that the call passes.
-        unused = frozenset(position - 1 for position in computation.unused if position)
-        return value(replace(computation, unused=unused))
+        return value(replace(computation, usage=computation.usage.bound()))
 
     def _class_variable(self, cls: Place, name: str, state: State) -> Value:
         for place in self.bases(cls):

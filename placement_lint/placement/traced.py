@@ -10,7 +10,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.tracing import TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.results import gives_array
-from placement_lint.placement.values import Computation
+from placement_lint.placement.values import Computation, Usage
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.tree import children
 
@@ -65,10 +65,12 @@ class Traced:
         known = [computation for computation in found if computation is not None]
         if not known or len(known) != len(found):
             return None
+        usage = usage_of(function, self.names, keeps_arguments=self.keeps_arguments(function))
+        keeps_unused = any(_keeps_unused(each.decorator) for each in function.decorators)
         return Computation(
             any(computation.places_arguments for computation in known),
             donates=any(computation.donates for computation in known),
-            unused=unused_parameters(function, self.names),
+            usage=None if keeps_unused else usage,
             gives_array=len(known) == 1
             and all(computation.gives_array for computation in known)
             and gives_array(function, self.names, "jax.jit"),
@@ -130,23 +132,66 @@ class Traced:
                 self._mark(argument.value, functions)
 
 
+def _keeps_unused(decorator: cst.BaseExpression) -> bool:
+    return isinstance(decorator, cst.Call) and "keep_unused" in Arguments(decorator).keywords
+
+
 # To ask each node whether it is one of these takes most of the time: LibCST's types are abstract.
-_LOOKED_AT = frozenset({cst.AssignTarget, cst.Attribute, cst.Call, cst.Name, cst.Return})
+_LOOKED_AT = frozenset(
+    {cst.AssignTarget, cst.Attribute, cst.Call, cst.Name, cst.Return, cst.Subscript}
+)
 
 
-def unused_parameters(
-    function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool = False
-) -> frozenset[int]:
-    """Give the positions of parameters whose data a function never touches.
+def usage_of(
+    function: cst.FunctionDef | cst.Lambda,
+    names: Names,
+    *,
+    handed_back: bool = False,
+    keeps_arguments: bool = True,
+) -> Usage | None:
+    """Tell of which of its arguments a function touches the data; None: of all of them.
 
-    `handed_back`: nor are those touched that it only returns.
-
-    It does not name them, or takes only their metadata, or makes others like them: JAX then leaves
-    such arguments where they are (measured on all versions).
+    It does not name the others, or takes only their metadata, or makes others like them: JAX then
+    leaves such arguments where they are (measured on all versions; what `*` and `**` collect, too).
+    `handed_back`: nor does it touch what it only returns. `keeps_arguments` False: the keywords
+    are not those of its parameters.
     """
-    parameters = [*function.params.posonly_params, *function.params.params]
+    params = function.params
+    touched, partly = _touched(function, names, handed_back=handed_back)
+
+    def used(param: cst.Param) -> bool:
+        return param.name.value in touched
+
+    rest: bool | None = True
+    more: bool | None = True
+    if isinstance(params.star_arg, cst.Param):
+        name = params.star_arg.name.value
+        rest = name in touched or (None if name in partly else False)
+    if params.star_kwarg is not None:
+        # Most hand them on, to what takes some of them.
+        name = params.star_kwarg.name.value
+        more = None if name in touched | partly else False
+    by_position = [*params.posonly_params, *params.params]
+    by_keyword = [*params.params, *params.kwonly_params]
+    found = Usage(
+        tuple(map(used, by_position)),
+        rest,
+        tuple((each.name.value, used(each)) for each in by_keyword) if keeps_arguments else None,
+        more,
+    )
+    every = {*found.positions, rest, more, *map(used, by_keyword)}
+    return None if every == {True} else found
+
+
+def _touched(
+    function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool
+) -> tuple[set[str], set[str]]:
+    """Give the names of which a function touches the data, and those of which it takes parts."""
     touched: set[str] = set()
+    partly: set[str] = set()
     pending: list[cst.CSTNode] = [function.body]
+    star = function.params.star_arg
+    collecting = star.name.value if isinstance(star, cst.Param) else None
     if handed_back and isinstance(function, cst.Lambda):
         pending = _computed(function.body)
     while pending:
@@ -157,6 +202,12 @@ def unused_parameters(
             pending += _computed(node.value)
         elif isinstance(node, cst.Name):
             touched.add(node.value)
+        elif isinstance(node, cst.Subscript):
+            if isinstance(node.value, cst.Name) and node.value.value == collecting:
+                partly.add(collecting)
+                pending += node.slice
+            else:
+                pending += children(node)
         elif (isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Name)) or (
             isinstance(node, cst.Attribute)
             and isinstance(node.value, cst.Name)
@@ -167,7 +218,7 @@ def unused_parameters(
             pending += [argument for argument in node.args if argument.value is not like]
         else:
             pending += children(node)
-    return frozenset(i for i, p in enumerate(parameters) if p.name.value not in touched)
+    return touched, partly
 
 
 def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
@@ -216,7 +267,8 @@ def _alike(call: cst.Call, names: Names) -> cst.Name | None:
     elif row is not None and row.effect is Effect.TREE_MAP and len(given) == 2:
         mapped, like = given
         if isinstance(mapped, cst.Lambda):
-            if 0 not in unused_parameters(mapped, names):
+            usage = usage_of(mapped, names)
+            if usage is None or usage.of(0) is not False:
                 return None
         elif names.qualified(mapped) not in transfer.LIKE_CREATORS:
             return None

@@ -393,6 +393,29 @@ class Coroutine:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """Of which arguments a computation takes the data: the others are not moved."""
+
+    positions: tuple[bool, ...]
+    rest: bool | None = True
+    """Of those behind them; None: perhaps of some."""
+    keywords: tuple[tuple[str, bool], ...] | None = None
+    """None: their names are not known."""
+    more: bool | None = True
+    """Of those by other keywords."""
+
+    def of(self, argument: int | str) -> bool | None:
+        """Tell it of an argument by its position, or by its keyword."""
+        if isinstance(argument, int):
+            return self.positions[argument] if argument < len(self.positions) else self.rest
+        return dict(self.keywords or ()).get(argument, self.more)
+
+    def bound(self) -> Usage:
+        """Give that of a method of which the object is bound."""
+        return replace(self, positions=self.positions[1:])
+
+
+@dataclass(frozen=True)
 class Computation:
     """A function that computes on the default device: `jax.jit(f)`, `jax.vmap(f)`."""
 
@@ -402,8 +425,8 @@ class Computation:
     """Its function is in this file: of another it cannot be known which arguments it uses."""
     donates: bool = False
     """It may destroy its arguments, once they are where it runs."""
-    unused: frozenset[int] = frozenset()
-    """Positions of parameters that it only takes the shape of: such arguments are not moved."""
+    usage: Usage | None = None
+    """Which arguments it leaves where they are; None: none of them."""
     gives_array: bool = False
     """Given arrays, it gives one array, where it runs."""
     closure: Value = frozenset()

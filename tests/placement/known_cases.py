@@ -333,7 +333,7 @@ class Known:
             *(["places"] if atom.places_arguments else []),
             *([] if atom.is_known else ["unknown"]),
             *(["donates"] if atom.donates else []),
-            *([f"leaves {sorted(atom.unused)}"] if atom.unused else []),
+            *([f"leaves {left}"] if (left := _left(atom)) else []),
             *(["gives array"] if atom.gives_array else []),
             *([f"closes over {self._value(atom.closure)}"] if atom.closure else []),
             *(["fills"] if atom.fills else []),
@@ -375,6 +375,12 @@ def main(paths: Iterable[str]) -> None:
             lines = Known(case).lines() if is_asked else case.said
             found[number] += "\n" + "\n".join(lines)
         path.write_text("\n\n".join(found) + "\n", encoding="utf-8")
+
+
+def _left(computation: Computation) -> list[int]:
+    """Give the positions of what it leaves where it is."""
+    usage = computation.usage
+    return [] if usage is None else [i for i, used in enumerate(usage.positions) if used is False]
 
 
 if __name__ == "__main__":
