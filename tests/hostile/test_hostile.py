@@ -85,7 +85,7 @@ def test_each_in_two_processes(folder: Path, name: str) -> None:
 def test_many_in_one_run(folder: Path, kind: str) -> None:
     """One run with a part of the code, and all that is small otherwise."""
     names = [name for name in NAMES if name.startswith(kind) and not name.endswith(SLOW)]
-    for number, name in enumerate(names[::48] if kind == "code" else names):
+    for number, name in enumerate(names[::64] if kind == "code" else names):
         (folder / f"h{number}").mkdir()
         make(name, folder / f"h{number}")
     check_lint(folder, 2)
