@@ -1,6 +1,7 @@
 """What a file must contain for a rule to be able to fire: the file filter.
 
-A rule says once what it needs. Words are searched in the bytes, which costs next to nothing; what
+A rule says once what it needs. Words are searched in the bytes, which costs next to nothing (one
+in a string is taken to be written in one piece); what
 names the text may hold is worked out by regular expressions, once a file, where words are not
 enough to pass it over.
 """
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     from placement_lint.syntax.mentions import Exports, Mentions
 
+
+GAP = rb"(?:[\s\\]|#[^\n]*\n)*"
+"""What may stand between two tokens."""
 
 _BLANKS = bytes(
     code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)
@@ -46,6 +50,9 @@ class FileText:
         name of it: `imported` has such names, of which words are searched as in the bytes, and
         `exports` tells which qualified name may stand for which of them.
         """
+        # Expressions take a line feed for the end of a line.
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         self.data = data
         self.path = path
         self.jax = jax
@@ -158,6 +165,11 @@ class Pattern(Needs):
         """Search the bytes, for the plain word first."""
         data = text.data
         return any(word in data for word in self._words) and bool(self._pattern.search(data))
+
+
+def passed(keyword: bytes, value: bytes = b"") -> Pattern:
+    """Give the condition that something is passed by this keyword, and begins like this."""
+    return Pattern(rb"\b" + keyword + GAP + rb"=(?!=)" + GAP + value, word=keyword)
 
 
 @dataclass(frozen=True)

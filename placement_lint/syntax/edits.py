@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bisect
 from dataclasses import replace
 from functools import cached_property
@@ -44,6 +45,16 @@ class Editor:
         """Give a node's own text, without parentheses around it."""
         start, end = self.spans.inner(node)
         return self.source.text[start:end]
+
+    def text_alone(self, node: cst.BaseExpression) -> str | None:
+        """Give an expression's own text; None where its lines need the brackets around it."""
+        text = self.text(node)
+        if "\n" in text or "\r" in text:
+            try:
+                ast.parse(text, mode="eval")
+            except SyntaxError:
+                return None
+        return text
 
     def span(self, node: cst.CSTNode) -> Span:
         """Give where a node stands, in lines and columns."""

@@ -130,7 +130,9 @@ def _merged(statement: cst.ImportFrom, names: Sequence[str], editor: Editor) -> 
     present = [dotted(alias.name) for alias in aliases]
     spans = [editor.spans.inner(alias) for alias in aliases]
     lines = [source.position(start)[0] for start, _ in spans]
-    one_a_line = len(set(lines)) == len(lines) and lines[0] != editor.line_of(statement)
+    is_apart = len(set(lines)) == len(lines) and lines[0] != editor.line_of(statement)
+    # Without brackets a backslash parts them.
+    one_a_line = is_apart and statement.lpar is not None
     is_sorted = present == sorted(present)
     edits: dict[int, list[str]] = {}
     for name in names:

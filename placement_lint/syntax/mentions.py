@@ -7,6 +7,7 @@ must find every name that `Names` could resolve, in any way of writing it, and m
 from __future__ import annotations
 
 import functools
+import keyword
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _MOST_PARTS = 12
 _BRACKET = re.compile(r"\)")
 _QUOTES = frozenset("\"'")
 _BETWEEN = " \t\f\n\\)"
+_LONGEST_KEYWORD = max(map(len, keyword.kwlist))
 
 _FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
 _NAMES = re.compile(r"[ \t\f]*(?:\\\n[ \t\f]*)*(?:\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\;#]|\\\n)*)")
@@ -45,7 +47,7 @@ _GAP = rf"{_SPACE}\.[\s\\]*{_NOTES}"
 _CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
 _CHAINS = re.compile(_CHAIN)
 _CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
-_MADE = re.compile(r"=(?!=)[\s\\(]*([^\W\d][\w.]*)[\s\\)]*\(")
+_MADE = re.compile(rf"=(?!=)[\s\\(]*{_NOTES}({_CHAIN}){_SPACE}\(")
 _ENTERED = re.compile(r"\bwith\b(?=(.{0,1500}))", re.DOTALL)
 _CALLS = re.compile(rf"(?<![\w.])([^\W\d][\w.]*){_SPACE}\(")
 _IN_BRACKETS = re.compile(rf"[()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
@@ -67,7 +69,7 @@ _TOKENS_OF_ASCII = re.compile(
     _TOKENS.pattern.replace(r"[^\W\d]", "[A-Za-z_]"), re.DOTALL | re.ASCII
 )
 # A dot that is not right behind the name, or not right before one.
-_LOOSE_DOT = re.compile(r"\.(?:(?<![\w\]\"'}]\.)|(?=[\s\\]))")
+_LOOSE_DOT = re.compile(r"\.(?:(?<![\w\]\"'}]\.)|(?=[\s\\#]))")
 _FORMATTED = re.compile(r"[fFtT][rR]?[\"']|[rR][fFtT][\"']")
 _ASSIGNED = re.compile(rf"=(?!=)[\s\\(]*({_CHAIN})[ \t\f)]*(?![\w.(\[])")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -117,10 +119,12 @@ def read_assignments(text: str) -> Iterator[tuple[str, int]]:
 
 def targets_at(text: str, end: int) -> list[str] | None:
     """Give the names that the assignment whose `=` is here may bind; None: any."""
-    line = text[text.rfind("\n", 0, end) + 1 : end]
-    before = line.rpartition(";")[2].strip()
-    if before.isidentifier():
-        return [before]
+    start = text.rfind("\n", 0, end) + 1
+    while text[max(start - 2, 0) : start] == "\\\n":
+        start = text.rfind("\n", 0, start - 1) + 1
+    before = text[start:end].replace("\\\n", " ").rpartition(";")[2].strip()
+    if (name := before.strip("() \t\f")).isidentifier():
+        return [name]
     if ":" in before:
         # Annotated, or behind the colon of a block on one line.
         names = _IDENTIFIER.findall(before)
@@ -129,7 +133,7 @@ def targets_at(text: str, end: int) -> list[str] | None:
     if len(names) > 1 and all(map(str.isidentifier, names)):
         return names
     # What is assigned to may have begun on another line.
-    return None if before.startswith("]") and before.endswith("]") else []
+    return None if before.startswith(("]", ")")) and before.endswith(("]", ")")) else []
 
 
 def add_way(ways: dict[str, list[Way]], name: str, way: Way) -> None:
@@ -140,7 +144,8 @@ def add_way(ways: dict[str, list[Way]], name: str, way: Way) -> None:
 
 
 def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
-    for item in _NOISE.sub(" ", text).split(","):
+    single = " ".join(_NOISE.sub(" ", text).split())
+    for item in single.replace(" .", ".").replace(". ", ".").split(","):
         match = _ALIAS.fullmatch(item)
         if item.strip() == "*":
             yield "*", None
@@ -232,7 +237,7 @@ class Mentions:
         made = {
             name
             for match in _MADE.finditer(self._text)
-            if not names.isdisjoint(self._meant_by([match[1]]))
+            if not names.isdisjoint(self._meant_by(_joined(match[1])))
             for name in targets_at(self._text, match.start()) or ()
         }
         for following in set(_ENTERED.findall(self._text)):
@@ -439,9 +444,8 @@ def _split(text: str) -> Iterator[str]:
 def _ends_before(text: str, place: int) -> Iterator[int]:
     """Give where the name may end that is continued here: before spaces, brackets and comments."""
     end = len(text[max(place - _LONGEST, 0) : place].rstrip(_BETWEEN)) + max(place - _LONGEST, 0)
-    if text.find(")", end, place) >= 0 and not _is_bracketed(text, end):
-        return
-    yield end
+    if text.find(")", end, place) < 0 or _is_bracketed(text, end):
+        yield end
     if "\n" not in text[end:place]:
         return
     comment = text.find("#", text.rfind("\n", 0, end) + 1, end)
@@ -454,7 +458,15 @@ def _is_bracketed(text: str, end: int) -> bool:
     start = end
     while start and (text[start - 1].isalnum() or text[start - 1] in "_. \t\n\\"):
         start -= 1
-    return text[start - 1 : start] == "(" and not text[start - 2 : start - 1].isidentifier()
+    if text[start - 1 : start] != "(":
+        return False
+    before = text[max(start - 2 - _LONGEST_KEYWORD, 0) : start - 1]
+    if not before[-1:].isidentifier():
+        return True
+    return any(
+        before.endswith(word) and not before[: -len(word)][-1:].isidentifier()
+        for word in keyword.kwlist
+    )
 
 
 def _joined(chain: str) -> list[str]:

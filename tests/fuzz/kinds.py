@@ -16,6 +16,7 @@ from tests.fuzz.mutations import broken, mutation
 from tests.fuzz.oracle import Input, Verdict, judge
 from tests.fuzz.readers import READERS, seeds_of
 from tests.fuzz.seeds import dice_of
+from tests.fuzz.spellings import spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,8 @@ def inputs_of(kind: str, number: int) -> Iterator[Input]:
     """Make the files with a number."""
     if kind == "mutations":
         yield mutation(number)
+    elif kind == "spellings":
+        yield spelling(number)
     elif kind == "grammar":
         yield grammar.program(number)
     elif kind == "hypothesmith":
@@ -51,7 +54,7 @@ def looked_at(kind: str, number: int) -> Iterator[tuple[Input, Verdict]]:
         yield from ((given, verdict_on(given)) for given in inputs_of(kind, number))
 
 
-KINDS = ("mutations", "grammar", "hypothesmith", "programs", "together", "readers")
+KINDS = ("mutations", "spellings", "grammar", "hypothesmith", "programs", "together", "readers")
 
 
 def verdict_on(given: Input) -> Verdict:

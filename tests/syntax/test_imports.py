@@ -156,6 +156,14 @@ UPDATED = 'config.update("jax_default_device", d)\n'
             "from jax import jit, \\\n    default_device, config\n",
         ),
         (
+            "from jax import \\\n    default_device\n",
+            "from jax import \\\n    config, default_device\n",
+        ),
+        (
+            "from jax import \\\n    Array, \\\n    default_device\n",
+            "from jax import \\\n    Array, \\\n    config, default_device\n",
+        ),
+        (
             "from jax import (jit, default_device,  # two\n                 vmap)\n",
             "from jax import (jit, default_device,  # two\n                 vmap, config)\n",
         ),

@@ -46,6 +46,14 @@ DEVICES = [
     'import jax\nx = \'"""\'; jax.devices; y = \'"""\'',
     'import jax\nx = "\\""; jax.devices',
     "if True:\n\timport jax\n\tjax.devices",
+    "import jax.\\\n numpy as n, jax \\\n as j\nj.devices",
+    "from jax import (\n  devices # the one\n  as d,\n)\nd",
+    "import jax\nj \\\n\\\n = jax\nj.devices",
+    "import jax\n(j) = jax\nj.devices",
+    "import jax\n(\n j\n) = jax\nj.devices",
+    "import jax\nif not(\n\njax\n\n).devices(): pass",
+    "import jax\nx = (\t(jax\n# as in\n)).\\\n devices",
+    "import jax\nx = [jax.#, (=\ndevices]",
 ]
 NOT_DEVICES = [
     "import jax\n# jax.devices",
@@ -62,8 +70,14 @@ NOT_DEVICES = [
 
 @pytest.mark.parametrize("text", DEVICES)
 def test_a_name_is_found(text: str) -> None:
-    assert "jax.devices" in Mentions(text).names
-    assert "devices" in Mentions(text).words
+    mentions = Mentions(text)
+    assert "jax.devices" in mentions.names or mentions.is_open
+    assert "devices" in mentions.words
+
+
+def test_a_module_whose_name_is_written_on_two_lines() -> None:
+    mentions = Mentions("import jax.\\\n numpy as jnp\njnp.zeros")
+    assert mentions.names >= {"jax.numpy", "jax.numpy.zeros"}
 
 
 @pytest.mark.parametrize("text", NOT_DEVICES)
@@ -98,6 +112,8 @@ def test_words_of_comments_and_docstrings_are_not_words() -> None:
         ("mesh: Mesh = Mesh(d, 'x')\nwith open(p) as f, mesh:\n    pass", True),
         ("with (\n    open(p) as f,\n    Mesh(d, 'x'),\n):\n    pass", True),
         ("async def f():\n    async with a(), Mesh(d): pass", True),
+        ("mesh\\\n= Mesh(d, 'x')\nwith mesh:\n    pass", True),
+        ("import jax\nmesh = jax .\tsharding. Mesh(d, 'x')\nwith(mesh): pass", True),
         ("mesh = Mesh(d, 'x')\nwith other:\n    pass", False),
         ("with open(p):\n    pass", False),
         ("mesh = Mesh(d, 'x')", False),

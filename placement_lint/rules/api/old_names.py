@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
 from placement_lint.jaxmodel.versions import Target, written
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import (
+    GAP,
     MAKES_ARRAYS,
     AllOf,
     AnyOf,
@@ -103,7 +104,10 @@ def _needs(api: OldApi) -> Needs:
     """Give what a file must hold to use what is no plain name: few files should have it."""
     function, _, last = api.name.rpartition(".")
     if api.name == _CONFIG:
-        return Pattern(rb"jax\.config[ \t]+import|import[ \t]+jax\.config")
+        return Pattern(
+            rb"\b(?:from|import)\b[^\n;]{0,200}?\bjax" + GAP + rb"\." + GAP + rb"config\b"
+            rb"|\bfrom" + GAP + rb"jax" + GAP + rb"\." + GAP + rb"config\b"
+        )
     if api.use is Use.ENTER:
         return Enters(*_MESHES)
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:

@@ -108,9 +108,10 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
     else:
         return None
 
-    def build(editor: Editor) -> list[Edit]:
+    def build(editor: Editor) -> list[Edit] | None:
+        name = editor.text_alone(operand)
         start, _ = editor.spans.outer(call)
-        return [editor.insert(start, f"{editor.text(operand)} = ")]
+        return None if name is None else [editor.insert(start, f"{name} = ")]
 
     return FixPlan(level, "Bind the result to the operand's name", build)
 

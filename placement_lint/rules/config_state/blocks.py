@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.dotted import dotted
+
 if TYPE_CHECKING:
     from placement_lint.findings import Edit, Span
     from placement_lint.rules.config_state.assignments import Assignment
@@ -102,7 +104,7 @@ def _in_place_of_try(first: cst.Assign, guard: cst.Try, editor: Editor) -> list[
     if source.text[end : source.line_starts[span.end_line]].strip():
         return None
     at, _ = editor.spans.inner(guard)
-    header = f"with {editor.text(first.targets[0].target)}({source.text[value_start:value_end]})"
+    header = f"with {dotted(first.targets[0].target)}({source.text[value_start:value_end]})"
     return [
         editor.replace_offsets(at, at + len("try"), header),
         editor.delete_lines(span.line, span.end_line),
@@ -112,7 +114,7 @@ def _in_place_of_try(first: cst.Assign, guard: cst.Try, editor: Editor) -> list[
 
 def _header(first: cst.Assign, editor: Editor) -> list[Edit]:
     """Put the head of the block in the place of the assignment."""
-    target, value = f"with {editor.text(first.targets[0].target)}", first.value
+    target, value = f"with {dotted(first.targets[0].target)}", first.value
     if len(value.lpar) == 1 and not isinstance(value, cst.Tuple | cst.Yield):
         # Its own brackets become those of the call.
         start, end = editor.spans.outer(value)

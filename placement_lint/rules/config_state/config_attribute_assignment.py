@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_options import CONFIG_OPTIONS, CONFIG_PROPERTIES
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.config_state.assignments import bound_targets
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax, Pattern, Uses
+from placement_lint.rules.needs import GAP, AllOf, AnyOf, Identifier, Jax, Pattern, Uses
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, string_value
 
@@ -88,16 +88,20 @@ class ConfigAttributeAssignment(Rule):
         b"config",
         AnyOf(
             AllOf(
-                Pattern(rb"\.\s*(?:" + _NAMES + rb")\b(?!\s*[(.])"),
+                Pattern(rb"\." + GAP + rb"(?:" + _NAMES + rb")\b(?!\s*[(.])"),
                 Uses("jax.config.*"),
                 # Bound alone or beside others, by `with … as`, by `for`, or deleted.
                 AnyOf(
                     Pattern(
-                        rb"\.(?:[\s\\]|#[^\n]*\n)*(?:" + _NAMES + rb")\b(?:[\s\\)\]]|#[^\n]*\n)*"
-                        rb"(?:[-+*/|&^%@<>]{0,3}=(?!=)|,|:[^\n]*=|in\b)"
+                        rb"\." + GAP + rb"(?:" + _NAMES + rb")\b(?:[\s\\)\]]|#[^\n]*\n)*"
+                        rb"(?:[-+*/|&^%@<>]{0,3}=(?!=)|,|in\b"
+                        rb"|:[^\n=]{0,300}(?:\\\n[^=]{0,300}|[\[({][^=]{0,300})?=)"
                     ),
                     Identifier(b"del"),
-                    AllOf(b"with", Pattern(rb"\bas\b[^\n]*\.", word=b" as")),
+                    AllOf(
+                        b"with",
+                        Pattern(rb"\bas\b[^\n]*(?:\.|[\\(\[,#][^\n]*\n)", word=b"as"),
+                    ),
                 ),
             ),
             AllOf(

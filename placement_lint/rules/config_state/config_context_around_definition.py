@@ -240,7 +240,9 @@ def _plan(made: cst.BaseExpression, item: cst.WithItem, ctx: Context) -> FixPlan
     def build(editor: Editor) -> list[Edit] | None:
         if editor.has_comment(editor.spans.inner(item.item)):
             return None
-        context = editor.text(item.item)
+        context = editor.text_alone(item.item)
+        if context is None:
+            return None
         if isinstance(function, cst.FunctionDef):
             line = editor.line_of(function.decorators[0])
             start = editor.source.line_starts[line - 1]

@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.versions import written
 from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Says, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Says, Uses, passed
 from placement_lint.rules.surroundings import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
@@ -115,7 +115,7 @@ class InvalidDeviceArgument(Rule):
             Says("to_device"),
             AllOf(Uses("jax.config.update"), b"default_device"),
             # The argument of a creator is looked at where it is a literal.
-            Pattern(rb"\bdevice\s*=\s*[rRuU]?[\"'(\[{\d-]", word=b"device"),
+            passed(b"device", rb"[rRuU]?[\"'(\[{\d-]"),
             Pattern(rb"[\"'](?:cpu|cuda|gpu|rocm|tpu):\d", word=b"device"),
         ),
     )

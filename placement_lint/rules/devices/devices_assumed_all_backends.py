@@ -336,9 +336,9 @@ def _comprehension_plan(
     def build(editor: Editor) -> Sequence[Edit] | None:
         if editor.has_comment(editor.spans.inner(replaced)):
             return ask.build(editor) if call is node.iter else None
-        function = editor.text(call.func) if call is node.iter else spelled
+        function = editor.text_alone(call.func) if call is node.iter else spelled
         if function is None:
-            return None
+            return ask.build(editor) if call is node.iter else None
         argument = _argument(name, editor.text(literal))
         return [editor.replace(replaced, f"{function}({argument}){suffix}")]
 

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class GlobalDeviceInMultiprocess(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        AnyOf(b"device_put", b"default_device", b"to_device", b"device="),
+        AnyOf(b"device_put", b"default_device", b"to_device", passed(b"device")),
         Uses("jax.devices"),
     )
 

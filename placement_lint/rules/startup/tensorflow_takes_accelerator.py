@@ -119,9 +119,11 @@ class TensorflowTakesAccelerator(Rule):
     needs = AllOf(
         Jax(),
         Placed(lambda path: not is_test_path(path)),
-        Pattern(rb"(?m)^[ \t]*(?:import|from)[ \t][^\n#]*tensorflow", word=b"tensorflow"),
+        Pattern(rb"\b(?:import|from)\b(?:[^\n#;\\]|\\\n){0,1000}?tensorflow", word=b"tensorflow"),
         AnyOf(
-            Pattern(rb"__name__[\s\\)]*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"),
+            Pattern(
+                rb"__name__(?:[\s\\)]|#[^\n]*\n)*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"
+            ),
             Uses(*_RUNNERS),
         ),
         Without(*_TAMED),

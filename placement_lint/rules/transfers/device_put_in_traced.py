@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.tracing import COMPILING, COMPILING_WORDS, TraceKind
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Says, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Jax, Says, Uses, passed
 from placement_lint.rules.staging import Staging, Stagings
 from placement_lint.rules.surroundings import is_asserted_to_fail
 from placement_lint.syntax.calls import Arguments
@@ -101,7 +101,7 @@ class DevicePutInTraced(Rule):
         AnyOf(
             Uses("jax.device_put"),
             Says("to_device"),
-            Pattern(rb"\bdevice\s*=(?!=)", word=b"device"),
+            passed(b"device"),
         ),
         AnyOf(*COMPILING_WORDS),
         Uses("jax.devices", "jax.local_devices"),

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Uses
+from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Uses, passed
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.spelling import needed
@@ -94,8 +94,8 @@ class JitDeviceArgument(Rule):
     needs = AllOf(
         Jax(),
         AnyOf(
-            Pattern(rb"\bbackend\s*=(?!=)", word=b"backend"),
-            Pattern(rb"\bdevice\s*=(?!=)", word=b"device"),
+            passed(b"backend"),
+            passed(b"device"),
         ),
         Uses(*_DEPRECATED, *_REFUSED),
         Given(

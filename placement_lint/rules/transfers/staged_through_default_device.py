@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
 from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses
+from placement_lint.rules.needs import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
 from placement_lint.rules.transfers.putting_later import made_before
 from placement_lint.syntax.calls import Arguments
@@ -117,7 +117,7 @@ class StagedThroughDefaultDevice(Rule):
         AnyOf(
             Uses("jax.device_put"),
             AllOf(
-                Pattern(rb"\bdevice\s*=", word=b"device"),
+                passed(b"device"),
                 Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
             ),
         ),
