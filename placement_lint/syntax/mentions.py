@@ -456,10 +456,11 @@ def _ends_before(text: str, place: int) -> Iterator[int]:
 def _is_bracketed(text: str, end: int) -> bool:
     """Tell whether the name that ends here stands alone in brackets, which are no call's."""
     start = end
-    while start and (text[start - 1].isalnum() or text[start - 1] in "_. \t\n\\"):
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_. \t\f\n\\"):
         start -= 1
     if text[start - 1 : start] != "(":
-        return False
+        # A comment may stand between the bracket and the name.
+        return "#" in text[text.rfind("\n", 0, start) + 1 : start]
     before = text[max(start - 2 - _LONGEST_KEYWORD, 0) : start - 1]
     if not before[-1:].isidentifier():
         return True

@@ -54,6 +54,8 @@ DEVICES = [
     "import jax\nif not(\n\njax\n\n).devices(): pass",
     "import jax\nx = (\t(jax\n# as in\n)).\\\n devices",
     "import jax\nx = [jax.#, (=\ndevices]",
+    "import jax\nlen(#, (=\n(\fjax\n). \\\n  devices())",
+    "import jax\nlen((# so, it is\n\njax\n).devices())",
 ]
 NOT_DEVICES = [
     "import jax\n# jax.devices",
