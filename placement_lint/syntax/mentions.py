@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LONGEST = 1_000
-"""Characters from the `from` of a statement to its `import`."""
+"""Characters from the `from` of a statement to its `import`, and before the `=` of one."""
 
 _LONGEST_NAME = 200
 """Longer ones come of names that stand for a part of themselves, as in walks over linked lists."""
@@ -96,7 +96,7 @@ def read_imports(text: str) -> dict[str, list[Way]]:
     while at >= 0:
         names = _NAMES.match(text, at + len("import"))
         start = text.rfind("\n", 0, at) + 1
-        while text[max(start - 2, 0) : start] == "\\\n":
+        while at - start < _LONGEST and text[max(start - 2, 0) : start] == "\\\n":
             start = text.rfind("\n", 0, start - 1) + 1
         origin = _FROM.search(text[max(start, at - _LONGEST) : at])
         module = "".join(origin["module"].replace("\\", " ").split()) if origin else None
@@ -120,8 +120,11 @@ def read_assignments(text: str) -> Iterator[tuple[str, int]]:
 def targets_at(text: str, end: int) -> list[str] | None:
     """Give the names that the assignment whose `=` is here may bind; None: any."""
     start = text.rfind("\n", 0, end) + 1
-    while text[max(start - 2, 0) : start] == "\\\n":
+    while end - start <= _LONGEST and text[max(start - 2, 0) : start] == "\\\n":
         start = text.rfind("\n", 0, start - 1) + 1
+    if end - start > _LONGEST:
+        # There may be as many others on the line, each as far from its beginning.
+        return None
     before = text[start:end].replace("\\\n", " ").rpartition(";")[2].strip()
     if (name := before.strip("() \t\f")).isidentifier():
         return [name]

@@ -3,7 +3,7 @@
 import libcst as cst
 import pytest
 
-from placement_lint.syntax.mentions import Mentions
+from placement_lint.syntax.mentions import Mentions, targets_at
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 from tests.fixture_cases import all_cases
@@ -87,6 +87,14 @@ def test_another_name_is_not_taken_for_it(text: str) -> None:
     mentions = Mentions(text)
     assert "jax.devices" not in mentions.names
     assert not mentions.is_open
+
+
+@pytest.mark.parametrize("lines", ["x = \\\n", "x = (", "x =\\\n \\\n"])
+def test_an_assignment_far_behind_the_beginning_of_its_line_may_bind_any_name(lines: str) -> None:
+    """Otherwise each of them was searched from the beginning: time with their square."""
+    near, far = f"x = 1\n{lines * 9}y", f"x = 1\n{lines * 999}y"
+    assert targets_at(f"{near} =", len(near)) is not None
+    assert targets_at(f"{far} =", len(far)) is None
 
 
 def test_names_that_nothing_binds_stand_for_themselves() -> None:
