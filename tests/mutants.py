@@ -151,11 +151,11 @@ def record(results: dict[str, dict[str, Any]], seed: int) -> None:
         # What people found of survivors that change nothing stays, as long as they survive.
         same = before.get(part, {}).get("equivalent", {})
         result["equivalent"] = {n: why for n, why in same.items() if n in result["survivors"]}
+        result["seed"] = seed
     noted = {
         "version": VERSION,
         "date": date,
         "tool": f"mutmut {importlib.metadata.version('mutmut')}",
-        "seed": seed,
         "parts": {**before, **results},
     }
     path.write_text(json.dumps(noted, indent=1) + "\n", encoding="utf-8")
