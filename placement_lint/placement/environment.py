@@ -76,14 +76,14 @@ class Layer:
         held: Value | None = None
         while layer is not None:
             held = layer.own.get(key)
-            if held is None and layer.is_entry:
+            if held is not None:
+                break
+            if layer.is_entry:
                 # There is one for each call that is not over: code calls deeply.
                 if key in layer._found:
                     held = layer._found[key]
                     break
                 passed.append(layer)
-            if held is not None:
-                break
             layer = layer.below
         for each in passed:
             each._found[key] = held

@@ -162,12 +162,11 @@ class ObjectCalls:
         left: set[int] = set()
         if usage is None:
             return left, True
-        if any(argument.star for argument in node.args):
+        names_unknown = usage.keywords is None
+        if any(each.star or (each.keyword is not None and names_unknown) for each in node.args):
             return left, False
         known = True
         for position, argument in enumerate(node.args):
-            if argument.keyword is not None and usage.keywords is None:
-                return set(), False
             is_used = usage.of(position if argument.keyword is None else argument.keyword.value)
             known &= is_used is not None
             if not is_used:

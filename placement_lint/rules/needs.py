@@ -1,9 +1,8 @@
 """What a file must contain for a rule to be able to fire: the file filter.
 
 A rule says once what it needs. Words are searched in the bytes, which costs next to nothing (one
-in a string is taken to be written in one piece); what
-names the text may hold is worked out by regular expressions, once a file, where words are not
-enough to pass it over.
+in a string is taken to be written in one piece); what names the text may hold is worked out by
+regular expressions, once a file, where words are not enough to pass it over.
 """
 
 from __future__ import annotations

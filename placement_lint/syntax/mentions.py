@@ -95,10 +95,7 @@ def read_imports(text: str) -> dict[str, list[Way]]:
     at = text.find("import")
     while at >= 0:
         names = _NAMES.match(text, at + len("import"))
-        start = text.rfind("\n", 0, at) + 1
-        while at - start < _LONGEST and text[max(start - 2, 0) : start] == "\\\n":
-            start = text.rfind("\n", 0, start - 1) + 1
-        origin = _FROM.search(text[max(start, at - _LONGEST) : at])
+        origin = _FROM.search(text[max(_line_start(text, at), at - _LONGEST) : at])
         module = "".join(origin["module"].replace("\\", " ").split()) if origin else None
         for name, alias in _aliases(names.group() if names else ""):
             if module is not None:
@@ -119,9 +116,7 @@ def read_assignments(text: str) -> Iterator[tuple[str, int]]:
 
 def targets_at(text: str, end: int) -> list[str] | None:
     """Give the names that the assignment whose `=` is here may bind; None: any."""
-    start = text.rfind("\n", 0, end) + 1
-    while end - start <= _LONGEST and text[max(start - 2, 0) : start] == "\\\n":
-        start = text.rfind("\n", 0, start - 1) + 1
+    start = _line_start(text, end)
     if end - start > _LONGEST:
         # There may be as many others on the line, each as far from its beginning.
         return None
@@ -137,6 +132,14 @@ def targets_at(text: str, end: int) -> list[str] | None:
         return names
     # What is assigned to may have begun on another line.
     return None if before.startswith(("]", ")")) and before.endswith(("]", ")")) else []
+
+
+def _line_start(text: str, at: int) -> int:
+    """Give where a line begins, with those that it continues, or some place too far back."""
+    start = text.rfind("\n", 0, at) + 1
+    while at - start <= _LONGEST and text[max(start - 2, 0) : start] == "\\\n":
+        start = text.rfind("\n", 0, start - 1) + 1
+    return start
 
 
 def add_way(ways: dict[str, list[Way]], name: str, way: Way) -> None:
