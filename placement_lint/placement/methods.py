@@ -20,7 +20,7 @@ from placement_lint.placement.containers import (
 from placement_lint.placement.contexts import entered_by_hand, entered_default
 from placement_lint.placement.objects import CallArguments
 from placement_lint.placement.values import (
-    ANYTHING,
+    HOST,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -61,6 +61,8 @@ _REMOVING = frozenset({"discard", "popleft", "remove", "reverse", "rotate", "sor
 _ENTERING = frozenset({"enter_context", "enter_async_context"})
 _BY_HAND = frozenset({"__enter__", "__exit__"})
 _SUPER = "builtins.super"
+_TO_NUMPY = frozenset({"numpy", "to_numpy"})
+"""Methods by which tensors and tables of other libraries give NumPy arrays."""
 
 
 class MethodCalls:
@@ -134,7 +136,7 @@ class MethodCalls:
                 for _, given in operands:
                     self.on.escapes(given, state)
                     self.on.may_change(given, state)
-                found.add(ANYTHING)
+                found |= HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             self._change(node, receiver, held, name, operands, state)
         return frozenset(found) or UNKNOWN

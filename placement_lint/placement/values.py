@@ -154,6 +154,9 @@ class DeviceList:
 class Target:
     """A sharding, a layout or a memory kind: something to commit to that is no single device."""
 
+    replicated: bool = False
+    """It surely leaves an array whole: each device has all of it, in its own memory."""
+
 
 @dataclass(frozen=True)
 class DefaultDeviceContext:
