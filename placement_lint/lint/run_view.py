@@ -232,7 +232,7 @@ class WholeRun:
         parsed = parse(source)
         if isinstance(parsed, FileResult):
             return None
-        return ModuleFacts(parsed, source.path, exports=asked.name, run=asked)
+        return ModuleFacts(parsed, source.path, exports=asked.name, run=asked, source=source)
 
 
 def _source(path: str) -> Source | None:

@@ -74,9 +74,12 @@ class ModuleFacts:
         exports: ExportResolver | None = None,
         target: Target | None = None,
         run: RunView | None = None,
+        source: Source | None = None,
     ) -> None:
         """Walk the tree and build its scopes. `accelerator` False: the CPU is the default."""
         self.path = path
+        self.source = source
+        """The text that was parsed, with the cells of a notebook."""
         self.accelerator = accelerator
         self.target = target or Target()
         """The versions of JAX that the file is meant for."""
