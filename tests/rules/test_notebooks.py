@@ -52,7 +52,7 @@ DROPPED = {
 
 
 def notebook(*texts: str) -> Source:
-    cells = [
+    cells: list[dict[str, object]] = [
         {
             "cell_type": "code",
             "metadata": {},
