@@ -52,6 +52,11 @@ class WholeRun:
             for other in sorted(self._programs_with(path))
         )
 
+    def importer(self, path: str) -> str | None:
+        """Give a file of the run, no test, that imports a file or something in it."""
+        _, importing = self._graph
+        return min(importing.get(path, set()) - {path}, default=None)
+
     def importing(self, path: str, name: str) -> ImportEffects:
         """Give what an import of a dotted name in a file does."""
         return self._importing.effects(path, name)

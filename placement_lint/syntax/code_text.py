@@ -16,6 +16,7 @@ STRING = (
 
 COMMENT = r"#[^\n]*"
 
+_MAIN = frozenset({'"__main__"', "'__main__'"})
 _TEXT = re.compile(f"{COMMENT}|{STRING}", re.DOTALL)
 _HEADER = re.compile(r"(?m)^(?P<indent>[ \t\f]*)(?:async[ \t]+)?def[ \t]")
 # Without brackets among its parameters, where there could be calls, and of its body as much as is
@@ -26,6 +27,10 @@ _LAMBDA = re.compile(
     r"\blambda\b(?:(?!\blambda\b)[^:()\[\]{}\n])*:[ \t\f\\]*(?:\n\s*)?"
     rf"(?:(?!\bfor\b|\blambda\b)[^()\[\]{{}},:;\n\"']|\"\"|{_IN_BRACKETS}|\[{_NO_BRACKETS}\])*"
 )
+_GUARD = re.compile(
+    r"(?m)^if[ \t]*\(?[ \t]*__name__[ \t]*==[ \t]*(?:\"__main__\"|'__main__')[ \t]*\)?[ \t]*:"
+    r"[^\n]*\n(?:(?:[ \t\f][^\n]*)?\n)*(?:[ \t\f][^\n]*\Z)?"
+)
 _LONGEST_HEADER = 300
 """In lines."""
 
@@ -33,7 +38,8 @@ _LONGEST_HEADER = 300
 def outside_functions(code: str) -> str:
     """Give code, with line feeds, without comments, strings and the bodies of functions, roughly.
 
-    It may hold more than what runs at import, never less.
+    And without what only a program does, under a guard on `__main__`. It may hold more than what
+    runs at import, never less.
     """
     code = _TEXT.sub(_without_text, code)
     kept = []
@@ -45,7 +51,7 @@ def outside_functions(code: str) -> str:
         if code[header.start() : end].rstrip().endswith(":"):
             following = _end_of_body(len(header["indent"])).search(code, end)
             done = following.start() if following else len(code)
-    return _LAMBDA.sub(" ", "".join([*kept, code[done:]]))
+    return _LAMBDA.sub(" ", _GUARD.sub("", "".join([*kept, code[done:]])))
 
 
 def _without_text(match: re.Match[str]) -> str:
@@ -53,8 +59,11 @@ def _without_text(match: re.Match[str]) -> str:
     text = match.group()
     if text[0] == "#":
         return ""
+    if text in _MAIN:
+        return text
     before = match.string[max(match.start() - 2, 0) : match.start()].lower()
-    return text if "f" in before or "t" in before else '""'
+    # Text that looks like a guard is none.
+    return text.replace("__main__", "") if "f" in before or "t" in before else '""'
 
 
 def _end_of_line(code: str, start: int) -> int:

@@ -47,6 +47,7 @@ _GAP = rf"{_SPACE}\.[\s\\]*{_NOTES}"
 _CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
 _CHAINS = re.compile(_CHAIN)
 _CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
+_DEFINED = re.compile(r"\bdef[\s\\]+(\w+)")
 _MADE = re.compile(rf"=(?!=)[\s\\(]*{_NOTES}({_CHAIN}){_SPACE}\(")
 _ENTERED = re.compile(r"\bwith\b(?=(.{0,1500}))", re.DOTALL)
 _CALLS = re.compile(rf"(?<![\w.])([^\W\d][\w.]*){_SPACE}\(")
@@ -232,6 +233,16 @@ class Mentions:
     def called_at_import(self) -> set[str]:
         """Every qualified name that may be called outside of the bodies of functions."""
         return self.called_in(outside_functions(self._text))
+
+    @functools.cached_property
+    def called(self) -> set[str]:
+        """Every qualified name that may be called."""
+        return self.called_in(self._text)
+
+    @functools.cached_property
+    def calls_own_function_at_import(self) -> bool:
+        """Whether a function of the file may be called outside of the bodies of functions."""
+        return not self.called_at_import.isdisjoint(_DEFINED.findall(self._text))
 
     def called_in(self, part: str) -> set[str]:
         """Give every qualified name that a part of the text may call."""

@@ -112,7 +112,7 @@ class TestWhatIsLookedAtAgain:
 
     @pytest.mark.parametrize("imported", ["from names import put", "import names\nput = names.put"])
     def test_what_a_name_of_another_file_becomes(self, imported: str, looked_at: set[str]) -> None:
-        use = f"import os\nimport jax\n{imported}\nos.environ['JAX_PLATFORMS'] = 'x'\nput(1)\n"
+        use = f"import os\nimport jax\n{imported}\nos.environ['JAX_PLATFORMS'] = 'x'\nput([1])\n"
         write({"names.py": "put = print\n", "use.py": use})
         settings = Settings(select=("JDP204", "JDP508"))
         assert check(settings=settings).findings == ()
@@ -274,6 +274,23 @@ class TestWhatIsLookedAtAgain:
         assert {found.code for found in check().findings} == {"JDP201", "JDP901"}
 
 
+GUARDED = """\
+import jax
+
+from . import more
+
+KEY = jax.random.key(0)
+
+
+def main():
+    print(more, KEY)
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
 def edits() -> dict[str, list[str]]:
     """Give what each file of a small project may hold."""
     return {
@@ -306,8 +323,27 @@ def edits() -> dict[str, list[str]]:
             "import jax\njax.distributed.initialize()\nimport train, pkg.more\n",
             "import train, jax\nprint(jax.device_count(), jax.devices()[0])\n",
         ],
-        "broken.py": ["import jax\njax.(\n", "x = 1\n"],
+        "pkg/tool.py": [GUARDED, GUARDED.replace("if __name__", "print(KEY)\nif __name__")],
+        "broken.py": ["import jax\njax.(\n", "x = 1\n", "from pkg import tool\nimport pkg.more\n"],
     }
+
+
+def test_who_imports_a_program_decides_what_is_found_in_it() -> None:
+    write(
+        {
+            "pkg/__init__.py": "",
+            "pkg/more.py": "",
+            "pkg/tool.py": GUARDED,
+            "main.py": "import jax\n",
+        }
+    )
+    assert not [f for f in check().findings if f.code == "JDP503"]
+    write({"main.py": "import jax\nfrom pkg.tool import KEY\n"})
+    outcome = check()
+    assert [f.path for f in outcome.findings if f.code == "JDP503"] == ["pkg/tool.py"]
+    assert same(outcome, afresh())
+    Path("main.py").unlink()
+    assert not [f for f in check().findings if f.code == "JDP503"]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -130,8 +130,6 @@ def _is_literal(node: cst.CSTNode | None) -> bool:
         return _is_literal(node.expression)
     if isinstance(node, cst.BinaryOperation):
         return _is_literal(node.left) and _is_literal(node.right)
-    if isinstance(node, cst.List | cst.Tuple):
-        return all(_is_literal(element.value) for element in node.elements)
     if isinstance(node, cst.Name):
         return node.value in {"True", "False", "None"}
     return isinstance(node, cst.BaseNumber)

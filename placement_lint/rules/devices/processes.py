@@ -20,11 +20,10 @@ _QUESTIONS = frozenset({
     "jax.process_index",
 })  # fmt: skip
 _COUNTS = frozenset({"jax.device_count", "jax.process_count"})
-# Whether there is one, by how many there are compared with a number: if so, and if not so.
-_ONE_IF: dict[type[cst.BaseCompOp], int] = {cst.Equal: 1, cst.LessThan: 2, cst.LessThanEqual: 1}
-_ONE_UNLESS: dict[type[cst.BaseCompOp], int] = {
-    cst.NotEqual: 1, cst.GreaterThan: 1, cst.GreaterThanEqual: 2,
-}  # fmt: skip
+# Whether there is one, by how many there are compared with a number: if so, and if not so. By the
+# names of types, of a library that is imported late.
+_ONE_IF = {"Equal": 1, "LessThan": 2, "LessThanEqual": 1}
+_ONE_UNLESS = {"NotEqual": 1, "GreaterThan": 1, "GreaterThanEqual": 2}
 _WORDS = ("process", "rank", "host_id", "hosts", "distributed", "multihost")
 
 
@@ -54,13 +53,11 @@ def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:
     return any(_compares_count(each.test, _ONE_UNLESS, ctx) for each in passed_exits(node, ctx))
 
 
-def _compares_count(
-    test: cst.BaseExpression, meaning: dict[type[cst.BaseCompOp], int], ctx: Context
-) -> bool:
+def _compares_count(test: cst.BaseExpression, meaning: dict[str, int], ctx: Context) -> bool:
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return False
     (target,) = test.comparisons
-    number = meaning.get(type(target.operator))
+    number = meaning.get(type(target.operator).__name__)
     return (
         number is not None
         and integer_value(target.comparator) == number

@@ -13,7 +13,6 @@ from placement_lint.rules.summary import Kind
 from placement_lint.rules.timeline import timeline
 from placement_lint.rules.variables import settings
 from placement_lint.syntax.calls import Arguments, string_value
-from placement_lint.syntax.names import ScopeKind
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -166,7 +165,7 @@ def _runs_beside(mention: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
         scope = ctx.names.scope(function)
         if (
             isinstance(function, cst.FunctionDef)
-            and scope.kind is not ScopeKind.CLASS
+            and not isinstance(scope.node, cst.ClassDef)
             and not ctx.tree.is_inside(node, function)
             and not ctx.names.uses(function.name.value, scope)
         ):

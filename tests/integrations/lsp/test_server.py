@@ -251,7 +251,7 @@ async def test_changes_of_parts_are_put_where_the_editor_means(tmp_path: Path) -
             uri,
             types.TextDocumentContentChangePartial(line, "jax.device_put(x, d)\n    "),
             types.TextDocumentContentChangePartial(face, "\N{GRINNING FACE}" * 2),
-            types.TextDocumentContentChangePartial(beyond, "\n\njax.device_put(1, f)  # end\n"),
+            types.TextDocumentContentChangePartial(beyond, "\n\njax.device_put([], f)  # end\n"),
         )
         assert await editor.codes(uri, version) == [("JDP204", 6), ("JDP204", 10)]
         (action, *_) = await editor.actions(uri, 10)
@@ -515,7 +515,7 @@ async def test_a_place_in_another_cell_of_a_notebook_is_told(tmp_path: Path) -> 
 async def test_the_cells_of_a_notebook_are_one_module(tmp_path: Path) -> None:
     path = uri_of(str(tmp_path / "a.ipynb"))
     kinds = types.NotebookCellKind
-    codes_of_cells = ["%matplotlib inline\nimport jax", "x = 1\njax.device_put(x, d)\n"]
+    codes_of_cells = ["%matplotlib inline\nimport jax", "x = 1\njax.device_put(x, d);\n"]
     cells = [
         types.NotebookCell(kinds.Code, f"{path}#0"),
         types.NotebookCell(kinds.Markup, f"{path}#1"),
@@ -535,7 +535,7 @@ async def test_the_cells_of_a_notebook_are_one_module(tmp_path: Path) -> None:
         for action in (fix, everything):
             ((uri, edits),) = edits_of(action.edit).items()
             assert uri == f"{path}#2"
-            assert applied(codes_of_cells[1], edits) == "x = 1\nx = jax.device_put(x, d)\n"
+            assert applied(codes_of_cells[1], edits) == "x = 1\nx = jax.device_put(x, d);\n"
         ((_, edits),) = edits_of(silence.edit).items()
         assert applied(codes_of_cells[1], edits).endswith("  # noqa: JDP204\n")
         # A cell is put before it, and another one changed in part.
