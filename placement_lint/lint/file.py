@@ -45,7 +45,7 @@ class NeedsError(Exception):
 
 
 # LibCST says the place in its message too, counted in its own way.
-_LIBCST_PLACE = re.compile(r"^parser error: (?:error at \d+:\d+: )?")
+_LIBCST_PLACE = re.compile(r"^parser error: (?:error at (?P<line>\d+):(?P<column>\d+): )?")
 
 
 @dataclass(frozen=True)
@@ -178,10 +178,13 @@ def _lint(
     run: RunView | None,
     looking: tuple[type[Rule], ...] | None,
 ) -> FileResult:
-    parsed = parse(source)
+    from placement_lint.lint.parsing import parse_what_can_be
+
+    parsed = parse_what_can_be(source)
     if isinstance(parsed, FileResult):
         return parsed
-    analysis = Analysis(source, parsed, options, exports, run)
+    analysis = Analysis(parsed.source, parsed.module, options, exports, run)
+    analysis.broken = parsed.broken
     analysis.looking = looking
     try:
         return analysis.run()
@@ -208,7 +211,7 @@ def parse(source: Source) -> cst.Module | FileResult:
         with timed(PARSING):
             return pieces.parse(source.path, source.text)
     except cst.ParserSyntaxError as error:
-        finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
+        finding = _syntax_finding(source, _reason(error), *_place(error, source))
     except MemoryError:
         # It may be there the next time: this says nothing of the file.
         raise
@@ -264,6 +267,8 @@ class Analysis:
             )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
+        self.broken: tuple[Finding, ...] = ()
+        """What cannot be parsed of a notebook: it is not in the module."""
         self.failures: list[Finding] = []
         """What failed of the analysis as a whole."""
         self.failed: list[Finding] = []
@@ -321,7 +326,7 @@ class Analysis:
 
             suppressions = Suppressions(editor, noqa=self.options.respect_noqa)
             findings, suppressed = suppressions.sift(findings)
-            if judged and not (self.failures or self.failed):
+            if judged and not (self.broken or self.failures or self.failed):
                 findings += self._about_comments(suppressions)
         silent = {each for each in suppressed if self._is_sure_enough(each.finding)}
         result = FileResult(
@@ -344,7 +349,7 @@ class Analysis:
 
     def _failed(self, result: FileResult) -> FileResult:
         """Add to what was found what failed, in the order of every report."""
-        every = dict.fromkeys((*result.findings, *self.failures, *self.failed))
+        every = dict.fromkeys((*result.findings, *self.broken, *self.failures, *self.failed))
         ordered = sorted(every, key=lambda finding: finding.sort_key)
         return replace(result, findings=tuple(ordered), failed=tuple(dict.fromkeys(self.failed)))
 
@@ -374,7 +379,7 @@ class Analysis:
 
     @property
     def _may_be_fixed(self) -> bool:
-        return self.editor.spans.exact
+        return self.editor.spans.exact and not self.broken
 
     def _visit(self) -> list[Draft]:
         from placement_lint.lint.dispatch import dispatch_table
@@ -501,6 +506,35 @@ def _syntax_finding(source: Source, reason: str, line: int, column: int) -> Find
         column=max(column, 1),
         cell=cell.number if cell else None,
     )
+
+
+def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:
+    """Give the line and column of an error, from 1, on one of the lines of the source."""
+    told = _LIBCST_PLACE.match(error.message)
+    line, column = error.raw_line, error.raw_column
+    if told is not None and told["line"]:
+        # The attributes are those of the next line, where there is one.
+        line, column = int(told["line"]), int(told["column"])
+    elif error.message.startswith("tokenizer"):
+        line, column = _place_of_python(source.text) or (line, column)
+    last = len(source.line_starts) - (source.line_starts[-1] == len(source.text))
+    return (line, column + 1) if line <= last else (max(last, 1), 1)
+
+
+def _place_of_python(text: str) -> tuple[int, int] | None:
+    """Give the place at which this Python stops, if it does."""
+    import ast
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return (error.lineno, (error.offset or 1) - 1) if error.lineno else None
+        except (ValueError, RecursionError, MemoryError):
+            return None
+    return None
 
 
 def _reason(error: cst.ParserSyntaxError) -> str:

@@ -14,10 +14,11 @@ from placement_lint.files.source import read_bytes
 from placement_lint.lint import file
 from placement_lint.lint.cached import Digests, packages_around
 from placement_lint.lint.examining import examine, examine_neighbours
-from placement_lint.lint.file import Analysis, FileResult, parse
+from placement_lint.lint.file import Analysis, FileResult
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.memory import Memory
 from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import reopened
 from placement_lint.lint.recollection import Recollection
@@ -156,11 +157,11 @@ def _around(path: str, sifted: Sifted, project: Project) -> Neighbours | None:
 
 def _alone(path: str, options: FileOptions, project: Project) -> Analysis | None:
     source = reopened(path)
-    parsed = None if source is None else parse(source)
+    parsed = None if source is None else parse_what_can_be(source)
     if source is None or parsed is None or isinstance(parsed, FileResult):
         return None
     asked = Questions(project, path)
-    return Analysis(source, parsed, options, asked.name, asked)
+    return Analysis(parsed.source, parsed.module, options, asked.name, asked)
 
 
 def _options(requests: dict[str, Request], source: Source) -> FileOptions:

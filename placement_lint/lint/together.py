@@ -13,11 +13,11 @@ from placement_lint.lint.file import (
     FileResult,
     internal_error,
     lint_source,
-    parse,
     unfinished,
 )
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.graph import closure
+from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import text_of
 from placement_lint.syntax.deep_stack import run_within
@@ -193,14 +193,15 @@ class Together:
                 # It is a finding of the run already, if it is one of its files.
                 return False
         source = self.sources[name]
-        parsed = parse(source)
+        parsed = parse_what_can_be(source)
         if isinstance(parsed, FileResult):
             if name in self.members:
                 self.results[name] = parsed
             return False
         asked = self.asked[name] = Questions(self.project, name)
         options = self.options_for(source)
-        self.analyses[name] = Analysis(source, parsed, options, asked.name, asked)
+        self.analyses[name] = Analysis(parsed.source, parsed.module, options, asked.name, asked)
+        self.analyses[name].broken = parsed.broken
         return True
 
 
