@@ -95,7 +95,7 @@ class HostSyncInLoop(Rule):
     host needs to go on: in a test, of that or of another result of the same call; as an argument of
     a call that is not known; yielded; or given back into the loop. Loops that look at a clock,
     which have to wait for what they measure. Tests; functions that are not surely jitted;
-    `block_until_ready`, which says what it does.
+    `block_until_ready`, which says what it does, and what is read of the same step beside it.
     Of several reads of one step, the first is flagged: the others find the device done.
 
     ## Verified by
@@ -152,6 +152,8 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     if ctx.module.fact(Stagings).around(loop, frozenset(TraceKind)) is not None:
         return
     for each in at_every_turn:
+        steps -= _waited_for(each, loop, steps, ctx)
+    for each in at_every_turn:
         for what in _read(each, ctx):
             step = _step_of(what, each, loop, steps, ctx)
             if step is None or not _is_kept(each, loop, ctx):
@@ -164,6 +166,23 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
                 related=((step, ctx.module.path, "the step that it waits for"),),
             )
             break
+
+
+def _waited_for(
+    node: cst.Call | cst.FormattedStringExpression, loop: Loop, steps: set[int], ctx: Context
+) -> set[int]:
+    """Give the jitted calls whose results a call waits for, in so many words."""
+    parts = (*ctx.tree.descendants(node),) if isinstance(node, cst.Call) else ()
+    if not any(_says_to_wait(part, ctx) for part in parts):
+        return set()
+    found = (_step_of(part, node, loop, steps, ctx) for part in parts if isinstance(part, cst.Name))
+    return {id(step) for step in found if step is not None}
+
+
+def _says_to_wait(node: cst.CSTNode, ctx: Context) -> bool:
+    return (isinstance(node, cst.Attribute) and node.attr.value == "block_until_ready") or (
+        isinstance(node, cst.Name) and ctx.name(node) == "jax.block_until_ready"
+    )
 
 
 def _looks_at_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
