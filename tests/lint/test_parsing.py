@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,7 @@ from placement_lint.lint.fixing import fix_source
 from placement_lint.lint.run import lint_paths
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.registry import all_rules
+from tests.rules.helpers import notebook
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 OPTIONS = FileOptions(tuple(rule for rule in all_rules() if not rule.pedantic), sight=Sight.WHOLE)
 HEAD = "import jax\nimport jax.numpy as jnp\nx, d = jnp.ones(3), jax.devices()[0]\n"
 PUT = "jax.device_put(x, d)\nprint(x)\n"
-
-
-def notebook(*texts: str) -> bytes:
-    cells: list[dict[str, object]] = [
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-            "source": text,
-        }
-        for text in texts
-    ]
-    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
 def found(*texts: str) -> list[tuple[str, int | None, int]]:

@@ -1,6 +1,5 @@
 """What is shown and what is measured in the cells of notebooks and scripts."""
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +10,7 @@ from placement_lint.lint.file import FileOptions, lint_source
 from placement_lint.lint.fixing import fix_source
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.commitment.device_put_discarded import DevicePutDiscarded
+from tests.rules import helpers
 
 OPTIONS = FileOptions((DevicePutDiscarded,), sight=Sight.WHOLE)
 FIRST = "import jax\nimport jax.numpy as jnp\nx, y = jnp.ones(16), 1\nd = jax.devices()[0]\n"
@@ -52,18 +52,7 @@ DROPPED = {
 
 
 def notebook(*texts: str) -> Source:
-    cells: list[dict[str, object]] = [
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-            "source": text,
-        }
-        for text in texts
-    ]
-    value = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    return read_notebook("n.ipynb", json.dumps(value).encode())
+    return read_notebook("n.ipynb", helpers.notebook(*texts))
 
 
 def script(*texts: str) -> Source:
