@@ -8,6 +8,8 @@ import warnings
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _CLOSING = re.compile(r"[ \t\f)]*(?=:)")
+_LONGEST = 1_000
+"""Characters of a line: there may be as many such annotations on it."""
 _OPENING = re.compile(r"[ \t\f(]*")
 
 
@@ -34,13 +36,15 @@ def without_parentheses(text: str) -> str | None:
         if target.end_lineno != node.lineno or target.end_col_offset is None:
             continue
         line = lines[node.lineno - 1]
+        if target.col_offset == node.col_offset or len(line) > _LONGEST:
+            continue
         # Python counts bytes.
         start, first, last = (
             len(line.encode()[:count].decode())
             for count in (node.col_offset, target.col_offset, target.end_col_offset)
         )
         opening, closing = _OPENING.fullmatch(line, start, first), _CLOSING.match(line, last)
-        if first == start or opening is None or closing is None:
+        if opening is None or closing is None:
             continue
         bare = line[first:last].ljust(closing.end() - start)
         lines[node.lineno - 1] = f"{line[:start]}{bare}{line[closing.end() :]}"
