@@ -194,15 +194,25 @@ def _is_done_by_program(node: cst.CSTNode, facts: ModuleFacts) -> bool:
         return is_guard(node.test)
     if isinstance(node, cst.For | cst.While):
         return any(
-            isinstance(each, cst.Expr) and _is_work(each.value)
-            for each in facts.tree.descendants(node.body)
+            _is_work(each.value) and _is_executed_with(node, each, facts)
+            for each in facts.tree.every(cst.Expr, below=node.body)
         )
     if not isinstance(node, cst.BaseSmallStatement):
         return False
     return any(
-        isinstance(each, cst.Call) and _is_call_of_program(each, facts)
-        for each in facts.tree.descendants(node)
+        _is_call_of_program(each, facts) and _is_executed_with(node, each, facts)
+        for each in facts.tree.every(cst.Call, below=node)
     )
+
+
+def _is_executed_with(node: cst.CSTNode, part: cst.CSTNode, facts: ModuleFacts) -> bool:
+    """Tell whether a part of a statement is in no function that is made there."""
+    for ancestor in facts.tree.ancestors(part):
+        if isinstance(ancestor, cst.FunctionDef | cst.Lambda):
+            return False
+        if ancestor is node:
+            break
+    return True
 
 
 def _is_work(node: cst.BaseExpression) -> bool:
