@@ -112,8 +112,9 @@ class StagedThroughDefaultDevice(Rule):
       specified instead of putting it on default device"
     - Measured on JAX 0.4.30, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1 under a guard against all transfers
       between devices, explicit ones too
-    - Measured on JAX 0.4.30 and 0.10.2: what is put to a replicated sharding has the memory of the
-      operand on the operand's device (`unsafe_buffer_pointer`)
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1: what is put to a replicated
+      sharding has the memory of the operand on the operand's device (`unsafe_buffer_pointer`); a
+      NumPy array that is put on the CPU and then changed changes what was put, mostly
     """
 
     code, name = "JDP402", "staged-through-default-device"
