@@ -236,12 +236,15 @@ class _Run:
         if self.args.timing:
             watch().start()
         paths = self.args.paths or ["."]
+        # Without those of the run itself there is none; with wrong ones elsewhere there is.
+        here = self.loader.for_folder(".")
         with timed(FINDING_FILES):
-            found = find_files(paths, self.loader.for_folder)
+            found = find_files(paths, self._filters)
         for failed in found.failed:
             self.failed = True
-            streams.complain(f"error: {escape(failed.path)}: {failed.reason}")
-        here = self.loader.for_folder(".")
+            streams.complain(f"error: {escape(failed.path)}: {escape(failed.reason)}")
+        for each in found.unread:
+            self._warn(f"{escape(each.path)} is not read, and ignores nothing: {each.reason}")
         if self.args.show_files or self.args.show_settings:
             self._check_all_selectors(found.files)
         if self.args.show_files:
@@ -273,6 +276,16 @@ class _Run:
         outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
         return self._done(outcome, here, missing)
+
+    def _filters(self, folder: str) -> Settings:
+        from placement_lint.config.values import SettingsError
+        from placement_lint.files.discovery import FiltersError
+
+        try:
+            return self.loader.for_folder(folder)
+        except SettingsError as error:
+            message = f"not linted: {error}"
+            raise FiltersError(message) from error
 
     @property
     def _adopts_expressly(self) -> bool:

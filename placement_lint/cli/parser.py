@@ -181,6 +181,11 @@ def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         message = f"{text!r} is not {Kind.NUMBER.value}"
         raise argparse.ArgumentTypeError(message)
+    from placement_lint.config.values import MOST
+
+    if len(text) > len(str(MOST)) or int(text) > MOST:
+        message = f"it may be {MOST:,} at most"
+        raise argparse.ArgumentTypeError(message)
     return int(text)
 
 

@@ -15,6 +15,8 @@ def show(settings: Settings) -> str:
     """Give settings as the TOML that would set them; what is unset is a comment."""
     lines = [f"# read from: {settings.source or 'no settings file'}"]
     for option in OPTIONS:
+        if not option.in_files:
+            continue
         value = getattr(settings, option.field)
         lines.append(
             f"# {option.name} is not set" if value is None else f"{option.name} = {_toml(value)}"

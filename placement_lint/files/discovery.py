@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from placement_lint.files.globs import Globs
+from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
+
+
+class FiltersError(Exception):
+    """Settings of a folder that cannot be used; the message says which, and why."""
 
 
 class Filters(Protocol):
@@ -62,6 +67,8 @@ class Found:
     """What was asked for and is not there or cannot be looked into."""
     walked: int = 0
     """How many of the named paths are folders that were looked into."""
+    unread: tuple[Passed, ...] = ()
+    """Files of globs that could not be read, and so ignore nothing."""
 
     @property
     def excluded_only(self) -> bool:
@@ -79,11 +86,17 @@ def find_files(
     A file that is named is linted whatever its name and whatever excludes it, unless
     `force_exclude`. A folder that is named is walked: files with one of the suffixes, without
     what is excluded or git ignores. A glob that excludes the named folder itself is set aside in
-    it: naming it is asking for it. Links to folders are not followed, except a named one. A file
-    that is reached twice is linted once, under its shortest path.
+    it: naming it is asking for it. Links to folders are not followed, except a named one, and links
+    to files only where these lie in a named folder: a link that somebody left there leads to no
+    file that nobody asked about. A file that is reached twice is linted once, under its shortest
+    path.
+
+    `filters_for_folder` may raise FiltersError: then that folder has failed, with what lies below.
     """
-    walk = _Walk(filters_for_folder, suffixes)
-    for path in dict.fromkeys(map(display_path, paths)):
+    named = [*dict.fromkeys(map(display_path, paths))]
+    roots = [os.path.realpath(path) for path in named if os.path.isdir(path)]
+    walk = _Walk(filters_for_folder, suffixes, frozenset(roots))
+    for path in named:
         walk.start(path)
     return walk.found()
 
@@ -127,12 +140,15 @@ class _Ignores:
 class _Walk:
     filters_for_folder: Callable[[str], Filters]
     suffixes: tuple[str, ...]
+    roots: frozenset[str]
+    """Where the named folders really are."""
     files: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
     """From where a file really is to what it is shown under: a link last, the shortest first."""
     excludes: dict[object, _Ignores] = field(default_factory=dict)
     skipped: set[Passed] = field(default_factory=set)
     failed: set[Passed] = field(default_factory=set)
     excluded: set[str] = field(default_factory=set)
+    unread: set[Passed] = field(default_factory=set)
     walked: int = 0
 
     def found(self) -> Found:
@@ -142,6 +158,7 @@ class _Walk:
             failed=tuple(sorted(self.failed)),
             excluded=tuple(sorted(self.excluded)),
             walked=self.walked,
+            unread=tuple(sorted(self.unread)),
         )
 
     def start(self, path: str) -> None:
@@ -155,14 +172,18 @@ class _Walk:
         elif not stat.S_ISREG(mode):
             self.failed.add(Passed(path, "not a regular file"))
         else:
-            filters = self.filters_for_folder(os.path.dirname(path) or ".")
+            filters = self._filters(os.path.dirname(path) or ".", path)
+            if filters is None:
+                return
             if filters.force_exclude and is_excluded(path, filters):
                 self.excluded.add(path)
             else:
                 self._add(path, os.path.realpath(path), is_link=Path(path).is_symlink())
 
     def _folder(self, given: str) -> None:
-        filters = self.filters_for_folder(given)
+        filters = self._filters(given, given)
+        if filters is None:
+            return
         if filters.force_exclude and is_excluded(given, filters):
             self.excluded.add(given)
             return
@@ -184,7 +205,9 @@ class _Walk:
         given: tuple[str, ...],
     ) -> list[tuple[str, str, tuple[str, ...], _Ignores]]:
         """Take the files of one folder, and give the folders in it that are to be walked."""
-        filters = self.filters_for_folder(shown or ".")
+        filters = self._filters(shown or ".", shown or ".")
+        if filters is None:
+            return []
         try:
             with os.scandir(real) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
@@ -193,7 +216,8 @@ class _Walk:
             return []
         ignores = above
         if filters.respect_gitignore:
-            ignores = _inside(above, real, parts, {entry.name for entry in entries}, given)
+            names = {entry.name for entry in entries}
+            ignores = self._inside(above, real, parts, names, given)
         excludes = self._excludes(filters, given)
         folders = []
         for entry in entries:
@@ -226,11 +250,33 @@ class _Walk:
         if stat.S_ISREG(mode):
             is_link = entry.is_symlink()
             real = os.path.realpath(entry.path) if is_link else entry.path
-            self._add(path, real, is_link=is_link)
+            if is_link and not self._is_asked_for(real):
+                reason = "a link to a file outside of the folders that are linted"
+                self.skipped.add(Passed(path, reason))
+            else:
+                self._add(path, real, is_link=is_link)
         elif stat.S_ISDIR(mode):
             self.skipped.add(Passed(path, "a link to a folder is not followed"))
         else:
             self.skipped.add(Passed(path, "not a regular file"))
+
+    def _is_asked_for(self, real: str) -> bool:
+        """Tell whether a file lies in a named folder, wherever that is."""
+        folder = os.path.dirname(real)
+        while folder not in self.roots:
+            above = os.path.dirname(folder)
+            if above == folder:
+                return False
+            folder = above
+        return True
+
+    def _filters(self, folder: str, path: str) -> Filters | None:
+        """Give the settings of a folder; None where they cannot be used, and a path has failed."""
+        try:
+            return self.filters_for_folder(folder)
+        except FiltersError as error:
+            self.failed.add(Passed(path, str(error)))
+            return None
 
     def _add(self, path: str, real: str, *, is_link: bool) -> None:
         name = (is_link, len(path), path)
@@ -259,40 +305,47 @@ class _Walk:
             parts = folder.parts[:depth]
             real = str(Path(*parts))
             names = {name for name in (".git", ".gitignore") if (Path(real) / name).exists()}
-            ignores = _inside(ignores, real, parts, names, folder.parts)
+            ignores = self._inside(ignores, real, parts, names, folder.parts)
         return ignores
 
+    def _inside(
+        self,
+        above: _Ignores,
+        real: str,
+        parts: tuple[str, ...],
+        names: set[str],
+        given: tuple[str, ...],
+    ) -> _Ignores:
+        """Give what holds inside a folder: what holds above it, and its own .gitignore.
 
-def _inside(
-    above: _Ignores, real: str, parts: tuple[str, ...], names: set[str], given: tuple[str, ...]
-) -> _Ignores:
-    """Give what holds inside a folder: what holds above it, and its own .gitignore.
+        A repository inside another one starts anew.
+        """
+        levels = above.levels
+        sources = []
+        if ".git" in names:
+            levels = ()
+            sources.append(os.path.join(real, ".git", "info", "exclude"))
+        if ".gitignore" in names:
+            sources.append(os.path.join(real, ".gitignore"))
+        for source in sources:
+            globs = self._read_globs(source)
+            if len(given) > len(parts):
+                globs = globs.without_those_that_match(given[len(parts) :])
+            if globs.globs:
+                levels = (*levels, (globs, parts))
+        return _Ignores(levels)
 
-    A repository inside another one starts anew.
-    """
-    levels = above.levels
-    sources = []
-    if ".git" in names:
-        levels = ()
-        sources.append(Path(real, ".git", "info", "exclude"))
-    if ".gitignore" in names:
-        sources.append(Path(real, ".gitignore"))
-    for source in sources:
-        globs = _read_globs(source)
-        if len(given) > len(parts):
-            globs = globs.without_those_that_match(given[len(parts) :])
-        if globs.globs:
-            levels = (*levels, (globs, parts))
-    return _Ignores(levels)
-
-
-def _read_globs(path: Path) -> Globs:
-    """Read a file of globs. One that cannot be read ignores nothing, as for git."""
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
-    except OSError:
-        return Globs(())
-    return Globs.parse(text.split("\n"))
+    def _read_globs(self, path: str) -> Globs:
+        """Read a file of globs. One that cannot be read ignores nothing, as for git."""
+        try:
+            data = read_regular(path, MOST_OF_SETTINGS)
+        except (FileNotFoundError, NotADirectoryError):
+            return Globs(())
+        except OSError as error:
+            self.unread.add(Passed(path, _reason(error)))
+            return Globs(())
+        text = data.decode("utf-8-sig", "surrogateescape")
+        return Globs.parse(text.replace("\r\n", "\n").split("\n"))
 
 
 def _usable_globs(

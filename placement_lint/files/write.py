@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement_lint.regular import most_of, read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType
@@ -84,7 +86,7 @@ class _Staged:
         self.temporary = _beside(self.target, self.status, replacement.after)
 
     def demand_unchanged(self) -> None:
-        content = self.target.read_bytes()
+        content = read_regular(self.target, most_of(str(self.target)))
         if content not in {self.replacement.before, self.replacement.after}:
             raise FileChangedError("changed since it was read")
 

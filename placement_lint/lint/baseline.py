@@ -19,6 +19,7 @@ from placement_lint.config.values import SettingsError
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import Texts
 from placement_lint.lint.suppressions import NEVER_SILENT
+from placement_lint.regular import MOST_OF_BASELINE, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 FORMAT = "placement-lint baseline"
 VERSION = 1
+_MOST_OF_ONE = 10**9
+"""How often a finding may be known: more than a file of any size holds."""
 
 
 class BaselineError(SettingsError):
@@ -71,7 +74,7 @@ class Compared:
 def load(path: str) -> Baseline:
     """Read a baseline. Raises BaselineError."""
     try:
-        data = Path(path).read_bytes()
+        data = read_regular(path, MOST_OF_BASELINE)
     except OSError as error:
         message = f"{path}: the baseline cannot be read: {error.strerror or error}"
         raise BaselineError(message) from error
@@ -107,7 +110,7 @@ def _entry(each: object) -> tuple[Entry, int] | None:
     names, count = [each[key] for key in ("path", "code", "fingerprint")], each["count"]
     if not all(isinstance(name, str) and name for name in names):
         return None
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_OF_ONE:
         return None
     return Entry(*names), count
 

@@ -27,6 +27,7 @@ from placement_lint.lint.encoding import (
     suppressed_to_json,
 )
 from placement_lint.lint.outcome import Outcome, Skipped
+from placement_lint.regular import MOST_OF_RECORDS, most_of, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,8 +41,6 @@ _FORMAT = 2
 _FIRST, _SECOND = ".run.json", ".files.json"
 _MOST_RUNS = 32
 _MOST_BYTES = 64 * 1024 * 1024
-_LARGEST = 32 * 1024 * 1024
-"""A file larger than this is neither written nor read."""
 _SETTLED = 2_000_000_000
 """In nanoseconds: a file changed less than this before it was read may change once more without
 that showing in its times."""
@@ -183,12 +182,7 @@ class Cache:
         try:
             if self.is_own and not _is_folder(self.folder):
                 return None
-            with _opened(os.path.join(self.folder, self.name + suffix)) as descriptor:
-                status = os.fstat(descriptor)
-                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-                    return None
-                with open(descriptor, "rb", closefd=False) as file:
-                    data = file.read()
+            data = read_regular(os.path.join(self.folder, self.name + suffix), MOST_OF_RECORDS)
             checksum, _, text = data.partition(b"\n")
             return json.loads(text) if checksum.decode() == _digest(text) else None
         except (OSError, ValueError, RecursionError, MemoryError):
@@ -200,8 +194,8 @@ class Cache:
         import tempfile
 
         text = json.dumps(value, separators=(",", ":")).encode("ascii")
-        if len(text) > _LARGEST:
-            message = f"what is known of so many files takes more than {_LARGEST >> 20} MiB"
+        if len(text) > MOST_OF_RECORDS:
+            message = f"what is known of so many files takes more than {MOST_OF_RECORDS >> 20} MiB"
             raise ValueError(message)
         descriptor, temporary = tempfile.mkstemp(dir=self.folder, prefix=_WRITING)
         try:
@@ -321,8 +315,7 @@ def recall(
         if not unchanged(path, seen):
             stamp = stamp_of(path, now)
             try:
-                with open(path, "rb") as file:
-                    content = digest(file.read())
+                content = digest(read_regular(path, most_of(path)))
             except OSError:
                 return None, {}
             if content != seen.content:
@@ -385,14 +378,3 @@ def _stamped(path: str) -> list[Any]:
 def _is_folder(path: str) -> bool:
     """Tell whether this is a folder, and no link to one."""
     return stat.S_ISDIR(os.lstat(path).st_mode)
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[int]:
-    """Open a file to be read, of whatever kind it is: a pipe does not make us wait."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -458,7 +458,7 @@ class TestDamage:
         assert [*Path(FOLDER).glob("*.json")] == []
 
     def test_too_much_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(cache_module, "_LARGEST", 100)
+        monkeypatch.setattr(cache_module, "MOST_OF_RECORDS", 100)
         cache = cache_for(".", ["new"])
         assert same(check(cache), afresh())
         assert "MiB" in cache.problem
