@@ -68,11 +68,11 @@ def main(arguments: Sequence[str]) -> int:
         try:
             return _Run(args, parser, outputs).run()
         except SettingsError as error:
-            streams.complain(f"error: {escape(str(error))}")
+            streams.fail(str(error))
             outputs.write_failure(str(error), args.output_format)
             return FAILED
     except streams.OutputError as error:
-        streams.complain(f"error: {escape(str(error))}")
+        streams.fail(str(error))
         return FAILED
 
 
@@ -231,6 +231,7 @@ class _Run:
         return self._stdin() if self.from_stdin else self._paths()
 
     def _paths(self) -> int:
+        from placement_lint.cli.filters import filters_by
         from placement_lint.files.discovery import find_files
 
         if self.args.timing:
@@ -239,12 +240,13 @@ class _Run:
         # Without those of the run itself there is none; with wrong ones elsewhere there is.
         here = self.loader.for_folder(".")
         with timed(FINDING_FILES):
-            found = find_files(paths, self._filters)
+            found = find_files(paths, filters_by(self.loader))
         for failed in found.failed:
             self.failed = True
-            streams.complain(f"error: {escape(failed.path)}: {escape(failed.reason)}")
+            streams.fail(f"{failed.path}: {failed.reason}")
         for each in found.unread:
-            self._warn(f"{escape(each.path)} is not read, and ignores nothing: {each.reason}")
+            where = escape(os.path.relpath(each.path))
+            self._warn(f"{where} is not read, and ignores nothing: {each.reason}")
         if self.args.show_files or self.args.show_settings:
             self._check_all_selectors(found.files)
         if self.args.show_files:
@@ -255,6 +257,10 @@ class _Run:
             return FAILED if self.failed else CLEAN
         self._say_what_is_left_out(found, paths)
         self._say_targets(found.files)
+        if self._writes(here):
+            from placement_lint.files.temporary import sweep
+
+            sweep({os.path.dirname(path) or "." for path in found.files})
 
         from dataclasses import replace
 
@@ -276,16 +282,6 @@ class _Run:
         outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
         return self._done(outcome, here, missing)
-
-    def _filters(self, folder: str) -> Settings:
-        from placement_lint.config.values import SettingsError
-        from placement_lint.files.discovery import FiltersError
-
-        try:
-            return self.loader.for_folder(folder)
-        except SettingsError as error:
-            message = f"not linted: {error}"
-            raise FiltersError(message) from error
 
     @property
     def _adopts_expressly(self) -> bool:
@@ -315,7 +311,11 @@ class _Run:
 
             raise SettingsError("--update-baseline: there is no baseline: --baseline names one")
         self.adoption = Adoption(self.args, self.loader.for_file, folders=folders)
-        return self.adoption.applied(outcome, found.files, again)
+        outcome = self.adoption.applied(outcome, found.files, again)
+        for problem in self.adoption.unusable():
+            self.failed = True
+            streams.fail(problem)
+        return outcome
 
     def _lint(
         self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
@@ -334,7 +334,7 @@ class _Run:
             from placement_lint.lint.cache import cache_for
             from placement_lint.lint.cached import lint_cached
 
-            cache = cache_for(str(here.root or "."), paths, self.args.cache_dir)
+            cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
             outcome = lint_cached(
                 found.files,
                 self.loader.for_file,
@@ -453,6 +453,10 @@ class _Run:
             shown.setdefault(id(settings), head + show(settings))
         streams.write("\n".join(shown.values()))
 
+    def _writes(self, settings: Settings) -> bool:
+        """Tell whether linted files may be written."""
+        return (settings.fix or self.args.add_noqa is not None) and not self.args.diff
+
     def _fix_mode(self, settings: Settings) -> FixMode:
         from placement_lint.lint.outcome import FixMode
 
@@ -560,6 +564,7 @@ class _Run:
     def _say_targets(self, files: Sequence[str]) -> None:
         if not self.args.verbose or self.args.quiet:
             return
+        from placement_lint.config.dependencies import unreadable
         from placement_lint.lint.target import target_for
 
         folders = {os.path.dirname(path): path for path in reversed(files)}
@@ -570,6 +575,8 @@ class _Run:
         for target, folder in sorted(said.items(), key=lambda each: each[1]):
             where = "" if len(said) == 1 else f" for {escape(folder or '.')}"
             streams.complain(f"note: target JAX{where}: {escape(target)}")
+        for path, reason in unreadable().items():
+            streams.complain(f"note: {escape(os.path.relpath(path))}: not read: {reason}")
 
     def _say_skipped(self, skipped: Iterable[tuple[str, str]]) -> None:
         if self.args.quiet:

@@ -49,6 +49,13 @@ def complain(text: str) -> None:
     _write(sys.stderr, text + "\n", "standard error")
 
 
+def fail(message: str) -> None:
+    """Say, in a line on standard error, why what was asked for is not done."""
+    from placement_lint.report.escape import escape, shortened
+
+    complain(f"error: {escape(shortened(message))}")
+
+
 def write_file(path: str, text: str) -> None:
     """Write a file in UTF-8, whole or not at all. Raises OutputError.
 
@@ -61,7 +68,9 @@ def write_file(path: str, text: str) -> None:
             with open(target, "wb") as file:
                 file.write(data)
         else:
-            _replace(target, data)
+            from placement_lint.files.temporary import write_whole
+
+            write_whole(target, data)
     except OSError as error:
         raise OutputError(_why_not(path, error)) from error
 
@@ -76,30 +85,6 @@ def demand_folder(path: str) -> None:
         folder = os.path.dirname(path) or os.path.dirname(target)
         message = f"{path}: cannot be written: there is no folder {folder}"
         raise OutputError(message)
-
-
-def _replace(target: str, data: bytes) -> None:
-    """Put a file in its place in one step, with the mode that it had, or that a new one gets."""
-    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        mode = os.stat(target).st_mode & 0o7777
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not os.access(target, os.W_OK):
-        # Renaming asks only for a folder that may be written; a file that may not be is to stay.
-        raise PermissionError("it is read-only")
-    descriptor = os.open(temporary, flags, 0o666)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        if mode is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
-        raise
 
 
 def _why_not(path: str, error: OSError) -> str:

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _Trace(args, target).run()
     except (CannotTraceError, streams.OutputError) as error:
-        streams.complain(f"error: {escape(str(error))}")
+        streams.fail(str(error))
         return USAGE_ERROR
 
 
@@ -103,7 +103,7 @@ class _Trace:
             raise launch.CannotTraceError(seen.refused)
         problem = self._report(seen, devices, status, seconds)
         if problem is not None:
-            streams.complain(f"error: {escape(problem)}")
+            streams.fail(problem)
         return launch.end_like(status) or (0 if problem is None else USAGE_ERROR)
 
     def _report(self, seen: Record, devices: str, status: int, seconds: float) -> str | None:

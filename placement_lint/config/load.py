@@ -109,11 +109,15 @@ class SettingsLoader:
                 layer = _read_file(path, must_have_section=False)
                 if layer is not None:
                     values, root = _whole(layer, folder)
-                    return self._resolve(values, path, root=root)
+                    return self._resolve(values, path, root, project=folder)
         return None
 
     def _resolve(
-        self, values: Mapping[str, Any], source: Path | None, root: Path | None
+        self,
+        values: Mapping[str, Any],
+        source: Path | None,
+        root: Path | None,
+        project: Path | None = None,
     ) -> Settings:
         here = Path.cwd()
         inline: Mapping[str, Any] = written_in(here, self._inline)
@@ -129,7 +133,7 @@ class SettingsLoader:
             merged = {k: v for k, v in merged.items() if k not in _SET_ASIDE_BY_SELECT}
         for key, value in options.items():
             merged[key] = _added(merged.get(key), value) if key in _ADDING else value
-        return Settings(**merged, root=root, source=source)
+        return Settings(**merged, root=root, source=source, project=project)
 
 
 def _is_file_argument(config: str) -> bool:

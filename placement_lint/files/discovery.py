@@ -94,8 +94,7 @@ def find_files(
     `filters_for_folder` may raise FiltersError: then that folder has failed, with what lies below.
     """
     named = [*dict.fromkeys(map(display_path, paths))]
-    roots = [os.path.realpath(path) for path in named if os.path.isdir(path)]
-    walk = _Walk(filters_for_folder, suffixes, frozenset(roots))
+    walk = _Walk(filters_for_folder, suffixes, frozenset(map(_real, named)))
     for path in named:
         walk.start(path)
     return walk.found()
@@ -137,11 +136,25 @@ class _Ignores:
 
 
 @dataclass
+class _Excludes(_Ignores):
+    """Globs of settings, whose folder need not be one around what is asked about."""
+
+    elsewhere: Globs
+    """Those that hold outside of that folder."""
+
+    def ignore(self, absolute: tuple[str, ...], *, is_folder: bool) -> bool:
+        ((_, base),) = self.levels
+        if absolute[: len(base)] == base and len(absolute) > len(base):
+            return super().ignore(absolute, is_folder=is_folder)
+        return bool(self.elsewhere.verdict(absolute[1:], is_folder=is_folder))
+
+
+@dataclass
 class _Walk:
     filters_for_folder: Callable[[str], Filters]
     suffixes: tuple[str, ...]
     roots: frozenset[str]
-    """Where the named folders really are."""
+    """Where the named folders and files really are."""
     files: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
     """From where a file really is to what it is shown under: a link last, the shortest first."""
     excludes: dict[object, _Ignores] = field(default_factory=dict)
@@ -251,7 +264,7 @@ class _Walk:
             is_link = entry.is_symlink()
             real = os.path.realpath(entry.path) if is_link else entry.path
             if is_link and not self._is_asked_for(real):
-                reason = "a link to a file outside of the folders that are linted"
+                reason = "a link to a file outside of the linted directories"
                 self.skipped.add(Passed(path, reason))
             else:
                 self._add(path, real, is_link=is_link)
@@ -261,13 +274,12 @@ class _Walk:
             self.skipped.add(Passed(path, "not a regular file"))
 
     def _is_asked_for(self, real: str) -> bool:
-        """Tell whether a file lies in a named folder, wherever that is."""
-        folder = os.path.dirname(real)
-        while folder not in self.roots:
-            above = os.path.dirname(folder)
-            if above == folder:
+        """Tell whether a file is named, or lies in a named folder, wherever that is."""
+        while real not in self.roots:
+            above = os.path.dirname(real)
+            if above == real:
                 return False
-            folder = above
+            real = above
         return True
 
     def _filters(self, folder: str, path: str) -> Filters | None:
@@ -290,7 +302,7 @@ class _Walk:
             globs, base = _usable_globs(lines, filters.root, given)
             if len(given) > len(base):
                 globs = globs.without_those_that_match(given[len(base) :])
-            self.excludes[key] = _Ignores(((globs, base),))
+            self.excludes[key] = _Excludes(((globs, base),), globs.names_only())
         return self.excludes[key]
 
     def _ignores_above(self, folder: Path) -> _Ignores:
@@ -346,6 +358,13 @@ class _Walk:
             return Globs(())
         text = data.decode("utf-8-sig", "surrogateescape")
         return Globs.parse(text.replace("\r\n", "\n").split("\n"))
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # what is wrong with it is said when it is looked at
+        return path
 
 
 def _usable_globs(

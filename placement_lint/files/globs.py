@@ -66,9 +66,6 @@ class Globs:
 
     def verdict(self, parts: tuple[str, ...], *, is_folder: bool) -> bool | None:
         """Tell whether an entry is ignored. None: no glob speaks of it."""
-        if not parts:
-            # The folder that the globs are relative to: none of them can name it.
-            return None
         named = self._names.get(parts[-1], ())
         last = next((at for at, only in named if is_folder or not only), -1)
         path = "/".join(parts) if self._patterns else ""

@@ -6,12 +6,12 @@ import contextlib
 import os
 import signal
 import stat
-import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement_lint.files.temporary import create
 from placement_lint.regular import most_of, read_regular
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _has_a_writer(status: os.stat_result) -> bool:
 
 def _beside(target: Path, status: os.stat_result, content: bytes) -> Path:
     """Write bytes to a new file beside another, with all that is to be as it is with that."""
-    descriptor, name = tempfile.mkstemp(prefix=".placement-lint-", suffix=".tmp", dir=target.parent)
+    descriptor, name = create(str(target.parent))
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:

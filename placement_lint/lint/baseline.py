@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.config.values import SettingsError
+from placement_lint.files.temporary import write_whole
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import Texts
 from placement_lint.lint.suppressions import NEVER_SILENT
@@ -203,12 +204,21 @@ def relative(path: str, folder: str) -> str:
 class Baselines:
     """The baselines of a run, each read once. Which one holds for a file, its settings say."""
 
-    def __init__(self, settings_for: Callable[[str], Settings]) -> None:
-        """Take what tells the settings of a file."""
+    def __init__(
+        self, settings_for: Callable[[str], Settings], *, is_tolerant: bool = False
+    ) -> None:
+        """Take what tells the settings of a file.
+
+        `is_tolerant`: a baseline that cannot be used is an error only if it is that of the current
+        folder; else it is noted, and the findings for which it holds are left out.
+        """
         self._settings_for = settings_for
+        self._is_tolerant = is_tolerant
         self._read: dict[str, Baseline] = {}
         self.known = 0
         """How many findings were known so far."""
+        self.unusable: dict[str, BaselineError] = {}
+        """Baselines that could not be used."""
         self._found: dict[str, Counter[Entry]] = {}
 
     def of(self, path: str) -> Baseline | None:
@@ -228,7 +238,11 @@ class Baselines:
         left: dict[int, None] = {}
         groups: dict[str | None, list[Finding]] = {}
         for finding in findings:
-            baseline = self.of(finding.path)
+            try:
+                baseline = self.of(finding.path)
+            except BaselineError as error:
+                self._note(finding.path, error)
+                continue
             groups.setdefault(None if baseline is None else baseline.path, []).append(finding)
         for name, group in groups.items():
             if name is None:
@@ -250,7 +264,10 @@ class Baselines:
         Raises BaselineError.
         """
         for path in files:
-            self.of(path)
+            try:
+                self.of(path)
+            except BaselineError as error:
+                self._note(path, error)
         done = []
         for name, baseline in sorted(self._read.items()):
             folder = Path(name).parent
@@ -264,16 +281,34 @@ class Baselines:
                 done.append((baseline, left))
         return done
 
+    def _note(self, path: str, error: BaselineError) -> None:
+        name = self._settings_for(path).baseline
+        if name is None or not self._is_tolerant or name == self._settings_for("_").baseline:
+            raise error
+        self.unusable[name] = error
+
+    def is_inside(self, baseline: Baseline, files: Iterable[str]) -> bool:
+        """Tell whether a baseline lies in the project, or the repository, of whose files it is."""
+        place = os.path.realpath(baseline.path)
+        projects = {
+            settings.project or Path.cwd()
+            for settings in map(self._settings_for, files)
+            if settings.baseline == baseline.path
+        }
+        return any(Path(_top(project)) in Path(place).parents for project in projects)
+
+
+def _top(folder: Path) -> str:
+    """Give the repository that a folder lies in; itself, where there is none."""
+    real = Path(os.path.realpath(folder))
+    around = (real, *real.parents)
+    return str(next((each for each in around if os.path.lexists(each / ".git")), real))
+
 
 def write(path: str, entries: Mapping[Entry, int]) -> None:
     """Write a baseline, whole or not at all. Raises BaselineError."""
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(text_of(entries), encoding="utf-8", newline="\n")
-        temporary.replace(target)
+        write_whole(os.path.realpath(path), text_of(entries).encode())
     except OSError as error:
         message = f"{path}: the baseline cannot be written: {error.strerror or error}"
         raise BaselineError(message) from error
-    finally:
-        temporary.unlink(missing_ok=True)

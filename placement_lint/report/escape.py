@@ -9,12 +9,20 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+_LONGEST = 2_000
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def escape(text: str) -> str:
     """Write out every character that is not to be printed as it is."""
     return _UNSAFE.sub(_escaped, text)
+
+
+def shortened(text: str) -> str:
+    """Leave out the middle of a text that is too long to be read: a name of a megabyte."""
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
 def as_unicode(text: str) -> str:
