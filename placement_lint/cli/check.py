@@ -7,7 +7,7 @@ import sys
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, escape_line, escape_path, inert_toml
 from placement_lint.timing import FINDING_FILES, IMPORTING, REPORT, timed, watch
 
 TYPE_CHECKING = False
@@ -250,7 +250,7 @@ class _Run:
         if self.args.show_files or self.args.show_settings:
             self._check_all_selectors(found.files)
         if self.args.show_files:
-            streams.write("".join(f"{escape(path)}\n" for path in found.files))
+            streams.write("".join(f"{escape_path(path)}\n" for path in found.files))
         if self.args.show_settings:
             self._show_settings(found.files or ("",))
         if self.args.show_files or self.args.show_settings:
@@ -375,8 +375,8 @@ class _Run:
 
     def _say_what_is_known(self, outcome: Outcome) -> None:
         for each in outcome.revealed:
-            place = f"{escape(each.path)}:{each.line}:{each.column}"
-            streams.write(f"{place}: {each.name} is {each.description}\n")
+            place = f"{escape_path(each.path)}:{each.line}:{each.column}"
+            streams.write(f"{place}: {escape(f'{each.name} is {each.description}')}\n")
 
     def _stdin(self) -> int:
         from placement_lint.files.discovery import display_path, is_excluded
@@ -386,7 +386,7 @@ class _Run:
         self._check_selectors([settings])
         excluded = settings.force_exclude and is_excluded(path, settings)
         if self.args.show_files and not excluded:
-            streams.write(f"{escape(path)}\n")
+            streams.write(f"{escape_path(path)}\n")
         if self.args.show_settings:
             self._show_settings([path])
         if self.args.show_files or self.args.show_settings:
@@ -451,7 +451,7 @@ class _Run:
             settings = self.loader.for_file(path) if path else self.loader.for_folder(".")
             head = f"# settings of: {escape(path)}\n" if path else ""
             shown.setdefault(id(settings), head + show(settings))
-        streams.write("\n".join(shown.values()))
+        streams.write(inert_toml("\n".join(shown.values())))
 
     def _writes(self, settings: Settings) -> bool:
         """Tell whether linted files may be written."""
@@ -520,12 +520,12 @@ class _Run:
         from placement_lint.report import diff
 
         text = diff.render(outcome.fixed)
-        if streams.is_terminal(sys.stdout):
-            text = "\n".join(map(_shown, text.split("\n")))
         if self.outputs.file is not None:
             streams.write_file(self.outputs.file, text)
-        else:
-            streams.write(text)
+            return
+        if streams.is_terminal(sys.stdout) or streams.is_log(os.environ):
+            text = "\n".join(map(escape_line, text.split("\n")))
+        streams.write(text)
 
     def _summarise(self, outcome: Outcome) -> None:
         from placement_lint.report import summary
@@ -618,8 +618,3 @@ def _selectors_at(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 def _of_tool(findings: Iterable[Finding]) -> Iterable[Finding]:
     return (finding for finding in findings if finding.code.startswith(_TOOL_CODES))
-
-
-def _shown(line: str) -> str:
-    """Give a line of a diff for a terminal: its carriage return goes, tabs stay."""
-    return "\t".join(escape(piece) for piece in line.removesuffix("\r").split("\t"))

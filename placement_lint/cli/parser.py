@@ -74,9 +74,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments in one or two lines."""
+        from placement_lint.report.escape import escape, shortened
+
+        shown = escape(shortened(message))
         self.exit(
             USAGE_ERROR,
-            f"error: {message}{self._hint(message)}\nSee `{self.prog} --help` for the options.\n",
+            f"error: {shown}{self._hint(message)}\nSee `{self.prog} --help` for the options.\n",
         )
 
     def _hint(self, message: str) -> str:

@@ -100,6 +100,14 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def is_log(environment: Mapping[str, str]) -> bool:
+    """Tell whether what is printed goes to the log of a build, which may hold commands for it."""
+    return any(
+        environment.get(name, "").lower() not in {"", "0", "false"}
+        for name in ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+    )
+
+
 def use_colour(choice: str, stream: TextIO | None, environment: Mapping[str, str]) -> bool:
     """Decide on colour: by `--color`, then NO_COLOR, then FORCE_COLOR, then the terminal."""
     if choice != "auto":

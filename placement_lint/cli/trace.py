@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_devices
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, escape_path
 
 if TYPE_CHECKING:
     import argparse
@@ -182,4 +182,4 @@ class Shown:
 
     def __call__(self, path: str) -> str:
         """Give a path for the reader."""
-        return escape(Path(self.relative(path)).as_posix())
+        return escape_path(Path(self.relative(path)).as_posix())
