@@ -138,7 +138,7 @@ def test_a_diff_that_is_read_is_not_obeyed(
     code, out, _ = lint("--diff", "mended.py", "--isolated")
     assert code == 1
     assert OBEYED.search(out) is None
-    assert "\n \\x3a:error::x\"\"\"\n" in out
+    assert '\n \\x3a:error::x"""\n' in out
     lint("--diff", "mended.py", "--isolated", "--output-file", "x.patch")
     assert Path("x.patch").read_text(encoding="utf-8") == exact
     hunk(files, "'plain'")
