@@ -15,11 +15,14 @@ import stat
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
+from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
 from placement_lint import __version__
 from placement_lint.files.unsaved import unsaved
+from placement_lint.lint.cache_key import key_for
 from placement_lint.lint.encoding import (
     finding_from_json,
     finding_to_json,
@@ -30,7 +33,7 @@ from placement_lint.lint.outcome import Outcome, Skipped
 from placement_lint.regular import MOST_OF_RECORDS, most_of, read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from placement_lint.files.source import Source
     from placement_lint.lint.memory import Memory
@@ -85,8 +88,8 @@ class Cache:
     folder: str
     name: str
     is_own: bool = True
-    """Whether the folder is where nobody asked for one. Then what it holds is used only in the
-    very folder that it was written in: a repository cannot bring it along."""
+    """Whether the folder is where nobody asked for one. Then what it holds is used only if this
+    user's key has signed it: a repository cannot bring it along."""
     started: int = field(default_factory=time.time_ns)
     problem: str = ""
     """Why what was found out could not be kept."""
@@ -162,11 +165,18 @@ class Cache:
 
     def _identity(self) -> list[Any]:
         """Give all that has to be the same for a record to be of use."""
-        place = os.stat(self.folder)
-        where = [place.st_dev, place.st_ino] if self.is_own else []
-        return [_FORMAT, where, *_tool()]
+        return [_FORMAT, *_tool()]
+
+    @cached_property
+    def _key(self) -> bytes:
+        """What records are signed with. Raises KeyProblemError."""
+        return key_for(os.path.dirname(os.path.abspath(self.folder))) if self.is_own else b""
+
+    def _signature(self, text: bytes) -> str:
+        return blake2b(text, digest_size=16, key=self._key).hexdigest()
 
     def _make_folder(self) -> None:
+        _ = self._key  # without one nothing could be used again
         os.makedirs(self.folder, exist_ok=True)
         if self.is_own and not _is_folder(self.folder):
             message = f"{self.folder} is a link"
@@ -184,7 +194,8 @@ class Cache:
                 return None
             data = read_regular(os.path.join(self.folder, self.name + suffix), MOST_OF_RECORDS)
             checksum, _, text = data.partition(b"\n")
-            return json.loads(text) if checksum.decode() == _digest(text) else None
+            is_ours = compare_digest(checksum, self._signature(text).encode())
+            return json.loads(text) if is_ours else None
         except (OSError, ValueError, RecursionError, MemoryError):
             return None  # absent, unreadable or damaged: the run finds out for itself
 
@@ -200,7 +211,7 @@ class Cache:
         descriptor, temporary = tempfile.mkstemp(dir=self.folder, prefix=_WRITING)
         try:
             with open(descriptor, "wb") as file:
-                file.write(_digest(text).encode() + b"\n" + text)
+                file.write(self._signature(text).encode() + b"\n" + text)
             os.replace(temporary, os.path.join(self.folder, self.name + suffix))
         except BaseException:
             with contextlib.suppress(OSError):
@@ -355,24 +366,54 @@ def _tool() -> list[Any]:
 
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     libcst = importlib.util.find_spec("libcst")
-    theirs = [] if libcst is None or libcst.origin is None else [_stamped(libcst.origin)]
-    modules = blake2b(repr(sorted(_modules(ours))).encode(), digest_size=8).hexdigest()
-    return [__version__, modules, theirs, sys.implementation.cache_tag, [*sys.version_info[:3]]]
+    theirs = [] if libcst is None or libcst.origin is None else [libcst.origin]
+    codes = [code_of(ours, _modules(ours)), *(code_of(os.path.dirname(at), [at]) for at in theirs)]
+    return [__version__, *codes, sys.implementation.cache_tag, [*sys.version_info[:3]]]
 
 
-def _modules(folder: str) -> Iterator[list[Any]]:
+def code_of(folder: str, modules: Iterable[str]) -> str:
+    """Give what stands for the code of a package.
+
+    That is what its installer noted of it, which is the same for each installation of one version;
+    where it noted nothing, or one of these modules was changed since, when each of them was.
+    """
+    stamps = sorted(_stamped(path) for path in modules)
+    record = _record_of(folder)
+    told = repr(stamps).encode()
+    if record is not None and all(changed <= record[1] for _, _, changed in stamps):
+        told = record[0]
+    return blake2b(told, digest_size=8).hexdigest()
+
+
+def _stamped(path: str) -> tuple[str, int, int]:
+    status = os.stat(path)
+    return path, status.st_size, status.st_mtime_ns
+
+
+def _record_of(folder: str) -> tuple[bytes, int] | None:
+    """Give the digests that the installer of a package noted of its files, and when it did."""
+    place, name = os.path.split(folder)
+    start = os.fsencode(f"{name}/")
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(f"{name}-") and entry.name.endswith(".dist-info"):
+                path = os.path.join(entry.path, "RECORD")
+                lines = read_regular(path, MOST_OF_RECORDS).splitlines()
+                # Others are about what the installer has made, and where.
+                own = [line for line in lines if line.startswith(start) and b"sha256=" in line]
+                if own:
+                    return b"\n".join(sorted(own)), os.stat(path).st_mtime_ns
+    return None
+
+
+def _modules(folder: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 if entry.name != "__pycache__":
                     yield from _modules(entry.path)
             elif entry.name.endswith((".py", ".json")):
-                yield _stamped(entry.path)
-
-
-def _stamped(path: str) -> list[Any]:
-    status = os.stat(path)
-    return [path, status.st_size, status.st_mtime_ns]
+                yield entry.path
 
 
 def _is_folder(path: str) -> bool:
