@@ -355,3 +355,18 @@ def test_a_folder_that_is_gone(repository: Path, tmp_path: Path) -> None:
         )
         assert done.returncode == 2, arguments
         assert done.stderr == "error: the current directory is gone: change to another one\n"
+
+
+def test_the_hooks_take_a_file_for_a_file(repository: Path, tmp_path: Path) -> None:
+    """Whatever its name: pre-commit puts the names behind the arguments."""
+    yaml = pytest.importorskip("yaml")
+    hooks = yaml.safe_load((TOP / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    name = "--output-file=train.py"
+    (repository / name).write_text(HAZARD, encoding="utf-8")
+    for hook in hooks:
+        before = (repository / "train.py").read_bytes()
+        command, *arguments = [*hook["entry"].split(), *hook["args"], name]
+        assert command == "placement-lint"
+        done = run(repository, tmp_path / "canary", *arguments, "--no-cache.py")
+        assert (repository / "train.py").read_bytes() == before
+        assert f"./{name}:6:5: JDP204" in done.stdout or "mended 1" in done.stderr
