@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 
-MOST_OF_SOURCE = 32 * _MIB
+MOST_OF_SOURCE = 16 * _MIB
 """Bytes of a Python file: nobody writes a larger one by hand."""
 MOST_OF_NOTEBOOK = 128 * _MIB
 """Bytes of a notebook, which holds its outputs: pictures, most of it."""

@@ -40,7 +40,7 @@ def test_a_sparse_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file.touch()
     os.truncate(file, 2**40)
     monkeypatch.setattr(os, "read", lambda *_: pytest.fail("read"))
-    with pytest.raises(OSError, match="larger than 32 MiB"):
+    with pytest.raises(OSError, match="larger than 16 MiB"):
         read_regular(file, regular.MOST_OF_SOURCE)
 
 

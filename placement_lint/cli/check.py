@@ -379,7 +379,9 @@ class _Run:
             streams.write(f"{place}: {escape(f'{each.name} is {each.description}')}\n")
 
     def _stdin(self) -> int:
+        from placement_lint.config.values import SettingsError
         from placement_lint.files.discovery import display_path, is_excluded
+        from placement_lint.regular import most_of, too_large
 
         path = display_path(self.args.stdin_filename or _STDIN_NAME)
         settings = self.loader.for_file(path)
@@ -391,7 +393,11 @@ class _Run:
             self._show_settings([path])
         if self.args.show_files or self.args.show_settings:
             return CLEAN
-        data = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        most = most_of(path)
+        data = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)
+        if len(data) > most:
+            message = f"standard input: {too_large(most).strerror}"
+            raise SettingsError(message)
 
         from placement_lint.lint.outcome import FixMode
 

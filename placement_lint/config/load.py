@@ -137,7 +137,7 @@ class SettingsLoader:
 
 
 def _is_file_argument(config: str) -> bool:
-    return "=" not in config or Path(config).is_file()
+    return "=" not in config or os.path.isfile(config)
 
 
 def _read_pair(pair: str) -> dict[str, object]:

@@ -118,7 +118,7 @@ def is_matched(path: str, globs: tuple[str, ...], root: Path | None) -> bool:
     """
     parts = Path(os.path.abspath(path)).parts
     usable, base = _usable_globs(globs, root, parts)
-    return usable.covers(parts[len(base) :], is_folder=Path(path).is_dir())
+    return usable.covers(parts[len(base) :], is_folder=os.path.isdir(path))
 
 
 @dataclass
@@ -191,7 +191,7 @@ class _Walk:
             if filters.force_exclude and is_excluded(path, filters):
                 self.excluded.add(path)
             else:
-                self._add(path, os.path.realpath(path), is_link=Path(path).is_symlink())
+                self._add(path, os.path.realpath(path), is_link=os.path.islink(path))
 
     def _folder(self, given: str) -> None:
         filters = self._filters(given, given)
@@ -316,7 +316,9 @@ class _Walk:
         for depth in range(len(root.parts), len(folder.parts)):
             parts = folder.parts[:depth]
             real = str(Path(*parts))
-            names = {name for name in (".git", ".gitignore") if (Path(real) / name).exists()}
+            names = {
+                name for name in (".git", ".gitignore") if os.path.exists(os.path.join(real, name))
+            }
             ignores = self._inside(ignores, real, parts, names, folder.parts)
         return ignores
 
@@ -385,7 +387,7 @@ def _parse_globs(lines: tuple[str, ...]) -> Globs:
 
 
 def _is_repository(folder: Path) -> bool:
-    return (folder / ".git").exists()
+    return os.path.exists(folder / ".git")
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,7 +162,7 @@ def test_sources(lint: Callable[..., tuple[int, str, str]], make: Callable[[Path
     assert codes.pop("sentinel.py") == "JDP204"
     if make is _sparse:
         assert codes == {"other.py": "JDP900", "other.ipynb": "JDP900"}
-        assert "larger than 32 MiB" in out
+        assert "larger than 16 MiB" in out
         assert "larger than 128 MiB" in out
     else:
         assert codes == {}
@@ -274,3 +275,39 @@ def test_a_walk_from_above_the_patterns(
     assert lint("..", *show)[:2] == (CLEAN, "../b/c/gen/x.py\n../gen/x.py\n")
     assert lint(".", *show)[:2] == (CLEAN, "")
     assert lint("../b", *show)[:2] == (CLEAN, "../b/c/gen/x.py\n")
+
+
+def test_a_baseline_of_paths_that_nobody_has(lint: Callable[..., tuple[int, str, str]]) -> None:
+    assert lint("--write-baseline", "b.json")[0] == CLEAN
+    table = json.loads(Path("b.json").read_text(encoding="utf-8"))
+    (known,) = table["findings"]
+    strange = ("a\0b", "x" * 100_000, "\ud800", "../../../etc/passwd", "/dev/zero", ".")
+    table["findings"] += [{**known, "path": path} for path in strange]
+    Path("b.json").write_text(json.dumps(table), encoding="utf-8")
+    for more in ((), ("--update-baseline",)):
+        assert lint("--baseline", "b.json", *more)[:2] == (CLEAN, "")
+    left = json.loads(Path("b.json").read_text(encoding="utf-8"))["findings"]
+    # What exists was not looked at by this run.
+    assert {each["path"] for each in left} <= {
+        known["path"],
+        "../../../etc/passwd",
+        "/dev/zero",
+        ".",
+    }
+
+
+@pytest.mark.parametrize("pair", ["a=" + "[" * 100_000, "x" * 100_000, "a\udcff=1", "=", "a=\n"])
+def test_a_setting_on_the_command_line(
+    lint: Callable[..., tuple[int, str, str]], pair: str
+) -> None:
+    code, out, err = lint("--config", pair)
+    assert (code, out) == (FAILED, "")
+    assert err.startswith("error: ")
+
+
+def test_standard_input_without_an_end(
+    lint: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("/dev/zero").open(encoding="utf-8") as endless:
+        monkeypatch.setattr(sys, "stdin", endless)
+        assert lint("-") == (FAILED, "", "error: standard input: larger than 16 MiB\n")
