@@ -370,3 +370,27 @@ def test_the_hooks_take_a_file_for_a_file(repository: Path, tmp_path: Path) -> N
         done = run(repository, tmp_path / "canary", *words[1:])
         assert (repository / "train.py").read_bytes() == before
         assert f"./{name}:6:5: JDP204" in done.stdout or "mended 1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--output-file", "json:report"], ["--write-baseline", "report"]], ids=" ".join
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_output_is_not_written_through_a_link_of_the_repository(
+    repository: Path, tmp_path: Path, arguments: list[str], exists: bool
+) -> None:
+    outside = tmp_path / "outside"
+    if exists:
+        run(repository, tmp_path / "canary", "--write-baseline", "known.json", ".", code=0)
+        (repository / "known.json").replace(outside)
+    before = outside.read_bytes() if exists else b""
+    (repository / "report").symlink_to(outside)
+    done = run(repository, tmp_path / "canary", *arguments, ".", code=2)
+    assert "cannot be written: it is a link that leads out of its directory" in done.stderr
+    assert outside.exists() == exists
+    assert not exists or outside.read_bytes() == before
+    (repository / "below").mkdir()
+    (repository / "report").unlink()
+    (repository / "report").symlink_to("below/report")
+    run(repository, tmp_path / "canary", *arguments, ".")
+    assert json.loads((repository / "below" / "report").read_text(encoding="utf-8"))

@@ -61,15 +61,15 @@ def write_file(path: str, text: str) -> None:
 
     What is no regular file, such as a pipe, is written to as it is.
     """
+    from placement_lint.files.temporary import target_of, write_whole
+
     data = text.encode("utf-8", "backslashreplace")
-    target = os.path.realpath(path)
     try:
+        target = target_of(path)
         if os.path.lexists(target) and not os.path.isfile(target):
             with open(target, "wb") as file:
                 file.write(data)
         else:
-            from placement_lint.files.temporary import write_whole
-
             write_whole(target, data)
     except OSError as error:
         raise OutputError(_why_not(path, error)) from error

@@ -37,6 +37,21 @@ def create(folder: str, mode: int = 0o600) -> tuple[int, str]:
     return os.open(path, _FLAGS, mode), path
 
 
+def target_of(path: str) -> str:
+    """Give where a file that somebody named is to be written, without links.
+
+    In a repository of somebody else its name may be a link to any file of the user's: one is
+    followed only as far as it stays in its own directory or below. Raises OSError.
+    """
+    target = os.path.realpath(path)
+    folder = os.path.realpath(os.path.dirname(path) or ".")
+    is_below = target.startswith(os.path.join(folder, ""))
+    # `/dev/stdout` is a link to wherever that goes.
+    if not is_below and not folder.startswith(("/dev", "/proc")):
+        raise OSError("it is a link that leads out of its directory")
+    return target
+
+
 def write_whole(target: str, data: bytes) -> None:
     """Put a file in its place in one step, with the mode that it had, or that a new one gets.
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.values import SettingsError
-from placement_lint.files.temporary import write_whole
+from placement_lint.files.temporary import target_of, write_whole
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import Texts
 from placement_lint.lint.garbage import collection_paused
@@ -316,7 +316,7 @@ def _top(folder: Path) -> str:
 def write(path: str, entries: Mapping[Entry, int]) -> None:
     """Write a baseline, whole or not at all. Raises BaselineError."""
     try:
-        write_whole(os.path.realpath(path), text_of(entries).encode())
+        write_whole(target_of(path), text_of(entries).encode())
     except OSError as error:
         message = f"{path}: the baseline cannot be written: {error.strerror or error}"
         raise BaselineError(message) from error
