@@ -7,10 +7,10 @@ import os
 import sys
 from typing import Any
 
+from placement_lint.regular import MOST_OF_SETTINGS, read_regular
+
 DEFAULT = 88
 """What ruff and Black keep to where nobody says otherwise."""
-
-_SIZE_LIMIT = 4 * 1024 * 1024
 
 
 def line_length(path: str) -> int | None:
@@ -52,10 +52,7 @@ def _read(path: str) -> dict[str, Any] | None:
     else:
         import tomli as tomllib
     try:
-        if not os.path.isfile(path) or os.path.getsize(path) > _SIZE_LIMIT:
-            return None
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_regular(path, MOST_OF_SETTINGS)
         if b"line-length" not in data:
             return None
         return tomllib.loads(data.decode("utf-8-sig"))

@@ -76,3 +76,6 @@ class Settings:
     """The folder of the settings file, against which its globs are read; None: the current one."""
     source: Path | None = None
     """The settings file, if there is one."""
+    project: Path | None = field(default=None, compare=False)
+    """The folder of the settings file that was found, which `root` may lie above: what is written
+    without being named goes there. None: the current one."""

@@ -32,6 +32,7 @@ from placement_lint.lint.baseline import Baselines
 from placement_lint.lint.file import tool_finding
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
 from placement_lint.lint.reading import reopened
+from placement_lint.report.escape import escape
 from placement_lint.rules.registry import all_rules
 from placement_lint.rules.tool.io_error import IoError
 
@@ -74,7 +75,7 @@ class Plugin:
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Give line, column from 0, and text of each finding in the file."""
         for finding in self._findings():
-            text = f"{finding.code} {finding.message}"
+            text = f"{finding.code} {escape(finding.message)}"
             yield finding.span.line, finding.span.column - 1, text, type(self)
 
     @property

@@ -37,6 +37,8 @@ class Task:
     path: str
     request: Request
     size: int
+    only_parse: bool = False
+    """No rule can find anything in it: what is asked is whether it can be parsed."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Examined:
     """What was found out of modules on the way."""
     beside: tuple[Finding, ...] = ()
     """What failed of other files that were asked on the way."""
+    is_only_parsed: bool = False
+    """Whether it can be parsed was all that was asked, and it can be."""
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     """How long each part of the work took, if that was asked for."""
 

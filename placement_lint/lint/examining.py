@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import NotPythonError
 from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.lint.broken import may_be_broken
 from placement_lint.lint.course import Course, tell_nobody
 from placement_lint.lint.examined import Change, Examined, Request, Task, failure
 from placement_lint.lint.file import (
@@ -23,7 +24,7 @@ from placement_lint.lint.memory import Group
 from placement_lint.lint.outcome import FixedFile, FixMode, Skipped
 from placement_lint.lint.project import Project
 from placement_lint.lint.questions import Questions
-from placement_lint.lint.reading import open_source
+from placement_lint.lint.reading import open_source, reopened
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.needs import NAMED_SUPPRESSION
 from placement_lint.rules.tool.internal_error import InternalError
@@ -108,7 +109,19 @@ class Examiner:
             return Examined(task.path, FileResult((finding,)))
         except Exception as error:  # our fault, and no reason to lose the other files
             return Examined(task.path, FileResult((failure(task.path, error),)))
-        return examine(task.path, data, task.request, self.fix, self.project)
+        return examine_task(task, data, self.fix, self.project)
+
+
+def examine_task(task: Task, data: bytes, fix: FixMode, project: Project | None = None) -> Examined:
+    """Look at the bytes of a file as far as that is asked; what goes wrong is a finding."""
+    if task.only_parse:
+        try:
+            source = reopened(task.path, data)
+            if source is not None and not may_be_broken(source):
+                return Examined(task.path, FileResult(()), is_only_parsed=True)
+        except Exception as error:  # our fault, and no reason to lose the other files
+            return Examined(task.path, FileResult((failure(task.path, error),)))
+    return examine(task.path, data, task.request, fix, project)
 
 
 def examine(

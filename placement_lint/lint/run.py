@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Confidence
 from placement_lint.lint.course import Course, tell_nobody
 from placement_lint.lint.examined import Examined, Request, failure
-from placement_lint.lint.examining import Examiner, examine, examine_all, examine_neighbours
+from placement_lint.lint.examining import (
+    Examiner,
+    examine_all,
+    examine_neighbours,
+    examine_task,
+)
 from placement_lint.lint.file import (
     FileOptions,
 )
@@ -73,7 +78,8 @@ def lint_text(
     request = request_for(settings, path)
     sifted = Sifted()
     sifted.add(path, data, request)
-    examined = [examine(task.path, data, task.request, fix) for task in sifted.tasks]
+    tasks = (*sifted.tasks, *sifted.parse_tasks)
+    examined = [examine_task(task, data, fix) for task in tasks]
     after = data
     for each in examined:
         if each.change is not None:
@@ -133,7 +139,7 @@ def _look(
     sifted = Sifted(recollection)
     for path in paths:
         sifted.take(path, request_for(path))
-        course.reach(len(sifted.files) - len(sifted.tasks), len(sifted.findings))
+        course.reach(len(sifted.files) - sifted.left, len(sifted.findings))
     no_groups: list[Neighbours] = []
     nothing_found: dict[str, Examined] = {}
     nothing_recalled: list[Examined] = []
@@ -148,11 +154,13 @@ def _look(
         course.add(len(found), sum(len(one.findings) for one in found.values()))
         program |= found
     sifted.tasks = [task for task in sifted.tasks if task.path not in program]
+    parse_tasks = [task for task in sifted.parse_tasks if task.path not in program]
     recalled = sifted.attempt(lambda: sifted.recalled(project), nothing_recalled)
     course.add(len(recalled), sum(len(one.findings) for one in recalled))
     examined = [*program.values(), *recalled]
     # The largest first, so that none of them is what all the others' processes wait for.
-    tasks = sorted(sifted.tasks, key=lambda task: (-task.size, task.path))
+    every = (*sifted.tasks, *parse_tasks)
+    tasks = sorted(every, key=lambda task: (-task.size, task.path))
     if sum(task.size for task in tasks) < parallel_bytes:
         jobs = 1
     examiner = Examiner(project, fix, is_timed=watch().is_running)

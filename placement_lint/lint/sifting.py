@@ -48,6 +48,8 @@ T = TypeVar("T")
 
 _MANY_ESCAPED = 20
 """Quotes behind a backslash: fewer of them hide no end of a string from others for long."""
+_TIMES_FASTER = 20
+"""How much longer it takes to check a file than to see that it can be parsed."""
 _REVEAL = b"# reveal:"
 
 
@@ -65,6 +67,7 @@ class Sifted:
         known = None if recollection is None else recollection.wording
         self._wordings = Wordings(known)
         self._undecided: list[Task] = []
+        self._to_parse: set[str] = set()
         self._carrying: list[str] = []
         self._committing: list[str] = []
         self._choosing: list[str] = []
@@ -140,6 +143,7 @@ class Sifted:
             commits=places and commits(words),
             chooses=in_python and any(word in words for word in PINS),
             passes=asks or self._passes(text, path, request),
+            is_to_be_parsed=JAX in words,
         )
         self._file(path, request, found)
         if not found.passes and text.knows_names:
@@ -171,6 +175,8 @@ class Sifted:
         if found.mentions_roots:
             self._mentioning.append(path)
         (self.tasks if found.passes else self._undecided).append(Task(path, request, found.size))
+        if found.is_to_be_parsed and not found.passes:
+            self._to_parse.add(path)
 
     @property
     def project(self) -> Project:
@@ -188,6 +194,21 @@ class Sifted:
             except Exception as error:
                 self.findings.append(failure(task.path, error))
         return project
+
+    @property
+    def left(self) -> int:
+        """How many of the files that were taken are to be looked at once more."""
+        return len(self.tasks) + len(self._to_parse)
+
+    @property
+    def parse_tasks(self) -> list[Task]:
+        """The files in which no rule can find anything, but that they cannot be parsed."""
+        decided = {task.path for task in self.tasks}
+        return [
+            replace(task, size=task.size // _TIMES_FASTER, only_parse=True)
+            for task in self._undecided
+            if task.path in self._to_parse and task.path not in decided
+        ]
 
     def _gains(self, task: Task, project: Project) -> bool:
         """Tell whether a file passes the filter by what it imports from other files of the run."""
@@ -263,7 +284,11 @@ class Sifted:
             return examined
         for one in examined:
             self.recollection.looked_at.add(one.path)
-            if one.answers is not None:
+            if one.is_only_parsed:
+                known = self.recollection.now.sorted
+                if one.path in known:
+                    known[one.path] = replace(known[one.path], is_to_be_parsed=False)
+            elif one.answers is not None:
                 accelerator = self.requests[one.path].options.accelerator
                 checked = Checked(one.result, one.answers, accelerator)
                 self.recollection.now.checked[one.path] = checked
