@@ -37,6 +37,8 @@ class Task:
     path: str
     request: Request
     size: int
+    spent: float = 0.0
+    """The seconds of processor time that it has taken by now."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Examined:
     """What was found out of modules on the way."""
     beside: tuple[Finding, ...] = ()
     """What failed of other files that were asked on the way."""
+    out: frozenset[str] = frozenset()
+    """Files of which it needed to know something that takes more than they may."""
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     """How long each part of the work took, if that was asked for."""
 
