@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 
 
 INTERPRETATION_SHARE = 0.8
-"""How much of a file's time its interpretation may take: the rules that need none go on after it.
-"""
-_GRACE_SHARE = 0.1
-_GRACE_SECONDS = 0.05
-"""What a file may take, beyond its time, to report what was found before it ran out."""
+"""How much of a file's time may be over before its interpretation ends: the rules that need none go
+on after it."""
+RULES_SHARE = 0.9
+"""How much of it may be over before its rules end: what they have found is reported after it."""
+_GRACE_SECONDS = 0.25
+"""What there is beyond the time of the run to report what was found in one more file."""
 _INTERVAL = 0.05
 """Seconds between two looks at the clock and the memory."""
 _MEMORY_INTERVAL = 0.02
@@ -106,7 +107,7 @@ def limits_of(seconds: float = 0, megabytes: int | None = None, *, jobs: int = 1
 class Account:
     """The processor time of one file: what it may take, and what it has taken."""
 
-    __slots__ = ("barred", "exhausted", "grace", "is_set", "limit", "path", "spent", "was_granted")
+    __slots__ = ("barred", "exhausted", "is_set", "limit", "path", "spent")
 
     def __init__(self, path: str) -> None:
         """Begin with nothing spent."""
@@ -115,17 +116,10 @@ class Account:
         self.is_set = False
         """Whether the limit is this file's own, and not that of the first which asked about it."""
         self.spent = 0.0
-        self.grace = 0.0
         self.exhausted: type[LimitError] | None = None
         """What it ran out of."""
         self.barred: type[LimitError] | None = None
         """What it ran out of where only a share of the time is for the work."""
-        self.was_granted = False
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether nothing more is to be done about the file."""
-        return self.exhausted is not None and not self.grace
 
 
 class Budget:
@@ -176,8 +170,7 @@ class Budget:
     def exhaust(self, error: LimitError) -> None:
         """Note that a file ran out of something: nothing more is to be done about it."""
         if error.path is not None:
-            account = self.account(error.path)
-            account.exhausted, account.grace = type(error), 0.0
+            self.account(error.path).exhausted = type(error)
 
     def bar(self, error: LimitError) -> None:
         """Note that a file ran out of something in work that has but a share of its time.
@@ -288,7 +281,7 @@ class Meter:
             return RunOverError()
         if share < 1 and account.barred is not None:
             return account.barred(account.path)
-        if account.is_closed and account.exhausted is not None:
+        if account.exhausted is not None:
             return account.exhausted(account.path)
         if stretch is not None and stretch.allowed <= 0:
             return TimeUpError(account.path)
@@ -333,7 +326,7 @@ class Meter:
         if not self.stack:
             return
         account, share = self.stack[-1]
-        left = account.limit * share + account.grace - account.spent
+        left = account.limit * share - account.spent
         kind: type[LimitError] = TimeUpError
         if self.budget.limits.seconds:
             of_run = self.budget.run_left
@@ -359,22 +352,11 @@ class Meter:
             self.stack[:] = stack
             self._begin()
 
-    def grant_grace(self, error: LimitError) -> None:
-        """Let the present work take a little more; it is not granted twice."""
-        self.free()
+    def grant_grace(self) -> None:
+        """Let the present work, and no other, take a little more than the run may."""
         self._change(len(self.stack), None)
-        stretch = self._stretch
-        if stretch is None:
-            return
-        account = stretch.account
-        limit = 0.0 if account.limit == UNLIMITED else account.limit
-        if isinstance(error, RunOverError):
-            self._stretch = stretch._replace(allowed=_GRACE_SECONDS)
-        elif not account.was_granted:
-            account.was_granted = True
-            behind = max(account.spent - limit, 0.0)
-            account.grace = behind + limit * _GRACE_SHARE + _GRACE_SECONDS
-            self._change(len(self.stack), None)
+        if self._stretch is not None:
+            self._stretch = self._stretch._replace(allowed=_GRACE_SECONDS)
 
     def missing(self, seconds: float, memory: float) -> type[LimitError] | None:
         """Return what is raised where less than so much is left for the present work."""
@@ -599,11 +581,11 @@ def free() -> None:
 
 
 def finish(error: LimitError) -> None:
-    """Have a little more time to report what was found before something ran out."""
-    if error.path is not None:
-        give_up(error)
-    if _here.meter is not None:
-        _here.meter.grant_grace(error)
+    """Go on, with what is left, to report what was found before something ran out."""
+    bar(error)
+    free()
+    if isinstance(error, RunOverError) and _here.meter is not None:
+        _here.meter.grant_grace()
 
 
 def current_limits() -> Limits:

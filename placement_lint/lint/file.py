@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Related, Span
 from placement_lint.limits.budget import (
+    RULES_SHARE,
     LimitError,
     MemoryUpError,
     RunOverError,
@@ -331,7 +332,8 @@ class Analysis:
         drafts: list[Draft] = []
         ran_out: LimitError | None = None
         try:
-            self._visit(drafts)
+            with spending(self.source.path, RULES_SHARE):
+                self._visit(drafts)
         except LimitError as error:
             # Without what the frames that were left hold.
             ran_out = error.with_traceback(None)

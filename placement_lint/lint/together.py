@@ -10,7 +10,6 @@ from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.limits.budget import (
     MemoryUpError,
     TimeUpError,
-    allow,
     give_up,
     interpreting,
     spending,
@@ -216,8 +215,6 @@ class Together:
                 # It is a finding of the run already, if it is one of its files.
                 return False
         source = self.sources[name]
-        options = self.options_for(source)
-        allow(name, options.time_limit)
         parsed = self._parsed.get(name) or parse(source)
         if isinstance(parsed, FileResult):
             if name in self.members:
@@ -225,6 +222,7 @@ class Together:
             return False
         self._parsed[name] = parsed
         asked = self.asked[name] = Questions(self.project, name)
+        options = self.options_for(source)
         self.analyses[name] = Analysis(source, parsed, options, asked.name, asked)
         return True
 

@@ -12,6 +12,7 @@ import pytest
 
 from placement_lint.limits import budget as budgets
 from placement_lint.limits.budget import (
+    RULES_SHARE,
     Budget,
     LimitError,
     Limits,
@@ -222,11 +223,12 @@ def test_a_share_of_the_time() -> None:
     assert run(two_steps, seconds=0.5) == "done"
 
 
-def test_a_little_more_time_to_report_what_was_found() -> None:
+def test_what_was_found_is_reported_with_what_is_left() -> None:
     def report() -> str:
         with spending("a.py"):
             try:
-                work(30)
+                with spending("a.py", RULES_SHARE):
+                    work(30)
             except TimeUpError as error:
                 finish(error)
             with spending("a.py"):
@@ -235,7 +237,24 @@ def test_a_little_more_time_to_report_what_was_found() -> None:
                 work(30)
             return said
 
-    assert run(report, seconds=0.5) == "done"
+    assert run(report, seconds=1) == "done"
+
+
+def test_what_was_found_is_reported_when_the_run_is_over() -> None:
+    def report() -> str:
+        with spending("a.py"):
+            try:
+                work(30)
+            except RunOverError as error:
+                finish(error)
+            said = work(0.02)
+            with pytest.raises(RunOverError):
+                work(30)
+        with pytest.raises(RunOverError):
+            at_expense("b.py", 0.0)
+        return said
+
+    assert run(report, limits=Limits(seconds=0.3)) == "done"
 
 
 def test_imports_are_at_the_expense_of_nobody() -> None:
