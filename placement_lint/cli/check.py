@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.files.discovery import Found
     from placement_lint.findings import Finding
+    from placement_lint.limits.budget import Limits
     from placement_lint.lint.outcome import FixMode, Outcome, Skipped
 
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
@@ -103,7 +104,8 @@ def _parser() -> Parser:
     files.add_argument(
         "--stdin-filename", metavar="NAME", help="the name of what is read from standard input"
     )
-    add_setting(files, "file-time-limit")
+    for name in ("file-time-limit", "time-limit", "memory-limit"):
+        add_setting(files, name)
     files.add_argument("--show-files", action="store_true", help="list the files, and stop")
     fixes = parser.add_argument_group("Fixes")
     add_setting(fixes, "fix")
@@ -344,6 +346,7 @@ class _Run:
                 folders=folders,
                 prepare=lambda: self._check_all_selectors(found.files),
                 tell=progress.tell,
+                limits=self._limits(here),
             )
             if cache.problem and self.args.verbose:
                 progress.clear()
@@ -361,7 +364,13 @@ class _Run:
             reveal=self.args.reveal,
             folders=folders,
             tell=progress.tell,
+            limits=self._limits(here),
         )
+
+    def _limits(self, here: Settings) -> Limits:
+        from placement_lint.limits.budget import limits_of
+
+        return limits_of(here.time_limit, here.memory_limit, jobs=self.args.jobs)
 
     def _selects(self, files: Iterable[str]) -> bool:
         return any(_selectors(each) for each in self._settings_of(files))

@@ -178,8 +178,21 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "file-time-limit",
         Kind.NUMBER,
-        "seconds of processor time that one file may take; 0: as long as it likes",
+        "seconds of processor time that one file may take; 0: no limit",
         metavar="SECONDS",
+    ),
+    Option(
+        "time-limit",
+        Kind.NUMBER,
+        "seconds of processor time that the whole run may take; 0: no limit",
+        metavar="SECONDS",
+    ),
+    Option(
+        "memory-limit",
+        Kind.NUMBER,
+        "megabytes of memory that each process may take; 0: no limit (default: half of the"
+        " machine's memory, shared by the processes)",
+        metavar="MB",
     ),
 )
 

@@ -28,6 +28,7 @@ from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
 from placement_lint.files.source import Source
+from placement_lint.limits.budget import limits_of
 from placement_lint.lint.baseline import Baselines
 from placement_lint.lint.file import tool_finding
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
@@ -113,7 +114,13 @@ class _Host:
         self._baselines = Baselines(self._loader.for_file)
         for path in found.files:
             self._baselines.of(path)
-        self._run = HostedRun(found.files, self._loader.for_file, folders=found.walked > 0)
+        here = self._loader.for_folder(".")
+        self._run = HostedRun(
+            found.files,
+            self._loader.for_file,
+            folders=found.walked > 0,
+            limits=limits_of(here.time_limit, here.memory_limit, jobs=os.cpu_count() or 1),
+        )
         self._under = {os.path.realpath(path): path for path in found.files}
 
     def in_file(self, filename: str) -> Iterable[Finding]:

@@ -39,6 +39,8 @@ class Task:
     size: int
     only_parse: bool = False
     """No rule can find anything in it: what is asked is whether it can be parsed."""
+    spent: float = 0.0
+    """The seconds of processor time that it has taken by now."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Examined:
     """What failed of other files that were asked on the way."""
     is_only_parsed: bool = False
     """Whether it can be parsed was all that was asked, and it can be."""
+    out: frozenset[str] = frozenset()
+    """Files of which it needed to know something that takes more than they may."""
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     """How long each part of the work took, if that was asked for."""
 

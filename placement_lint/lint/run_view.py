@@ -74,9 +74,13 @@ class WholeRun:
 
     def _summary(self, path: str) -> Summary:
         try:
-            found = self._recalled(path) or self._found(path)
+            found = self._recalled(path) or self._project.expenses.of(
+                path, functools.partial(self._found, path), None
+            )
         except Exception as error:  # nothing is known of this file; the others go on
             self._project.fail(path, error)
+            return ()
+        if found is None:
             return ()
         self._learned[path] = found
         return found.summary
@@ -169,7 +173,8 @@ class WholeRun:
                 if is_test_path(path) or last not in self._data(path):
                     continue
                 try:
-                    line = self._line_of_call(path, function)
+                    look = functools.partial(self._line_of_call, path, function)
+                    line = self._project.expenses.of(path, look, None)
                 except Exception as error:  # nothing is known of this file; the others go on
                     self._project.fail(path, error)
                     continue

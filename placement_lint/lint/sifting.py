@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import UnreadableError, read_bytes
+from placement_lint.limits.budget import (
+    LimitError,
+    TimeUpError,
+    allow,
+    current_budget,
+    give_up,
+    spending,
+)
 from placement_lint.lint.cache import digest
 from placement_lint.lint.coarse import has_long_lines
 from placement_lint.lint.examined import Examined, Request, Task, failure
 from placement_lint.lint.file import (
     FileOptions,
+    FileResult,
     NeedsError,
     guard,
     guard_of_strings,
     passes_filter,
     tool_finding,
+    unfinished,
 )
 from placement_lint.lint.filter_text import (
     JAX,
@@ -63,6 +73,14 @@ class Sifted:
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
         self.requests: dict[str, Request] = {}
+        self.left_out: set[str] = set()
+        """Files that ran out of time or memory when several were analysed as one program."""
+        self.incomplete: dict[str, str] = {}
+        """Files that are not analysed with others as one program; and because of which one."""
+        self.exhausted: list[Examined] = []
+        """Files of which it is known that they run out of time or memory, and what came of them."""
+        self.is_complete = False
+        """Whether it is known of every file whether it can hold a finding."""
         self._mentioning: list[str] = []
         known = None if recollection is None else recollection.wording
         self._wordings = Wordings(known)
@@ -82,6 +100,19 @@ class Sifted:
         self.files.append(path)
         self.findings.append(failure(path, error))
 
+    def run_out(self, path: str, request: Request, error: LimitError) -> None:
+        """Note a file that took more than it may before anything was found in it."""
+        give_up(error)
+        self.files.append(path)
+        self.requests[path] = request
+        seconds = request.options.time_limit
+        self.findings.append(unfinished(path, error.with_traceback(None), seconds))
+
+    def leave_out(self, path: str, error: LimitError) -> None:
+        """Note a file without which those are analysed that it has to do with."""
+        self.left_out.add(path)
+        self.findings.append(unfinished(path, error, self.requests[path].options.time_limit))
+
     def attempt(self, work: Callable[[], T], otherwise: T) -> T:
         """Do what is about the files together; where it fails, each is still checked alone."""
         try:
@@ -91,7 +122,18 @@ class Sifted:
             return otherwise
 
     def take(self, path: str, request: Request) -> None:
-        """Sort a file, by its bytes where these are not known already."""
+        """Sort a file, by its bytes where these are not known already.
+
+        Raises RunOverError where the run has taken all its time.
+        """
+        allow(path, request.options.time_limit)
+        try:
+            with spending(path):
+                self._take(path, request)
+        except LimitError as error:
+            self.run_out(path, request, error)
+
+    def _take(self, path: str, request: Request) -> None:
         recollection = self.recollection
         try:
             with timed(FILTER):
@@ -102,14 +144,31 @@ class Sifted:
         except Exception as error:
             self.break_off(path, error)
             return
+        if recollection is not None and self._is_known_exhausted(path, request, recollection):
+            return
         if data is not None:
             self.add(path, data, request)
         elif recollection is not None:
             self._file(path, request, recollection.sorted(path))
             self.files.append(path)
 
+    def _is_known_exhausted(self, path: str, request: Request, recollection: Recollection) -> bool:
+        """Tell whether a file is known to run out of time or memory; then it is not tried again."""
+        known = recollection.known_exhausted(path)
+        budget = current_budget()
+        if known is None or budget is None:
+            return False
+        self.files.append(path)
+        self.requests[path] = request
+        self.left_out.add(path)
+        self.exhausted.append(Examined(path, known.result))
+        budget.account(path).barred = TimeUpError
+        if known.is_closed:
+            budget.exhaust(TimeUpError(path))
+        return True
+
     def add(self, path: str, data: bytes, request: Request) -> None:
-        """Sort a file by its bytes."""
+        """Sort a file by its bytes. Raises LimitError where it takes more than it may."""
         try:
             with timed(FILTER):
                 self._sort(path, data, request)
@@ -182,17 +241,25 @@ class Sifted:
     def project(self) -> Project:
         """The files as modules of one program, as they are on the disk from now on."""
         known = None if self.recollection is None else self.recollection.summary
-        return Project(self.files, self._mentioning, known, self._wordings)
+        budget = current_budget()
+        closed = [one.path for one in self.exhausted if budget and budget.is_closed(one.path)]
+        return Project(self.files, self._mentioning, known, self._wordings, closed)
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
         project = self.project
         for task in self._undecided if self.attempt(lambda: project.hands_names_on, False) else ():
             try:
-                if self._gains(task, project):
-                    self.tasks.append(task)
+                with spending(task.path):
+                    gains = self._gains(task, project)
+            except LimitError as error:
+                self.run_out(task.path, task.request, error)
+                self.files.pop()
             except Exception as error:
                 self.findings.append(failure(task.path, error))
+            else:
+                self.tasks += [task] if gains else []
+        self.is_complete = True
         return project
 
     @property
@@ -252,6 +319,17 @@ class Sifted:
             self.requests[path] = replace(request, options=options)
         self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
 
+    def in_order(self, tasks: Iterable[Task]) -> list[Task]:
+        """Give what is to be checked alone, with what it has taken so far: the largest first.
+
+        So none of them is what all the others' processes wait for.
+        """
+        budget = current_budget()
+        tasks = sorted(tasks, key=lambda task: (-task.size, task.path))
+        if budget is None:
+            return tasks
+        return [replace(task, spent=budget.spent(task.path)) for task in tasks]
+
     def neighbourhoods(self, project: Project) -> list[Neighbours]:
         """Give the files that may have to be interpreted together."""
         if len(self.files) < 2 or not self._carrying:
@@ -296,6 +374,22 @@ class Sifted:
                 self.recollection.is_certain = False
             self.recollection.now.summaries.update(one.summaries)
         return examined
+
+    def note_exhausted(self, examined: Iterable[Examined]) -> None:
+        """Remember which files ran out of time or memory, for whoever looks again soon."""
+        budget, recollection = current_budget(), self.recollection
+        if budget is None or recollection is None:
+            return
+        results = {
+            finding.path: FileResult((finding,))
+            for finding in self.findings
+            if finding.code == IoError.code
+        }
+        results |= {one.path: one.result for one in (*examined, *self.exhausted)}
+        for path, result in results.items():
+            if budget.is_exhausted(path):
+                is_closed = budget.is_closed(path)
+                recollection.note_exhausted(path, result, is_closed=is_closed)
 
 
 def asks_for_placements(options: FileOptions) -> bool:

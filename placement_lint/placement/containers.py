@@ -26,8 +26,8 @@ from placement_lint.placement.values import (
     value,
 )
 
-_MAX_ITEMS = 128
-"""Items of one container that are told apart, where they are added one by one."""
+MAX_ITEMS = 128
+"""Items of one container that are told apart, where not each is written in a literal."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,7 +191,7 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
     if isinstance(container, Mapping):
         known = dict(container.items)
         name = known_key(key)
-        if name is not None and (name in known or len(known) < _MAX_ITEMS):
+        if name is not None and (name in known or len(known) < MAX_ITEMS):
             pairs = tuple(sorted((known | {name: held}).items()))
             return replace(container, items=pairs)
         element = join(container.element, held)
@@ -221,6 +221,16 @@ def merged(container: Container, other: Value) -> Container:
     return container
 
 
+def of_items(items: tuple[Value, ...], site: Site | None = None, *, written: int = 0) -> Sequence:
+    """Return a list or tuple of items; of too many it is not known which is where.
+
+    `written` of them are in its literal.
+    """
+    element = join(*items) if items else NOTHING
+    is_known = len(items) <= max(MAX_ITEMS, written)
+    return Sequence(items if is_known else None, element, site)
+
+
 def _spelt(name: str) -> str | int:
     """Give the key that a mapping knows by a name."""
     return int(name[1:]) if name.startswith("\0") else name
@@ -243,7 +253,7 @@ def with_more(
     if isinstance(container, Mapping):
         return loosened(container)
     items = container.items
-    if items is None or more is None or at is None or len(items) + len(more) > _MAX_ITEMS:
+    if items is None or more is None or at is None or len(items) + len(more) > MAX_ITEMS:
         return replace(container, items=None, element=join(*parts_of(container), element))
     kept = (*items, *more) if at < 0 else (*items[:at], *more, *items[at:])
     return replace(container, items=kept, element=join(*kept) if kept else container.element)

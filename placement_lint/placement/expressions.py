@@ -18,6 +18,7 @@ from placement_lint.placement.containers import (
     is_container,
     loosened,
     merged,
+    of_items,
     of_site,
     sited,
     unsure,
@@ -609,8 +610,9 @@ class Expressions:
         if isinstance(node.operator, cst.Add) and isinstance(one, Sequence):
             if not isinstance(other, Sequence):
                 return None
-            items = None if one.items is None or other.items is None else one.items + other.items
-            return value(Sequence(items, join(one.element, other.element), self.made(node)))
+            if one.items is None or other.items is None:
+                return value(Sequence(None, join(one.element, other.element), self.made(node)))
+            return value(of_items(one.items + other.items, self.made(node)))
         if isinstance(node.operator, cst.Multiply) and isinstance(one, Sequence):
             if not isinstance(other, Plain):
                 return None
@@ -732,6 +734,7 @@ class Expressions:
     def sequence(self, node: cst.List | cst.Tuple | cst.Set, state: State) -> Value:
         """Evaluate a literal list, tuple or set."""
         items: list[Value] = []
+        written = sum(not isinstance(e, cst.StarredElement) for e in node.elements)
         starred = isinstance(node, cst.Set)
         for element in node.elements:
             held = self.evaluate(element.value, state)
@@ -743,9 +746,9 @@ class Expressions:
                 starred = True
                 held = self.iterated(element.value, held, state)
             items.append(held)
-        element_value = join(*items) if items else NOTHING
         site = None if isinstance(node, cst.Tuple) else self.made(node)
-        return value(Sequence(None if starred else tuple(items), element_value, site))
+        made = of_items(tuple(items), site, written=written)
+        return value(replace(made, items=None) if starred else made)
 
     def dict_(self, node: cst.Dict, state: State) -> Value:
         """Evaluate a literal dict."""
@@ -990,8 +993,7 @@ def _middle(held: Value, star: int, count: int) -> Value:
     only = next(iter(held)) if len(held) == 1 else None
     if not isinstance(only, Sequence) or only.items is None:
         return value(Sequence(None, iterated_of(held) or UNKNOWN))
-    taken = only.items[star : len(only.items) - (count - star - 1)]
-    return value(Sequence(taken, join(*taken) if taken else NOTHING))
+    return value(of_items(only.items[star : len(only.items) - (count - star - 1)]))
 
 
 def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
@@ -1005,8 +1007,7 @@ def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
     missing = [bound is None for bound in bounds]
     if any(n is None and not none for n, none in zip(numbers, missing, strict=True)):
         return None
-    items = only.items[slice(*numbers)] if numbers[2] != 0 else ()
-    return Sequence(items, join(*items) if items else NOTHING)
+    return of_items(only.items[slice(*numbers)] if numbers[2] != 0 else ())
 
 
 def _is_whole(node: cst.Subscript) -> bool:

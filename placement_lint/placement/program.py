@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import libcst as cst
 
+from placement_lint.limits.budget import interpreting
 from placement_lint.placement.containers import (
     Containers,
     anonymous,
@@ -230,7 +231,10 @@ class Program:
     # -- running ------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Execute every module, then whatever none of them came by."""
+        """Execute every module, then whatever none of them came by.
+
+        What is executed for itself is at the expense of its module, with all that it calls.
+        """
         if any(_updates_in_function(module) for module in self.modules.values()):
             self._base_of_functions = DefaultDevice(ANY_DEVICE)
         else:
@@ -242,15 +246,19 @@ class Program:
             self.import_module(name)
         called = frozenset().union(*(_called_names(self.modules[name]) for name in given))
         for name in given:
-            self._run_functions(self.modules[name], but=called)
+            with interpreting(name):
+                self._run_functions(self.modules[name], but=called)
         for name in given:
-            self._run_classes(self.modules[name])
+            with interpreting(name):
+                self._run_classes(self.modules[name])
         for name in given:
-            self._run_functions(self.modules[name])
+            with interpreting(name):
+                self._run_functions(self.modules[name])
         while self._unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
             generator, state = self._unconsumed.popitem()
-            self.consumed(value(generator), state)
+            with interpreting(generator.function.module):
+                self.consumed(value(generator), state)
         self.suspensions.finish()
 
     _base_of_functions: DefaultDevice | None = None
@@ -303,7 +311,8 @@ class Program:
         frames, self._frames = self._frames, []
         depth, self.loop_depth = self.loop_depth, 0
         state = State(base, blocks, Variables(outside=self._bound_before))
-        end = Statements(self, module).block(module.tree.module.body, state)
+        with interpreting(name):
+            end = Statements(self, module).block(module.tree.module.body, state)
         self._frames, self.loop_depth = frames, depth
         if end is not None:
             self._ends[name] = end

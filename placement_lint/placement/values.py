@@ -7,7 +7,7 @@ alternative is certain, and `UNKNOWN` among the alternatives says that it may be
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,6 +16,11 @@ MAX_ALTERNATIVES = 12
 MAX_DEPTH = 4
 MAX_NESTING = 5
 """Containers in containers: a linked list in lists would double with each step."""
+MAX_SIZE = 2_000
+"""Things in one value, those inside of others included: of more, only what they may be is known.
+
+`x = x + x` doubles a list with each line, and `x = (x, x)` what it is to look at all of a tuple.
+"""
 
 
 class Place(NamedTuple):
@@ -159,7 +164,26 @@ class Target:
 
 
 @dataclass(frozen=True)
-class DefaultDeviceContext:
+class _Holder:
+    """A thing that is no container and holds values: of too much it holds, nothing is known."""
+
+    size: int = field(default=1, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Leave out what is too much."""
+        size = 1
+        for name, given in vars(self).items():
+            held = [part for _, part in _values_in(given)]
+            if held:
+                if size + size_of(*held) > MAX_SIZE:
+                    object.__setattr__(self, name, _unknown_in(given))
+                    held = [UNKNOWN] * len(held)
+                size += size_of(*held)
+        object.__setattr__(self, "size", size)
+
+
+@dataclass(frozen=True)
+class DefaultDeviceContext(_Holder):
     """What `jax.default_device(d)` gives: a context that is not entered yet."""
 
     devices: frozenset[Device | None]
@@ -174,7 +198,7 @@ class DefaultDeviceContext:
 
 
 @dataclass(frozen=True)
-class Context:
+class Context(_Holder):
     """Another context manager that changes no placement."""
 
     gives: Value = frozenset()
@@ -219,9 +243,10 @@ class Sequence:
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
     nesting: int = field(default=0, init=False, repr=False, compare=False)
     """How many containers are inside of one another in it."""
+    size: int = field(default=1, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Leave out what is nested too deeply."""
+        """Leave out what is nested too deeply, and what is too much."""
         nesting = _nesting(self)
         if nesting == MAX_NESTING:
             if self.items is not None:
@@ -229,10 +254,18 @@ class Sequence:
             object.__setattr__(self, "element", _shallow(self.element))
             nesting -= 1
         object.__setattr__(self, "nesting", nesting + 1)
+        size = size_of(*parts_of(self))
+        if size > MAX_SIZE:
+            element = join(*(self.items or ()), self.element)
+            object.__setattr__(self, "items", None)
+            object.__setattr__(self, "names", ())
+            object.__setattr__(self, "element", _small(element))
+            size = size_of(self.element)
+        object.__setattr__(self, "size", size + 1)
 
 
 @dataclass(frozen=True)
-class NamedTupleType:
+class NamedTupleType(_Holder):
     """What `collections.namedtuple` gives."""
 
     names: tuple[str, ...]
@@ -250,9 +283,10 @@ class Mapping:
     """None: it has no other name."""
     nesting: int = field(default=0, init=False, repr=False, compare=False)
     """How many containers are inside of one another in it."""
+    size: int = field(default=1, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Leave out what is nested too deeply."""
+        """Leave out what is nested too deeply, and what is too much."""
         nesting = _nesting(self)
         if nesting == MAX_NESTING:
             items = tuple((key, _shallow(held)) for key, held in self.items)
@@ -260,6 +294,13 @@ class Mapping:
             object.__setattr__(self, "element", _shallow(self.element))
             nesting -= 1
         object.__setattr__(self, "nesting", nesting + 1)
+        size = size_of(*parts_of(self))
+        if size > MAX_SIZE:
+            element = join(*(held for _, held in self.items), self.element)
+            object.__setattr__(self, "items", ())
+            object.__setattr__(self, "element", _small(element))
+            size = size_of(self.element)
+        object.__setattr__(self, "size", size + 1)
 
 
 def parts_of(container: Sequence | Mapping) -> list[Value]:
@@ -272,6 +313,38 @@ def parts_of(container: Sequence | Mapping) -> list[Value]:
 def _nesting(container: Sequence | Mapping) -> int:
     inside = (atom for part in parts_of(container) for atom in part)
     return max((a.nesting for a in inside if isinstance(a, Sequence | Mapping)), default=0)
+
+
+def size_of(*parts: Value) -> int:
+    """Return how many things are in values, those inside of others included."""
+    return sum([atom.size if isinstance(atom, HOLDERS) else 1 for part in parts for atom in part])
+
+
+def _values_in(given: object) -> list[tuple[object, Value]]:
+    """Return the values in an attribute: it is one, or a tuple of them, perhaps with keys."""
+    if isinstance(given, frozenset):
+        return [(None, given)]
+    if isinstance(given, HOLDERS):
+        return [(None, frozenset({cast("Atom", given)}))]
+    if isinstance(given, tuple) and not isinstance(given, Place):
+        pairs = [
+            each if isinstance(each, tuple) and len(each) == 2 else (None, each) for each in given
+        ]
+        return [(key, held) for key, held in pairs if isinstance(held, frozenset)]
+    return []
+
+
+def _unknown_in(given: object) -> object:
+    """Return an attribute of the same form in which nothing is known of the values."""
+    if isinstance(given, frozenset):
+        return UNKNOWN
+    if not isinstance(given, tuple):
+        return ANYTHING
+    return tuple((each[0], UNKNOWN) if isinstance(each, tuple) else UNKNOWN for each in given)
+
+
+def _small(held: Value) -> Value:
+    return held if size_of(held) <= MAX_SIZE else UNKNOWN
 
 
 def _shallow(held: Value) -> Value:
@@ -304,7 +377,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(_Holder):
     """A function with its first argument bound."""
 
     function: Place
@@ -312,7 +385,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Partial:
+class Partial(_Holder):
     """A `functools.partial` of something of the program."""
 
     function: Atom
@@ -325,6 +398,11 @@ class Thread:
     """A `threading.Thread`, and what it calls once it is started."""
 
     target: Partial
+
+    @property
+    def size(self) -> int:
+        """How many things are in it."""
+        return self.target.size
 
 
 @dataclass(frozen=True)
@@ -339,7 +417,7 @@ class External:
 
 
 @dataclass(frozen=True)
-class Generator:
+class Generator(_Holder):
     """What calling a generator function gives: its body runs where it is consumed."""
 
     function: Place
@@ -350,7 +428,7 @@ class Generator:
 
 
 @dataclass(frozen=True)
-class Lazy:
+class Lazy(_Holder):
     """A generator expression, or what `map` and its like give: it runs where it is consumed."""
 
     place: Place
@@ -367,7 +445,7 @@ class Executor:
 
 
 @dataclass(frozen=True)
-class Future:
+class Future(_Holder):
     """What `executor.submit(f)` gives: its result, once it is asked for."""
 
     result: Value
@@ -389,7 +467,7 @@ class Dispatched:
 
 
 @dataclass(frozen=True)
-class Coroutine:
+class Coroutine(_Holder):
     """What calling an `async def` gives: its result, once it is awaited."""
 
     result: Value
@@ -481,6 +559,9 @@ Atom: TypeAlias = (
     | Anything
 )
 Value: TypeAlias = "frozenset[Atom]"
+
+HOLDERS = (_Holder, Sequence, Mapping, Thread)
+"""What has a size."""
 
 ANYTHING = Anything()
 UNKNOWN: Value = frozenset({ANYTHING})
