@@ -253,7 +253,13 @@ class Expressions:
         return limited(frozenset(found))
 
     def computed(
-        self, node: cst.CSTNode, operands: list[Operand], state: State, *, certain: bool = True
+        self,
+        node: cst.CSTNode,
+        operands: list[Operand],
+        state: State,
+        *,
+        certain: bool = True,
+        opened: list[Operand] | None = None,
     ) -> Value:
         """Apply an operation to operands: what a call of it gives, and what it copies."""
         return self.operations.computed(
@@ -263,6 +269,7 @@ class Expressions:
             UseKind.COMPUTED,
             in_loop=self.in_loop,
             certain=certain,
+            opened=opened,
         )
 
     # -- names ------------------------------------------------------------------------------

@@ -160,9 +160,8 @@ class MethodCalls:
         if name in transfer.IDENTITY_METHODS:
             return own
         if name == "to_device":
-            return committed_to(
-                own, self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
-            )
+            devices = self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
+            return committed_to(own, devices, frozenset({self.on.module.place(node)}))
         if name in transfer.HOST_METHODS:
             return PLAIN
         equal = name in transfer.SAME_WHEN_EQUAL_METHODS

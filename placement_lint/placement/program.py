@@ -31,6 +31,7 @@ from placement_lint.placement.decorators import (
     generates_initializer,
     is_enumeration,
     is_property,
+    is_pytree,
     keeps_signature,
     makes_context,
     method_kind,
@@ -183,6 +184,7 @@ class Program:
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
+        self._pytrees: dict[Place, bool] = {}
         self._executed: set[Place] = set()
         self._results: dict[Place, Value] = {}
         self._memo: dict[Place, dict[_Key, list[_Execution]]] = {}
@@ -1226,6 +1228,16 @@ class Program:
         """Note that an object of a class was made."""
         self._instances.setdefault(instance.cls, {})[instance] = None
 
+    def is_pytree(self, cls: Place) -> bool:
+        """Tell whether JAX takes the objects of a class apart, where it is given one."""
+        if cls not in self._pytrees:
+            self._pytrees[cls] = any(
+                isinstance(node := self.node(base), cst.ClassDef)
+                and is_pytree(self.module_of(base), node)
+                for base in self.bases(cls)
+            )
+        return self._pytrees[cls]
+
     def attribute_names(self, instance: Instance) -> list[str]:
         """Give the attributes that were ever set on an object."""
         return list(self._attributes.get(instance, ()))
@@ -1286,12 +1298,13 @@ class Program:
         function = self.method(cls.place, name)
         if function is None:
             return self._class_variable(cls.place, name, state)
-        node = self.node(function)
-        if (
-            isinstance(node, cst.FunctionDef)
-            and method_kind(self.module_of(function), node) == "classmethod"
-        ):
-            return value(Method(function, cls))
+        module, node = self.module_of(function), self.node(function)
+        if isinstance(node, cst.FunctionDef):
+            if method_kind(module, node) == "classmethod":
+                return value(Method(function, cls))
+            computation = module.traced.computation(node)
+            if computation is not None:
+                return value(computation)
         return value(Function(function))
 
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
@@ -1311,7 +1324,10 @@ class Program:
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         if computation is None:
             return value(Method(function, instance))
-        if computation.usage is None:
+        is_static = isinstance(node, cst.FunctionDef) and (
+            method_kind(module, node) == "staticmethod"
+        )
+        if computation.usage is None or is_static:
             return value(computation)
         # The object itself is passed before all that the call passes.
         return value(replace(computation, usage=computation.usage.bound()))
