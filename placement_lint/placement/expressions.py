@@ -56,6 +56,7 @@ from placement_lint.placement.values import (
     Value,
     arrays,
     element_of,
+    is_host,
     iterated_of,
     join,
     limited,
@@ -231,7 +232,9 @@ class Expressions:
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
             for array in arrays(each):
-                if array.origin is not None and not array.committed:
+                if array.committed and is_host(array.device):
+                    self.record.pulls.meets_unknown = True
+                elif array.origin is not None and not array.committed:
                     self.record.escaped.add(array.origin.created)
 
     def closure(self, held: Value, state: State) -> Value:

@@ -36,6 +36,7 @@ from placement_lint.placement.values import (
     Mapping,
     Method,
     NamedTupleType,
+    Optimizer,
     Partial,
     Place,
     Plain,
@@ -156,11 +157,8 @@ class ObjectCalls:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
 
-    def _opened(self, operands: list[Operand], state: State) -> list[Operand] | None:
-        """Give operands with a dict of its fields in place of each object that JAX takes apart.
-
-        None where there is no such object.
-        """
+    def _opened(self, operands: list[Operand], state: State) -> list[Operand]:
+        """Give operands with a dict of its fields in place of each object that JAX takes apart."""
         program = self.on.program
 
         def opened(held: Value, depth: int = 2) -> Value:
@@ -179,9 +177,10 @@ class ObjectCalls:
                 )
             )
 
-        if not any(isinstance(atom, Instance) for _, held in operands for atom in held):
-            return None
-        return [(place, opened(held)) for place, held in operands]
+        return [
+            (place, opened(held) if any(isinstance(a, Instance) for a in held) else held)
+            for place, held in operands
+        ]
 
     def _left(self, node: cst.Call, computation: Computation) -> tuple[set[int], bool]:
         """Give the places of arguments that a computation leaves where they are, with their parts.
@@ -261,7 +260,7 @@ class ObjectCalls:
             if function is not None:
                 return self._method_called(function, atom, passed, state, node)
         placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
-        if isinstance(atom, External) and placed:
+        if isinstance(atom, External) and (placed or program.may_follow(atom)):
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
@@ -273,7 +272,9 @@ class ObjectCalls:
             program.hands_out()
         for held in passed.every():
             self.on.escapes(held, state)
-            self.on.may_change(held, state)
+            if not isinstance(atom, Optimizer):
+                # An optimizer makes its state of the parameters, and leaves those alone.
+                self.on.may_change(held, state)
         return UNKNOWN
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:

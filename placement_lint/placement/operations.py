@@ -91,8 +91,8 @@ class Operations:
 
         `certain` False: it may find that there is nothing to do. `judged`: only so many of the
         operands, from the first, may be arrays that are unknown (an index seldom is one).
-        `opened`: the operands with dicts of their fields in place of objects; what is in an object
-        is followed no further than to where the operation runs.
+        `opened`: of a call of a jitted function, the operands with dicts of their fields in place
+        of objects. What is in an object is followed no further than to where the operation runs.
         """
         every = [list(arrays(held)) for _, held in operands]
         pinned: set[object] = set()
@@ -142,6 +142,7 @@ class Operations:
                 Place(self.module, node), operands if opened is None else opened, state.default,
                 accelerator=self.accelerator, movable=judged, in_loop=in_loop,
                 certain=certain and not any(place in self.later for place, _ in operands),
+                is_call=opened is not None,
             )  # fmt: skip
         result: set[object] = {
             Array(device, committed=True, is_weak=weak, via=via)  # type: ignore[arg-type]

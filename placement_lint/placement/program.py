@@ -86,6 +86,7 @@ from placement_lint.placement.values import (
     Thread,
     Value,
     arrays,
+    is_host,
     join,
     limited,
     value,
@@ -102,6 +103,8 @@ _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
 _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
+_MAX_FOLLOWED = 64
+"""Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 _MAX_RECURSIONS = 64
@@ -172,11 +175,18 @@ class Program:
     """All modules that are looked at together."""
 
     def __init__(  # noqa: PLR0915 - what is known of a run
-        self, modules: list[Module], sources: Sources | None = None
+        self, modules: list[Module], sources: Sources | None = None, *, follows: bool = False
     ) -> None:
-        """Take the modules, in the order in which they are to be run. Nothing is run yet."""
+        """Take the modules, in the order in which they are to be run. Nothing is run yet.
+
+        `follows`: calls of functions of other files are followed where no placement leads there,
+        too: what they give may be on the default device.
+        """
         self.modules = {module.name: module for module in modules}
         self._sources = sources
+        self._more_files = _MAX_FOLLOWED if follows else 0
+        """How many more files are read because something in them is called at all."""
+        self._leaves_out = False
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._expressions: dict[str, Expressions] = {}
@@ -457,6 +467,23 @@ class Program:
             else:
                 found.append(value(atom))
         return join(*found) if found else UNKNOWN
+
+    def may_follow(self, external: External) -> bool:
+        """Tell whether a call of something in another file is followed whatever it is given."""
+        if self._more_files > 0:
+            self._more_files -= external.module not in self.modules
+            return True
+        self._leaves_out = True
+        return False
+
+    @property
+    def misses_host_arrays(self) -> bool:
+        """Whether an array that is committed to the host met something of which nothing is known,
+        while calls of functions of other files were not followed.
+        """
+        return self._leaves_out and any(
+            module.record.pulls.meets_unknown for module in self.modules.values()
+        )
 
     def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
         """Tell whether a value holds an array that was placed on purpose."""
@@ -1409,13 +1436,16 @@ def _is_placed(held: Value, depth: int = 4) -> bool:
     """Tell whether an array in a value was made under a default device, or put on another one.
 
     Where one may be committed to some other device than others may be, or to one that is not
-    known, no rule has anything to say, wherever it goes.
+    known, no rule has anything to say, wherever it goes; unless that may be the host: who calls
+    `load(path, device=None)` may say so.
     """
     committed = held and all(isinstance(a, Array) and a.committed and a.device for a in held)
     for atom in held:
         if isinstance(atom, Array):
             made_elsewhere = atom.origin is not None and atom.origin.device is not None
             if committed and atom.device != SYSTEM_DEFAULT:
+                return True
+            if atom.committed and is_host(atom.device):
                 return True
             if made_elsewhere and not atom.committed:
                 return True

@@ -55,6 +55,9 @@ class Pulls:
     def __init__(self) -> None:
         """Know of none."""
         self.found: dict[int, Pull] = {}
+        self.meets_unknown = False
+        """An array that is committed to the host was given to something that nobody follows, or to
+        a jitted function beside something that may be anything."""
 
     def operation(
         self,
@@ -66,10 +69,12 @@ class Pulls:
         movable: int | None,
         in_loop: bool,
         certain: bool,
+        is_call: bool,
     ) -> frozenset[Place]:
         """Note an operation; give what commits its result to the host.
 
-        `movable`: how many of the operands, from the first, are more than indices.
+        `movable`: how many of the operands, from the first, are more than indices. `is_call`: it
+        is a call of a jitted function, or of one like it.
         """
         committed = [array for _, held in operands for array in arrays(held) if array.committed]
         device = committed[0].device if committed else None
@@ -98,6 +103,8 @@ class Pulls:
             for operand, held in moving
             if (found := _uncommitted(held, device, place, accelerator=accelerator))
         }
+        is_open = bool(pulling) and any(_may_be_anything(held) for _, held in moving)
+        self.meets_unknown |= is_open and is_call
         if not pulling or not pulled:
             return via
         pull = self.found.setdefault(place.node, Pull(place.node, device))
@@ -108,7 +115,7 @@ class Pulls:
         pull.surely |= certain and any(
             operand in pulled and _is_surely_uncommitted(held) for operand, held in moving
         )
-        pull.is_open |= any(_may_be_anything(held) for _, held in moving)
+        pull.is_open |= is_open
         pull.in_loop |= in_loop
         return via | {place}
 
