@@ -329,16 +329,16 @@ class Effects:
         return join(*found) if found and len(found) == len(data) else UNKNOWN
 
     def optimizer(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`optax.adam(…)`, `optax.chain(…)`: what keeps moments, or has something that does."""
+        """`optax.adam(…)`, `optax.chain(…)`: whether it, or a part of it, keeps moments."""
         operands = self.on.arguments(node, state)
         name = self.names.qualified(node.func) or ""
         if name == "optax.chain":
             made = [a for _, held in operands for a in held if isinstance(a, Optimizer)]
-            return value(made[0]) if made else UNKNOWN
-        if name == "optax.sgd":
-            momentum = arguments.get(1, "momentum")
-            return UNKNOWN if momentum is None or is_none(momentum) else value(Optimizer(name))
-        return value(Optimizer(name))
+            keeping = [optimizer for optimizer in made if optimizer.keeps_moments]
+            return value(keeping[0] if keeping else Optimizer(name, keeps_moments=False))
+        momentum = arguments.get(1, "momentum")
+        keeps = name != "optax.sgd" or not (momentum is None or is_none(momentum))
+        return value(Optimizer(name, keeps))
 
     def key(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Make or derive a PRNG key."""
@@ -445,7 +445,9 @@ class Effects:
                 return None
             called = self.on.evaluate(function.body.func, state.copy())
             return self._moments(called, state, seen | {atom.place}) if len(called) == 1 else None
-        return atom.name if isinstance(atom, Optimizer) and atom.is_init else None
+        if not isinstance(atom, Optimizer) or not atom.is_init:
+            return None
+        return atom.name if atom.keeps_moments else None
 
     def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""

@@ -36,7 +36,6 @@ from placement_lint.placement.values import (
     Mapping,
     Method,
     NamedTupleType,
-    Optimizer,
     Partial,
     Place,
     Plain,
@@ -272,9 +271,7 @@ class ObjectCalls:
             program.hands_out()
         for held in passed.every():
             self.on.escapes(held, state)
-            if not isinstance(atom, Optimizer):
-                # An optimizer makes its state of the parameters, and leaves those alone.
-                self.on.may_change(held, state)
+            self.on.may_change(held, state)
         return UNKNOWN
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:

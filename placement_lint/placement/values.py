@@ -127,10 +127,12 @@ class Pickled:
 
 @dataclass(frozen=True)
 class Optimizer:
-    """An optimizer of optax that keeps moments of the shapes of all parameters."""
+    """An optimizer of optax."""
 
     name: str
-    """The function that made it, or the part of it that keeps them."""
+    """The function that made it, or the part of it that keeps moments."""
+    keeps_moments: bool = True
+    """Of the shapes of all parameters."""
     is_init: bool = False
     """It is the function `init` of one."""
 

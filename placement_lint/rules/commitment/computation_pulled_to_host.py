@@ -19,20 +19,20 @@ from placement_lint.rules.commitment.pulled_operands import (
     total_bytes,
     total_count,
 )
-from placement_lint.rules.commitment.pulled_results import Results
-from placement_lint.rules.commitment.turns import is_made_in, loops_around, targets_in
+from placement_lint.rules.commitment.pulled_results import Results, is_replaced
+from placement_lint.rules.commitment.turns import is_made_in, loops_around
 from placement_lint.rules.devices.processes import INITIALIZE
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.surroundings import failure_is_expected, is_in_test
 from placement_lint.rules.transfers.array_sizes import SMALL
-from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.placement.pulls import Pull
+    from placement_lint.placement.values import Array
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -238,7 +238,11 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     place = Place(ctx.flow.module.name, pull.node)
     if not pulled or total_count(every) <= _FEW:
         return None
-    stays = any(operand in pull.replaced or _is_rebound(operand, pull, ctx) for operand in pulled)
+    stays = any(
+        operand in pull.replaced
+        or (_is_from_outside(pull.pulled[operand], node, ctx) and is_replaced(operand, node, ctx))
+        for operand in pulled
+    )
     if not _is_compiled(node, ctx):
         large = {o: e for o, e in pulled.items() if _is_known_to_be_large(e)}
         return _Computation(pull, place, large, stays) if large else None
@@ -262,6 +266,12 @@ def _is_compiled(node: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
+def _is_from_outside(arrays: set[Array], node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an operand may be one array for all iterations of the loops around."""
+    loops = [*loops_around(node, ctx)]
+    return any(not is_made_in(array, loop, ctx) for array in arrays for loop in loops) or not loops
+
+
 def _is_asked_for(pull: Pull, ctx: Context) -> bool:
     """Tell whether the call itself puts an operand on the host: `f(w, jax.device_put(x, cpu))`."""
     here = {Place(ctx.flow.module.name, operand) for operand in pull.pulling}
@@ -276,27 +286,6 @@ def _is_by_dlpack(by: frozenset[Place], ctx: Context) -> bool:
         if (there := ctx.beside(place.module)) is not None
     ]
     return any(there.called(node) in _DLPACK for node, there in nodes)
-
-
-def _is_rebound(operand: int, pull: Pull, ctx: Context) -> bool:
-    """Tell whether the name of an operand is bound again once it was computed with.
-
-    By a later statement of the function, or in a loop around that does not make the operand anew.
-    """
-    node = ctx.tree.nodes[operand]
-    parts = dotted(node).split(".")
-    names = {".".join(parts[: end + 1]) for end in range(len(parts))} - {"", "self"}
-    for loop in loops_around(node, ctx):
-        made_before = any(not is_made_in(array, loop, ctx) for array in pull.pulled[operand])
-        if made_before and any(dotted(target) in names for target in targets_in(loop, ctx)):
-            return True
-    function = ctx.function(node)
-    if not isinstance(function, cst.FunctionDef) or any(True for _ in loops_around(node, ctx)):
-        return False
-    return any(
-        dotted(target) in names and ctx.tree.index(target) > operand
-        for target in targets_in(function.body, ctx)
-    )
 
 
 # -- what is said ---------------------------------------------------------------------------------
@@ -322,13 +311,17 @@ def _message(computation: _Computation, pulling: list[cst.CSTNode], ctx: Context
     if _is_compiled(operation, ctx) and isinstance(operation, cst.Call):
         called = _code(operation.func, ctx)
         runs = f"`{called}` runs there" if called else "the function runs there"
-        if any(node is operation.func for node in pulling):
-            return f"this closes over an array that is committed to {pull.device}: " + _follows_of(
-                computation, "the function runs there", ctx
-            )
+    follows = _follows_of(computation, runs, ctx)
+    if not any(_holds_arrays(node, ctx) for node in pulling):
+        return f"this closes over an array that is committed to {pull.device}: {follows}"
     names = [_code(node, ctx) for node in pulling]
     what = "an operand is" if None in names else f"{_list(names)} {_are(names)}"
-    return f"{what} committed to {pull.device}: {_follows_of(computation, runs, ctx)}"
+    return f"{what} committed to {pull.device}: {follows}"
+
+
+def _holds_arrays(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an operand is arrays, and no function that closes over some."""
+    return any(True for _ in values.arrays(ctx.flow.value(node)))
 
 
 def _follows_of(computation: _Computation, runs: str, ctx: Context) -> str:
@@ -427,7 +420,7 @@ def _can_be_put(node: cst.CSTNode, pull: Pull, ctx: Context) -> bool:
     operation, parent = ctx.tree.nodes[pull.node], ctx.parent(node)
     if not isinstance(node, cst.BaseExpression) or isinstance(operation, cst.AugAssign):
         return False
-    if isinstance(operation, cst.Call) and node is operation.func:
+    if not _holds_arrays(node, ctx):
         return False
     if not isinstance(parent, cst.Arg | cst.BinaryOperation | cst.Element | cst.Index):
         return False

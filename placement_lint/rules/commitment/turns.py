@@ -11,7 +11,7 @@ from placement_lint.rules.surroundings import ancestors_in_function
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.placement.record import Use
     from placement_lint.placement.values import Array
@@ -46,9 +46,7 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
     found: set[Array] = set()
     for loop in loops_around(ctx.tree.nodes[use.node], ctx):
         stored = [
-            set(values.arrays(ctx.flow.value(t)))
-            for t in targets_in(loop, ctx)
-            if dotted(t) == name
+            set(values.arrays(ctx.flow.value(t))) for t in _targets(loop, ctx) if dotted(t) == name
         ]
         if stored:
             inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
@@ -66,20 +64,27 @@ def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.For | cst.While]:
+def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
     """Give the loops of the same function that execute an expression again and again."""
     for child, around in ancestors_in_function(node, ctx):
         if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
             yield around
 
 
-def targets_in(part: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Give what the assignments in a part of the text bind, tuples by element."""
-    pending: list[cst.BaseExpression] = [
-        *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=part)),
-        *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=part)),
-        *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=part)),
-    ]
+def _targets(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what the assignments in a loop bind, tuples by element."""
+    return elements_of(
+        [
+            *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=loop)),
+        ]
+    )
+
+
+def elements_of(targets: Iterable[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+    """Give what assignments bind, tuples by element."""
+    pending = [*targets]
     while pending:
         target = pending.pop()
         if isinstance(target, cst.Tuple | cst.List):
