@@ -50,8 +50,7 @@ _LONGEST = 40
 
 
 class ComputationPulledToHost(Rule):
-    """A computation that runs on the host because one operand is committed there, with operands
-    that are not.
+    """A computation that runs on the host because one of its operands is committed there.
 
     ## What it does
     Finds calls of jitted, mapped and differentiated functions, `jax.lax.scan` and its like, and
