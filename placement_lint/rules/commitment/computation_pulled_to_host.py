@@ -12,6 +12,13 @@ from placement_lint.placement import values
 from placement_lint.placement.values import Place
 from placement_lint.quantities import size
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.pulled_intent import (
+    are_by_dlpack,
+    is_asked_for,
+    is_from_outside,
+    is_same_each_time,
+    trains,
+)
 from placement_lint.rules.commitment.pulled_operands import (
     Extent,
     Role,
@@ -20,7 +27,6 @@ from placement_lint.rules.commitment.pulled_operands import (
     total_count,
 )
 from placement_lint.rules.commitment.pulled_results import Results, is_replaced
-from placement_lint.rules.commitment.turns import is_made_in, loops_around
 from placement_lint.rules.devices.processes import INITIALIZE
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf
@@ -32,19 +38,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.placement.pulls import Pull
-    from placement_lint.placement.values import Array
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
 _FEW = 32
 """Elements: no more than this are statistics, bounds, hyperparameters."""
+_SOME = 128
+"""Elements: no more than this may be a state or a count, but where something is trained."""
 _LITTLE = 1024
 """Elements: no more than this are worth a word only where they stay on the host from then on."""
 _CONTROL_FLOW = frozenset({
     "jax.lax.associative_scan", "jax.lax.cond", "jax.lax.fori_loop", "jax.lax.map", "jax.lax.scan",
     "jax.lax.switch", "jax.lax.while_loop",
 })  # fmt: skip
-_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 _LONGEST = 40
 """Characters of code that a message repeats."""
 
@@ -110,10 +116,12 @@ class ComputationPulledToHost(Rule):
     ## What it does not flag
     Evaluation on the host on purpose, which is legitimate: a result that goes to NumPy, a file, a
     print or a test, into a call that is not known, or is put on a device by `jax.device_put`. What
-    stands under `jax.default_device` of the host, or in a program that is pinned to the CPU; a
-    call that puts an operand on the host itself, `evaluate(params, jax.device_put(batch, cpu))`,
-    unless the result replaces the parameters. What is kept on the host: an average, a buffer or
-    moments that a jitted function updates with arrays of the accelerator. Operands that are keys,
+    stands under `jax.default_device` of the host, or in a program that is pinned to the CPU. What is
+    kept on the host: an average, a buffer or moments that a jitted function updates with arrays of
+    the accelerator. A function that is given the same arrays of the host in each iteration, such as
+    the weights of an actor, unless it computes gradients. Unless the result replaces an operand: a
+    call that puts an operand on the host itself, `evaluate(params, jax.device_put(batch, cpu))`, or
+    is given an array of the accelerator that was put there by its name. Operands that are keys,
     numbers, indices, or small by the source. Arrays of which the device is not surely the host;
     parameters of which nothing is known, as those that a library initialises. Operators and
     functions that are not jitted, on arrays whose size the source does not say. What follows from
@@ -220,9 +228,7 @@ def _follows(computation: _Computation, others: set[Place]) -> bool:
 def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     """Give what a pull is to its author; None where nothing in it is worth a word."""
     node = ctx.tree.nodes[pull.node]
-    if failure_is_expected(node, ctx) or all(
-        _is_by_dlpack(by, ctx) for by in pull.pulling.values()
-    ):
+    if failure_is_expected(node, ctx) or are_by_dlpack(pull, ctx):
         return None
     extents = {
         operand: [extent(array, ctx) for array in sorted(arrays, key=repr)]
@@ -233,21 +239,25 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
         for operand, found in extents.items()
         if any(each.role is Role.DATA for each in found)
     }
-    every = [each for found in pulled.values() for each in found]
-    place = Place(ctx.flow.module.name, pull.node)
-    if not pulled or total_count(every) <= _FEW:
+    if not pulled:
         return None
+    place = Place(ctx.flow.module.name, pull.node)
     stays = any(
         operand in pull.replaced
-        or (_is_from_outside(pull.pulled[operand], node, ctx) and is_replaced(operand, node, ctx))
+        or (is_from_outside(pull.pulled[operand], node, ctx) and is_replaced(operand, node, ctx))
         for operand in pulled
     )
     if not _is_compiled(node, ctx):
         large = {o: e for o, e in pulled.items() if _is_known_to_be_large(e)}
         return _Computation(pull, place, large, stays) if large else None
-    if not stays and (total_count(every) <= _LITTLE or _is_asked_for(pull, ctx)):
-        return None
-    return _Computation(pull, place, pulled, stays)
+    count = total_count(each for found in pulled.values() for each in found)
+    if not stays:
+        is_meant = count <= _LITTLE or is_asked_for(pull, ctx)
+    elif trains(node, ctx):
+        is_meant = count <= _FEW
+    else:
+        is_meant = count <= _SOME or is_same_each_time(pull, ctx)
+    return None if is_meant else _Computation(pull, place, pulled, stays)
 
 
 def _is_known_to_be_large(extents: Iterable[Extent]) -> bool:
@@ -263,28 +273,6 @@ def _is_compiled(node: cst.CSTNode, ctx: Context) -> bool:
     return ctx.called(node) in _CONTROL_FLOW or any(
         isinstance(atom, values.Computation) for atom in held
     )
-
-
-def _is_from_outside(arrays: set[Array], node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an operand may be one array for all iterations of the loops around."""
-    loops = [*loops_around(node, ctx)]
-    return any(not is_made_in(array, loop, ctx) for array in arrays for loop in loops) or not loops
-
-
-def _is_asked_for(pull: Pull, ctx: Context) -> bool:
-    """Tell whether the call itself puts an operand on the host: `f(w, jax.device_put(x, cpu))`."""
-    here = {Place(ctx.flow.module.name, operand) for operand in pull.pulling}
-    return any(not here.isdisjoint(by) for by in pull.pulling.values())
-
-
-def _is_by_dlpack(by: frozenset[Place], ctx: Context) -> bool:
-    """Tell whether an operand is on the host by DLPack alone, which is another rule's to say."""
-    nodes = [
-        (there.tree.nodes[place.node], there)
-        for place in by
-        if (there := ctx.beside(place.module)) is not None
-    ]
-    return any(there.called(node) in _DLPACK for node, there in nodes)
 
 
 # -- what is said ---------------------------------------------------------------------------------

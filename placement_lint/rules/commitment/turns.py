@@ -46,7 +46,9 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
     found: set[Array] = set()
     for loop in loops_around(ctx.tree.nodes[use.node], ctx):
         stored = [
-            set(values.arrays(ctx.flow.value(t))) for t in _targets(loop, ctx) if dotted(t) == name
+            set(values.arrays(ctx.flow.value(t)))
+            for t in targets_in(loop, ctx)
+            if dotted(t) == name
         ]
         if stored:
             inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
@@ -64,14 +66,14 @@ def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
+def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.For | cst.While]:
     """Give the loops of the same function that execute an expression again and again."""
     for child, around in ancestors_in_function(node, ctx):
         if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
             yield around
 
 
-def _targets(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+def targets_in(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
     """Give what the assignments in a loop bind, tuples by element."""
     return elements_of(
         [
