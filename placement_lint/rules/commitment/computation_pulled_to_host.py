@@ -116,9 +116,9 @@ class ComputationPulledToHost(Rule):
     ## What it does not flag
     Evaluation on the host on purpose, which is legitimate: a result that goes to NumPy, a file, a
     print or a test, into a call that is not known, or is put on a device by `jax.device_put`. What
-    stands under `jax.default_device` of the host, or in a program that is pinned to the CPU. What is
-    kept on the host: an average, a buffer or moments that a jitted function updates with arrays of
-    the accelerator. A function that is given the same arrays of the host in each iteration, such as
+    stands under `jax.default_device` of the host, or in a program that is pinned to the CPU. What
+    is kept on the host: an average, a buffer or moments that a jitted function updates with arrays
+    of the accelerator. A function that is given the same arrays of the host in each iteration, such as
     the weights of an actor, unless it computes gradients. Unless the result replaces an operand: a
     call that puts an operand on the host itself, `evaluate(params, jax.device_put(batch, cpu))`, or
     is given an array of the accelerator that was put there by its name. Operands that are keys,
