@@ -118,14 +118,14 @@ class ComputationPulledToHost(Rule):
     print or a test, into a call that is not known, or is put on a device by `jax.device_put`. What
     stands under `jax.default_device` of the host, or in a program that is pinned to the CPU. What
     is kept on the host: an average, a buffer or moments that a jitted function updates with arrays
-    of the accelerator. A function that is given the same arrays of the host in each iteration, such as
-    the weights of an actor, unless it computes gradients. Unless the result replaces an operand: a
-    call that puts an operand on the host itself, `evaluate(params, jax.device_put(batch, cpu))`, or
-    is given an array of the accelerator that was put there by its name. Operands that are keys,
+    of the accelerator. A function that is given the same arrays of the host in each iteration, such
+    as the weights of an actor, unless it computes gradients. Unless the result replaces an operand:
+    a call that puts an operand on the host itself, `evaluate(params, jax.device_put(batch, cpu))`,
+    or is given an array of the accelerator that was put there by its name. Operands that are keys,
     numbers, indices, or small by the source. Arrays of which the device is not surely the host;
     parameters of which nothing is known, as those that a library initialises. Operators and
-    functions that are not jitted, on arrays whose size the source does not say. What follows from
-    a computation that is reported already; benchmarks that only wait for the result; tests.
+    functions that are not jitted, on arrays whose size the source does not say. What follows from a
+    computation that is reported already; benchmarks that only wait for the result; tests.
 
     ## Verified by
     The proof runs two steps of training with batches of an array that is committed to the host: the
