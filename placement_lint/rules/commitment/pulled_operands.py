@@ -79,6 +79,7 @@ class Extent:
 
 
 _NUMBER = Extent(Role.SMALL, 1)
+_FIELDS = ("role", "count", "item_size")
 
 
 def extent(array: Array, ctx: Context, steps: int = _MAX_STEPS) -> Extent:
@@ -180,7 +181,7 @@ def _held(node: cst.BaseExpression, ctx: Context, steps: int) -> Extent:
 def _of_value(held: Value, ctx: Context, steps: int) -> Extent:
     found = [extent(array, ctx, steps) for array in values.arrays(held)]
     if found:
-        return found[0] if len(set(found)) == 1 else _broadcast(found)
+        return _either(found)
     plain = bool(held) and all(isinstance(atom, values.Plain) for atom in held)
     return _NUMBER if plain else Extent()
 
@@ -197,6 +198,16 @@ def _broadcast(parts: list[Extent]) -> Extent:
         roles.pop() if len(roles) == 1 else Role.DATA,
         None if None in counts else max(each or 0 for each in counts),
         None if None in sizes else max(each or 0 for each in sizes),
+    )
+
+
+def _either(ways: list[Extent]) -> Extent:
+    """Give the extent of what is one of several arrays, or holds them."""
+    roles, counts, sizes = ({getattr(each, name) for each in ways} for name in _FIELDS)
+    return Extent(
+        roles.pop() if len(roles) == 1 else Role.DATA,
+        counts.pop() if len(counts) == 1 else None,
+        sizes.pop() if len(sizes) == 1 else None,
     )
 
 
