@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Run a program unchanged, and report by its own lines each uncommitted array that JAX copied to
-another device: how often, how many bytes, how long, and the line that made it. Then set that
-beside what linting finds: confirmed, not reached, or seen and not flagged.
+another device: how often, how many bytes, how long, and the line that made it; and each computation
+that ran on the host because one operand is committed there. Then set that beside what linting
+finds: confirmed, not reached, or seen and not flagged.
 
 The report goes to standard error, or to a file; what the program reads and writes, and its exit
 code, are its own. Options of placement-lint stand before the script; all behind it is the

@@ -93,7 +93,7 @@ _NAMES: dict[type, str] = {
     Lazy: "an iterator",
     Host: "a NumPy array",
     Method: "a method",
-    Optimizer: "an optimizer that keeps moments",
+    Optimizer: "an optimizer",
     Partial: "a partial",
     Pickled: "a pickle",
     Plain: "no array",

@@ -82,13 +82,14 @@ class Effects:
         self.names = expressions.names
 
     def _result_on_device(
-        self, made: Value, device: cst.BaseExpression | None, state: State
+        self, node: cst.Call, made: Value, device: cst.BaseExpression | None, state: State
     ) -> Value:
         """Commit what was made to the `device=` argument, where there is one."""
         names_one = self._names_device(device, state)
         if names_one is False:
             return made
-        placed = committed_to(made, self.on.calls.devices.devices_of(device, state))
+        by = frozenset({self.on.module.place(node)})
+        placed = committed_to(made, self.on.calls.devices.devices_of(device, state), by)
         return placed if names_one else join(made, placed)
 
     def _names_device(self, node: cst.BaseExpression | None, state: State) -> bool | None:
@@ -111,7 +112,7 @@ class Effects:
         made = self.on.operations.created(self.on.index(node), state, is_weak=weak)
         if name in transfer.LIKE_CREATORS and not self._names_device(device, state):
             made = self._like(made, held, keeps_type=arguments.get(None, "dtype") is None)
-        return self._result_on_device(made, device, state)
+        return self._result_on_device(node, made, device, state)
 
     def _like(self, made: Value, held: Value, *, keeps_type: bool) -> Value:
         """Give what a creator makes that follows a committed array to its device."""
@@ -183,7 +184,7 @@ class Effects:
         made = self.on.operations.created(
             self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
         )
-        return self._result_on_device(made, device, state)
+        return self._result_on_device(node, made, device, state)
 
     def array(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jnp.array(x)`, which copies unless it is told not to."""
@@ -202,7 +203,7 @@ class Effects:
                 self.on.evaluate(argument.value, state)
         if device is not None and not is_none(device):
             made = self.on.operations.created(self.on.index(node), state)
-            return self._result_on_device(made, device, state)
+            return self._result_on_device(node, made, device, state)
         if any(True for _, held in operands for _ in arrays(held)):
             return self.on.computed(node, operands, state)
         certain = not any(
@@ -233,9 +234,10 @@ class Effects:
             on_host = all(isinstance(atom, Host) for atom in held)
             place = self.on.module.place(node)
             origin = Origin(place, place, None)
-            return value(
-                Array(Device("cpu", 0) if on_host else None, committed=True, origin=origin)
-            )
+            made = Array(None, committed=True, origin=origin)
+            if on_host:
+                made = replace(made, device=Device("cpu", 0), via=frozenset({place}))
+            return value(made)
         if name not in _NAMING_THE_DEVICE:
             return value(Array(None, committed=True))
         names_one = self._names_device(target, state)
@@ -246,7 +248,8 @@ class Effects:
         self.on.record.put.update(
             array.origin.created for array in arrays(held) if array.origin is not None
         )
-        placed = committed_to(held, self.on.calls.devices.devices_of(target, state))
+        by = frozenset({self.on.module.place(node)})
+        placed = committed_to(held, self.on.calls.devices.devices_of(target, state), by)
         if names_one:
             return placed
         return join(placed, self._put_nowhere(node, arguments.get(0, "x"), held, state))
@@ -326,23 +329,25 @@ class Effects:
         return join(*found) if found and len(found) == len(data) else UNKNOWN
 
     def optimizer(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`optax.adam(…)`, `optax.chain(…)`: what keeps moments, or has something that does."""
+        """`optax.adam(…)`, `optax.chain(…)`: whether it, or a part of it, keeps moments."""
         operands = self.on.arguments(node, state)
         name = self.names.qualified(node.func) or ""
         if name == "optax.chain":
             made = [a for _, held in operands for a in held if isinstance(a, Optimizer)]
-            return value(made[0]) if made else UNKNOWN
-        if name == "optax.sgd":
-            momentum = arguments.get(1, "momentum")
-            return UNKNOWN if momentum is None or is_none(momentum) else value(Optimizer(name))
-        return value(Optimizer(name))
+            keeping = [optimizer for optimizer in made if optimizer.keeps_moments]
+            return value(keeping[0] if keeping else Optimizer(name, keeps_moments=False))
+        momentum = arguments.get(1, "momentum")
+        keeps = name != "optax.sgd" or not (momentum is None or is_none(momentum))
+        return value(Optimizer(name, keeps))
 
     def key(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Make or derive a PRNG key."""
         operands = self.on.arguments(node, state)
         committed = [a for _, held in operands for a in arrays(held) if a.committed]
         if committed:
-            made = value(*[Array(a.device, committed=True, is_small=True) for a in committed])
+            made = value(
+                *[Array(a.device, committed=True, is_small=True, via=a.via) for a in committed]
+            )
         else:
             made = self.on.operations.created(self.on.index(node), state, is_small=True)
         return value(Sequence(None, made)) | made if name.endswith(".split") else made
@@ -440,7 +445,9 @@ class Effects:
                 return None
             called = self.on.evaluate(function.body.func, state.copy())
             return self._moments(called, state, seen | {atom.place}) if len(called) == 1 else None
-        return atom.name if isinstance(atom, Optimizer) and atom.is_init else None
+        if not isinstance(atom, Optimizer) or not atom.is_init:
+            return None
+        return atom.name if atom.keeps_moments else None
 
     def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""

@@ -57,6 +57,7 @@ from placement_lint.placement.values import (
     Value,
     arrays,
     element_of,
+    is_host,
     iterated_of,
     join,
     limited,
@@ -232,7 +233,9 @@ class Expressions:
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
             for array in arrays(each):
-                if array.origin is not None and not array.committed:
+                if array.committed and is_host(array.device):
+                    self.record.pulls.meets_unknown = True
+                elif array.origin is not None and not array.committed:
                     self.record.escaped.add(array.origin.created)
 
     def closure(self, held: Value, state: State) -> Value:
@@ -254,7 +257,13 @@ class Expressions:
         return limited(frozenset(found))
 
     def computed(
-        self, node: cst.CSTNode, operands: list[Operand], state: State, *, certain: bool = True
+        self,
+        node: cst.CSTNode,
+        operands: list[Operand],
+        state: State,
+        *,
+        certain: bool = True,
+        opened: list[Operand] | None = None,
     ) -> Value:
         """Apply an operation to operands: what a call of it gives, and what it copies."""
         return self.operations.computed(
@@ -264,6 +273,7 @@ class Expressions:
             UseKind.COMPUTED,
             in_loop=self.in_loop,
             certain=certain,
+            opened=opened,
         )
 
     # -- names ------------------------------------------------------------------------------

@@ -36,14 +36,17 @@ from placement_lint.placement.values import (
     Host,
     Instance,
     Mapping,
+    Optimizer,
     Sequence,
     TensorFile,
     Thread,
     Value,
+    arrays,
     committed_to,
     element_of,
     join,
     known_key,
+    limited,
     value,
     without_parts,
 )
@@ -103,6 +106,8 @@ class MethodCalls:
             return self.on.calls.library.of_thread(node, only, name, state)
         if isinstance(only, Generator) and name == "send":
             return self._sent(node, held, state)
+        if isinstance(only, Optimizer) and name in {"init", "update"}:
+            return self._optimized(node, name, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             # What is stored is the list or the dict itself, not what is in it.
             operands = [
@@ -141,6 +146,19 @@ class MethodCalls:
             self._change(node, receiver, held, name, operands, state)
         return frozenset(found) or UNKNOWN
 
+    def _optimized(self, node: cst.Call, name: str, state: State) -> Value:
+        """`optimizer.update(grads, state)`: updates where the gradients are committed, and a state.
+
+        The structure of neither is known. It leaves the trees alone that it is given.
+        """
+        operands = self.on.arguments(node, state)
+        for _, given in operands:
+            self.on.escapes(given, state)
+        if name == "init" or not operands:
+            return UNKNOWN
+        updates = UNKNOWN.union(array for array in arrays(operands[0][1]) if array.committed)
+        return value(Sequence((limited(updates), UNKNOWN), UNKNOWN))
+
     def _sent(self, node: cst.Call, held: Value, state: State) -> Value:
         """`generator.send(x)`: what it yields next; where x goes is not followed."""
         for _, given in self.on.arguments(node, state):
@@ -162,9 +180,8 @@ class MethodCalls:
         if name in transfer.IDENTITY_METHODS:
             return own
         if name == "to_device":
-            return committed_to(
-                own, self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
-            )
+            devices = self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
+            return committed_to(own, devices, frozenset({self.on.module.place(node)}))
         if name in transfer.HOST_METHODS:
             return PLAIN
         equal = name in transfer.SAME_WHEN_EQUAL_METHODS

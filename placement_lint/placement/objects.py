@@ -143,7 +143,10 @@ class ObjectCalls:
                 used = [o for o in operands if o[0] not in left]
                 if atom.closure:
                     used = [*used, (self.on.index(node.func), atom.closure)]
-                found |= self.on.computed(node, used, state, certain=atom.is_known and known)
+                found |= self.on.computed(
+                    node, used, state,
+                    certain=atom.is_known and known, opened=self._opened(used, state),
+                )  # fmt: skip
                 # What is left aside may be taken after all, and say where it runs.
                 is_array = atom.gives_array and (known or not left)
                 if not is_array or not all(map(_is_array_or_number, operands)):
@@ -152,6 +155,31 @@ class ObjectCalls:
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
+
+    def _opened(self, operands: list[Operand], state: State) -> list[Operand]:
+        """Give operands with a dict of its fields in place of each object that JAX takes apart."""
+        program = self.on.program
+
+        def opened(held: Value, depth: int = 2) -> Value:
+            return limited(
+                frozenset(
+                    Mapping(
+                        tuple(
+                            (name, opened(program.attribute(value(atom), name, state), depth - 1))
+                            for name in program.attribute_names(atom)
+                        ),
+                        NOTHING,
+                    )
+                    if depth and isinstance(atom, Instance) and program.is_pytree(atom.cls)
+                    else atom
+                    for atom in held
+                )
+            )
+
+        return [
+            (place, opened(held) if any(isinstance(a, Instance) for a in held) else held)
+            for place, held in operands
+        ]
 
     def _left(self, node: cst.Call, computation: Computation) -> tuple[set[int], bool]:
         """Give the places of arguments that a computation leaves where they are, with their parts.
@@ -231,7 +259,7 @@ class ObjectCalls:
             if function is not None:
                 return self._method_called(function, atom, passed, state, node)
         placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
-        if isinstance(atom, External) and placed:
+        if isinstance(atom, External) and (placed or program.may_follow(atom)):
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
     ANYTHING,
+    NOWHERE,
     SYSTEM_DEFAULT,
     Anything,
     Array,
@@ -84,11 +85,14 @@ class Operations:
         in_loop: bool,
         certain: bool = True,
         judged: int | None = None,
+        opened: abc.Sequence[tuple[int, Value]] | None = None,
     ) -> Value:
         """Run an operation on operands (places and values) and give its result.
 
         `certain` False: it may find that there is nothing to do. `judged`: only so many of the
         operands, from the first, may be arrays that are unknown (an index seldom is one).
+        `opened`: of a call of a jitted function, the operands with dicts of their fields in place
+        of objects. What is in an object is followed no further than to where the operation runs.
         """
         every = [list(arrays(held)) for _, held in operands]
         pinned: set[object] = set()
@@ -132,8 +136,16 @@ class Operations:
                         pulls = self.record.pulled.setdefault(array.origin.created, set())
                         pulls.update((made, device) for device in pinned)  # type: ignore[misc]
         weak = _stay_weak(operands, every)
+        via = NOWHERE
+        if pinned or opened is not None:
+            via = self.record.pulls.operation(
+                Place(self.module, node), operands if opened is None else opened, state.default,
+                accelerator=self.accelerator, movable=judged, in_loop=in_loop,
+                certain=certain and not any(place in self.later for place, _ in operands),
+                is_call=opened is not None,
+            )  # fmt: skip
         result: set[object] = {
-            Array(device, committed=True, is_weak=weak)  # type: ignore[arg-type]
+            Array(device, committed=True, is_weak=weak, via=via)  # type: ignore[arg-type]
             for device in pinned
         }
         if not surely:

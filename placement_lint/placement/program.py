@@ -32,6 +32,7 @@ from placement_lint.placement.decorators import (
     generates_initializer,
     is_enumeration,
     is_property,
+    is_pytree,
     keeps_signature,
     makes_context,
     method_kind,
@@ -86,6 +87,7 @@ from placement_lint.placement.values import (
     Thread,
     Value,
     arrays,
+    is_host,
     join,
     limited,
     value,
@@ -102,6 +104,8 @@ _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
 _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
+_MAX_FOLLOWED = 64
+"""Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 _MAX_RECURSIONS = 64
@@ -172,11 +176,18 @@ class Program:
     """All modules that are looked at together."""
 
     def __init__(  # noqa: PLR0915 - what is known of a run
-        self, modules: list[Module], sources: Sources | None = None
+        self, modules: list[Module], sources: Sources | None = None, *, follows: bool = False
     ) -> None:
-        """Take the modules, in the order in which they are to be run. Nothing is run yet."""
+        """Take the modules, in the order in which they are to be run. Nothing is run yet.
+
+        `follows`: calls of functions of other files are followed where no placement leads there,
+        too: what they give may be on the default device.
+        """
         self.modules = {module.name: module for module in modules}
         self._sources = sources
+        self._more_files = _MAX_FOLLOWED if follows else 0
+        """How many more files are read because something in them is called at all."""
+        self._leaves_out = False
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._expressions: dict[str, Expressions] = {}
@@ -184,6 +195,7 @@ class Program:
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
+        self._pytrees: dict[Place, bool] = {}
         self._executed: set[Place] = set()
         self._results: dict[Place, Value] = {}
         self._memo: dict[Place, dict[_Key, list[_Execution]]] = {}
@@ -464,6 +476,23 @@ class Program:
             else:
                 found.append(value(atom))
         return join(*found) if found else UNKNOWN
+
+    def may_follow(self, external: External) -> bool:
+        """Tell whether a call of something in another file is followed whatever it is given."""
+        if self._more_files > 0:
+            self._more_files -= external.module not in self.modules
+            return True
+        self._leaves_out = True
+        return False
+
+    @property
+    def misses_host_arrays(self) -> bool:
+        """Whether an array that is committed to the host met something of which nothing is known,
+        while calls of functions of other files were not followed.
+        """
+        return self._leaves_out and any(
+            module.record.pulls.meets_unknown for module in self.modules.values()
+        )
 
     def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
         """Tell whether a value holds an array that was placed on purpose."""
@@ -1235,6 +1264,16 @@ class Program:
         """Note that an object of a class was made."""
         self._instances.setdefault(instance.cls, {})[instance] = None
 
+    def is_pytree(self, cls: Place) -> bool:
+        """Tell whether JAX takes the objects of a class apart, where it is given one."""
+        if cls not in self._pytrees:
+            self._pytrees[cls] = any(
+                isinstance(node := self.node(base), cst.ClassDef)
+                and is_pytree(self.module_of(base), node)
+                for base in self.bases(cls)
+            )
+        return self._pytrees[cls]
+
     def attribute_names(self, instance: Instance) -> list[str]:
         """Give the attributes that were ever set on an object."""
         return list(self._attributes.get(instance, ()))
@@ -1295,12 +1334,13 @@ class Program:
         function = self.method(cls.place, name)
         if function is None:
             return self._class_variable(cls.place, name, state)
-        node = self.node(function)
-        if (
-            isinstance(node, cst.FunctionDef)
-            and method_kind(self.module_of(function), node) == "classmethod"
-        ):
-            return value(Method(function, cls))
+        module, node = self.module_of(function), self.node(function)
+        if isinstance(node, cst.FunctionDef):
+            if method_kind(module, node) == "classmethod":
+                return value(Method(function, cls))
+            computation = module.traced.computation(node)
+            if computation is not None:
+                return value(computation)
         return value(Function(function))
 
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
@@ -1320,7 +1360,10 @@ class Program:
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         if computation is None:
             return value(Method(function, instance))
-        if computation.usage is None:
+        is_static = isinstance(node, cst.FunctionDef) and (
+            method_kind(module, node) == "staticmethod"
+        )
+        if computation.usage is None or is_static:
             return value(computation)
         # The object itself is passed before all that the call passes.
         return value(replace(computation, usage=computation.usage.bound()))
@@ -1402,13 +1445,16 @@ def _is_placed(held: Value, depth: int = 4) -> bool:
     """Tell whether an array in a value was made under a default device, or put on another one.
 
     Where one may be committed to some other device than others may be, or to one that is not
-    known, no rule has anything to say, wherever it goes.
+    known, no rule has anything to say, wherever it goes; unless that may be the host: who calls
+    `load(path, device=None)` may say so.
     """
     committed = held and all(isinstance(a, Array) and a.committed and a.device for a in held)
     for atom in held:
         if isinstance(atom, Array):
             made_elsewhere = atom.origin is not None and atom.origin.device is not None
             if committed and atom.device != SYSTEM_DEFAULT:
+                return True
+            if atom.committed and is_host(atom.device):
                 return True
             if made_elsewhere and not atom.committed:
                 return True

@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.pulls import Pulls
 from placement_lint.placement.values import Array, Device, Place, Value, join
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Record:
     pulled: dict[Place, set[tuple[Place, Device]]] = field(default_factory=dict)
     """For what made an uncommitted array: the operations that surely run where another operand
     is committed, and that device."""
+    pulls: Pulls = field(default_factory=Pulls)
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""

@@ -61,7 +61,8 @@ class Traced:
         return self._computations[key]
 
     def _computation(self, function: cst.FunctionDef) -> Computation | None:
-        found = [self._tracing(decorator.decorator) for decorator in function.decorators]
+        decorators = self._transforming(function)
+        found = [self._tracing(decorator.decorator) for decorator in decorators]
         known = [computation for computation in found if computation is not None]
         if not known or len(known) != len(found):
             return None
@@ -75,14 +76,22 @@ class Traced:
             and all(computation.gives_array for computation in known)
             and gives_array(function, self.names, "jax.jit"),
             fills=len(known) == 1
-            and self.names.qualified(function.decorators[0].decorator) in MAPPING
+            and self.names.qualified(decorators[0].decorator) in MAPPING
             and fills_shapes(function, self.names),
         )
 
     def keeps_arguments(self, function: cst.FunctionDef) -> bool:
         """Tell whether a decorated function takes the arguments of its definition."""
-        decorators = function.decorators
+        decorators = self._transforming(function)
         return len(decorators) == 1 and self._keeps(decorators[0].decorator)
+
+    def _transforming(self, function: cst.FunctionDef) -> list[cst.Decorator]:
+        """Give the decorators of a function but `@staticmethod`, which changes no call of it."""
+        return [
+            each
+            for each in function.decorators
+            if self.names.qualified(each.decorator) != "builtins.staticmethod"
+        ]
 
     def _keeps(self, transform: cst.BaseExpression) -> bool:
         if isinstance(transform, cst.Call):

@@ -30,6 +30,9 @@ class Place(NamedTuple):
     node: int
 
 
+NOWHERE: frozenset[Place] = frozenset()
+
+
 @dataclass(frozen=True)
 class Device:
     """A device as code names it: `jax.devices("cpu")[0]` is `Device("cpu", 0)`.
@@ -69,6 +72,11 @@ def differ(one: Device | None, other: Device | None, *, accelerator: bool) -> bo
     return one.index != other.index
 
 
+def is_host(device: Device | None) -> bool:
+    """Tell whether a device surely is a CPU."""
+    return device is not None and device.platform == "cpu"
+
+
 def _kind(device: Device, *, accelerator: bool) -> str | None:
     if device.platform is None:
         return None if accelerator else "cpu"
@@ -99,6 +107,9 @@ class Array:
     is_weak: bool = False
     """It has the type of a Python number, or may have: what is made like it stays on the default
     device, wherever it is committed (`lax.full_like`; measured on 0.4.30 to 0.12)."""
+    via: frozenset[Place] = NOWHERE
+    """Of one that is committed to the host: the expressions that committed it there, and the
+    operations that ran there, and not where another operand was, because of that."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +132,12 @@ class Pickled:
 
 @dataclass(frozen=True)
 class Optimizer:
-    """An optimizer of optax that keeps moments of the shapes of all parameters."""
+    """An optimizer of optax."""
 
     name: str
-    """The function that made it, or the part of it that keeps them."""
+    """The function that made it, or the part of it that keeps moments."""
+    keeps_moments: bool = True
+    """Of the shapes of all parameters."""
     is_init: bool = False
     """It is the function `init` of one."""
 
@@ -606,6 +619,9 @@ def limited(joined: Value) -> Value:
     """Keep a value small: where it has too many alternatives, some become `Anything`."""
     if len(joined) <= MAX_ALTERNATIVES:
         return joined
+    joined = frozenset(replace(a, via=NOWHERE) if isinstance(a, Array) else a for a in joined)
+    if len(joined) <= MAX_ALTERNATIVES:
+        return joined
     arrays = sorted((atom for atom in joined if isinstance(atom, Array)), key=repr)
     return frozenset([*arrays[: MAX_ALTERNATIVES - 1], ANYTHING])
 
@@ -647,15 +663,21 @@ def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
     return limited(frozenset(changed))
 
 
-def committed_to(of: Value, devices: Iterable[Device | None]) -> Value:
-    """Give a value after all of its arrays, and NumPy arrays, were put on one of the devices."""
+def committed_to(
+    of: Value, devices: Iterable[Device | None], by: frozenset[Place] = NOWHERE
+) -> Value:
+    """Give a value after all of its arrays, and NumPy arrays, were put on one of the devices.
+
+    `by`: the expressions that do so.
+    """
     places = tuple(devices)
 
     def on_device(atom: Atom, device: Device | None) -> Atom:
+        via = by if is_host(device) else NOWHERE
         if isinstance(atom, Array):
-            return replace(atom, device=device, committed=True)
+            return replace(atom, device=device, committed=True, via=via)
         if isinstance(atom, Host | Plain | Anything):
-            return Array(device, committed=True)
+            return Array(device, committed=True, via=via)
         if isinstance(atom, Sequence):
             items = atom.items and tuple(
                 frozenset(on_device(inner, device) for inner in item) for item in atom.items

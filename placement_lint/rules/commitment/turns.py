@@ -11,7 +11,7 @@ from placement_lint.rules.surroundings import ancestors_in_function
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.placement.record import Use
     from placement_lint.placement.values import Array
@@ -29,7 +29,7 @@ def copied_once(use: Use, ctx: Context) -> set[Array]:
 def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
     """Give those of them that the first turn of a loop copies, and none after it."""
     nodes = ctx.tree.nodes
-    loops = list(_loops(use, ctx))
+    loops = list(loops_around(ctx.tree.nodes[use.node], ctx))
     first = _rebound(use, ctx)
     for array, results in ctx.flow.replaced(use).items():
         made = [nodes[place.node] for place in results if place.module == ctx.module.path]
@@ -44,17 +44,20 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
     if use.always or not name:
         return set()
     found: set[Array] = set()
-    for loop in _loops(use, ctx):
+    for loop in loops_around(ctx.tree.nodes[use.node], ctx):
         stored = [
-            set(values.arrays(ctx.flow.value(t))) for t in _targets(loop, ctx) if dotted(t) == name
+            set(values.arrays(ctx.flow.value(t)))
+            for t in targets_in(loop, ctx)
+            if dotted(t) == name
         ]
         if stored:
-            inside = {array for array in use.moved if _is_made_in(array, loop, ctx)}
+            inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
             found |= use.moved.difference(inside, *stored)
     return found
 
 
-def _is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
+def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an array is made anew inside of a loop."""
     made = None if array.origin is None else array.origin.created
     return (
         made is not None
@@ -63,19 +66,27 @@ def _is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _loops(use: Use, ctx: Context) -> Iterator[cst.CSTNode]:
-    for child, around in ancestors_in_function(ctx.tree.nodes[use.node], ctx):
+def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.For | cst.While]:
+    """Give the loops of the same function that execute an expression again and again."""
+    for child, around in ancestors_in_function(node, ctx):
         if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
             yield around
 
 
-def _targets(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+def targets_in(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
     """Give what the assignments in a loop bind, tuples by element."""
-    pending: list[cst.BaseExpression] = [
-        *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
-        *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=loop)),
-        *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=loop)),
-    ]
+    return elements_of(
+        [
+            *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=loop)),
+        ]
+    )
+
+
+def elements_of(targets: Iterable[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+    """Give what assignments bind, tuples by element."""
+    pending = [*targets]
     while pending:
         target = pending.pop()
         if isinstance(target, cst.Tuple | cst.List):
