@@ -268,7 +268,11 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
     fault = Fault(step, "endless", "*" if is_of_module else "bomb.py")
     if is_of_module:
         # It is told of no file.
-        texts |= {"train.py": "", "a.py": "", "put.py": "import jax\njax.device_put(1)\n"}
+        texts |= {
+            "train.py": "",
+            "a.py": "",
+            "put.py": "import jax\nimport numpy as np\njax.device_put(np.ones(3))\n",
+        }
         usual = {files["put.py"]: {"JDP204"}, files["bomb.py"]: usual[files["bomb.py"]]}
     with injected(fault):
         first, seconds = found(texts)
