@@ -8,6 +8,7 @@ also reads the syntax of newer Pythons.
 
 from __future__ import annotations
 
+import ast
 import warnings
 from typing import TYPE_CHECKING
 
@@ -40,3 +41,18 @@ def may_be_broken(source: Source) -> bool:
         except (ValueError, RecursionError, MemoryError):
             return True
     return True
+
+
+def parsed_by_python(text: str) -> ast.Module | None:
+    """Parse a source with Python's own parser; None where it refuses it, or it is too large.
+
+    Takes a microsecond for each character at most.
+    """
+    if len(text) > DEFAULT_LIMITS.tokens and too_deep(text) is not None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None

@@ -368,9 +368,9 @@ def incomplete(sifted: Sifted, project: Project, examined: Iterable[Examined]) -
             imported.setdefault(importer, set()).add(target)
             importers.setdefault(target, set()).add(importer)
         for path in sorted(exhausted):
-            affected = closure(path, importers)
+            affected = closure([path], importers)
             if path in sifted.left_out:
-                affected |= closure(path, imported)
+                affected |= closure([path], imported)
             for other in affected:
                 without.setdefault(other, path)
     return [

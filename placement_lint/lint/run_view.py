@@ -202,9 +202,9 @@ class WholeRun:
         """Give every file of a program that a file is part of."""
         if path not in self._programs:
             imported, importing = self._graph
-            tops = closure(path, importing)
+            tops = closure([path], importing)
             self._programs[path] = frozenset(
-                each for top in tops for each in closure(top, imported)
+                each for top in tops for each in closure([top], imported)
             )
         return self._programs[path]
 

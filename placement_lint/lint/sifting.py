@@ -39,9 +39,9 @@ from placement_lint.lint.filter_text import (
 from placement_lint.lint.memory import Checked, Gain, Sorted
 from placement_lint.lint.outcome import Skipped
 from placement_lint.lint.pinning import PINS
+from placement_lint.lint.placing import carries, commits
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.reading import open_source, reopened
-from placement_lint.lint.together import carries, commits
 from placement_lint.lint.wording import Wordings
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.tool.io_error import IoError

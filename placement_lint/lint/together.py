@@ -26,6 +26,7 @@ from placement_lint.lint.file import (
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.graph import closure
 from placement_lint.lint.parsing import parse_what_can_be
+from placement_lint.lint.placing import importing_jax
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import text_of
 from placement_lint.syntax.deep_stack import run_deep
@@ -39,36 +40,8 @@ if TYPE_CHECKING:
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Program
 
-_NAMED_DEVICE = re.compile(
-    rb"""devices\(\s*(?:(?:backend|platform)\s*=\s*)?["']\w+["']\s*\)|"""
-    rb"""devices\(\s*\)\s*\[\s*-?[1-9]"""
-)
-"""A device by name, which may be another one than the default: `devices("cpu")`."""
-_DEFAULT_DEVICE = re.compile(rb"devices\(\s*\)\s*\[\s*0")
 _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
-
-
-def carries(data: bytes) -> bool:
-    """Tell whether a file with these bytes may place arrays elsewhere than on the default device.
-
-    Without a word of this it makes no array on another device that is not committed there, and
-    commits none but to devices that it has from elsewhere.
-    """
-    if b"default_device" in data:
-        return True
-    # Other packages have words like these.
-    return b"jax" in data and (
-        b"from_dlpack" in data or (b"devices" in data and _NAMED_DEVICE.search(data) is not None)
-    )
-
-
-def commits(data: bytes) -> bool:
-    """Tell whether a file with these bytes may commit arrays to the default device.
-
-    That matters where another file of the run places some elsewhere.
-    """
-    return b"jax" in data and b"device_put" in data and _DEFAULT_DEVICE.search(data) is not None
 
 
 def lint_together(
@@ -246,18 +219,20 @@ def neighbourhoods(
     `carrying` are those that place arrays, `committing` those that only commit some.
     """
     importers: dict[str, list[tuple[str, str]]] = {}
+    imports: dict[str, set[str]] = {}
     neighbours: dict[str, set[str]] = {}
     for importer, imported, name in project.imports:
         importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
+        imports.setdefault(importer, set()).add(imported)
         neighbours.setdefault(importer, set()).add(imported)
         neighbours.setdefault(imported, set()).add(importer)
-    carrying = frozenset(carrying)
-    placing = carrying | frozenset(committing)
+    carrying = importing_jax(carrying, imports)
+    placing = frozenset(carrying | {*committing})
     found: list[Neighbours] = []
     seen: set[str] = set()
     for path in sorted(carrying & neighbours.keys()):
         if path not in seen:
-            paths = closure(path, neighbours)
+            paths = closure([path], neighbours)
             seen |= paths
             found.append(Neighbours(frozenset(paths), placing & paths, importers))
     return found
