@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.environment import ANY_DEVICE, DefaultDevice
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.layouts import CallArguments
 from placement_lint.placement.values import (
     ANYTHING,
     HOST,

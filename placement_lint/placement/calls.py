@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.applied import AppliedFunctions
 from placement_lint.placement.builtin_calls import BuiltinCalls
 from placement_lint.placement.containers import is_container, sited
+from placement_lint.placement.control_flow import ControlFlow
 from placement_lint.placement.device_calls import DeviceCalls
 from placement_lint.placement.effects import Effects
 from placement_lint.placement.library_calls import (
@@ -78,6 +79,7 @@ class Calls:
         self.applied = applied = AppliedFunctions(expressions)
         self.library = library = LibraryCalls(expressions)
         effects = Effects(expressions)
+        control = ControlFlow(expressions)
         self._at_once: cst.Call | None = None
         """The call that gives the iterator which is consumed now."""
         self._by_name: dict[str, Callable[[cst.Call, Arguments, State], Value]] = {
@@ -110,6 +112,16 @@ class Calls:
             "h5py.File": devices.host_file,
             "jax.config.update": devices.config_update,
             "jax.default_device": devices.default_device,
+            "jax.jvp": control.derived,
+            "jax.lax.associative_scan": control.associative_scan,
+            "jax.lax.cond": control.cond,
+            "jax.lax.fori_loop": control.fori_loop,
+            "jax.lax.map": control.map_,
+            "jax.lax.scan": control.scan,
+            "jax.lax.switch": control.switch,
+            "jax.lax.while_loop": control.while_loop,
+            "jax.linearize": control.derived,
+            "jax.vjp": control.derived,
             "jax.devices": devices.devices,
             "jax.local_devices": devices.local_devices,
             "jax.numpy.array": effects.array,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.values import (
+    DOUBTFUL,
     MAX_DEPTH,
     NOTHING,
     PLAIN,
@@ -288,10 +289,10 @@ def loosened(container: Container) -> Container:
 def unsure(container: Container) -> Container:
     """Give a container that something may have changed: what it held, or anything."""
     if isinstance(container, Sequence):
-        every = join(*(container.items or ()), container.element, UNKNOWN)
+        every = join(*(container.items or ()), container.element, DOUBTFUL)
         return replace(container, items=None, element=every)
-    items = tuple((key, join(held, UNKNOWN)) for key, held in container.items)
-    return replace(container, items=items, element=join(container.element, UNKNOWN))
+    items = tuple((key, join(held, DOUBTFUL)) for key, held in container.items)
+    return replace(container, items=items, element=join(container.element, DOUBTFUL))
 
 
 def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:

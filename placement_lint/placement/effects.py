@@ -16,10 +16,12 @@ from placement_lint.placement.traced import (
     KEEPING_ARGUMENTS,
     MAPPING,
     fills_shapes,
+    step_of,
     usage_of,
 )
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBTFUL,
     HOST,
     NONE,
     PLAIN,
@@ -31,9 +33,12 @@ from placement_lint.placement.values import (
     External,
     Function,
     Host,
+    Instance,
     Mapping,
+    Method,
     Optimizer,
     Origin,
+    Partial,
     Pickled,
     Place,
     Plain,
@@ -70,6 +75,8 @@ _OF_ONE_TYPE = frozenset({
 """Operations that first convert, one by one, those of another type: weak ones beside others."""
 _GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
 """Transformations after which a function gives what it gave, or a stack of it."""
+_FOLLOWED = (Computation, External, Function, Instance, Method, Partial)
+"""What is executed where it is called in traced code."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 
 
@@ -122,7 +129,7 @@ class Effects:
         if committed and all(isinstance(a, Array) and a.committed for a in held):
             return committed_to(made, committed)
         if committed or any(isinstance(a, Anything | External) for a in held):
-            return join(made, UNKNOWN)
+            return join(made, DOUBTFUL)
         return made
 
     def _is_number(self, node: cst.BaseExpression | None) -> bool:
@@ -140,7 +147,7 @@ class Effects:
         operands = self.on.arguments(node, state)
         closed: list[tuple[int, Value]] = []
         for place, held in operands:
-            committed = _committed(self.on.closure(held, state))
+            committed = self.on.closed_over(held, state)
             if committed:
                 closed.append((place, committed))
         equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
@@ -246,7 +253,14 @@ class Effects:
         self.on.record.put.update(
             array.origin.created for array in arrays(held) if array.origin is not None
         )
-        placed = committed_to(held, self.on.calls.devices.devices_of(target, state))
+        devices = self.on.calls.devices.devices_of(target, state)
+        placed = self.on.program.trees.rebuilt(
+            held,
+            lambda leaf: committed_to(leaf, devices),
+            self.on.module.place(node),
+            state,
+            is_given=True,
+        )
         if names_one:
             return placed
         return join(placed, self._put_nowhere(node, arguments.get(0, "x"), held, state))
@@ -360,7 +374,7 @@ class Effects:
             path = string_value(arguments.get(0, "file"))
             if path is not None and path.endswith(".npz"):
                 return value(Mapping((), HOST))
-            return made if path is not None else join(made, UNKNOWN)
+            return made if path is not None else join(made, DOUBTFUL)
         return value(Mapping((), made))
 
     def transform(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
@@ -368,7 +382,7 @@ class Effects:
         closure: set[Atom] = set()
         operands = dict(self.on.arguments(node, state))
         for held in operands.values():
-            closure |= _committed(self.on.closure(held, state))
+            closure |= self.on.closed_over(held, state)
             closure.update(*(atom.closure for atom in held if isinstance(atom, Computation)))
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
         given = arguments.get(0, "fun", "f")
@@ -403,6 +417,8 @@ class Effects:
                 and len(node.args) == 1
                 and (alike if function is None else gives_array(function, names, name)),
                 closure=frozenset() if name == "jax.jit" else frozenset(closure),
+                of=frozenset(atom for atom in held if isinstance(atom, _FOLLOWED)),
+                steps=(step_of(name, [arguments]),),
                 function=place if name in KEEPING_ARGUMENTS else None,
                 fills=told_nothing
                 and (alike if function is None else fills_shapes(function, names)),
@@ -446,10 +462,6 @@ class Effects:
         """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
         self.on.arguments(node, state)
         return value(Computation(places_arguments=True))
-
-
-def _committed(held: Value) -> Value:
-    return frozenset(atom for atom in held if isinstance(atom, Array) and atom.committed)
 
 
 def _is_of_arrays(atom: Atom) -> bool:

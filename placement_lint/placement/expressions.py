@@ -30,10 +30,12 @@ from placement_lint.placement.environment import State, Variable, meet, variable
 from placement_lint.placement.narrowing import narrowed
 from placement_lint.placement.objects import awaited
 from placement_lint.placement.operations import Operations
-from placement_lint.placement.record import UseKind
+from placement_lint.placement.record import Record, UseKind
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBTFUL,
     HOST,
+    MADE_ON_TRACERS,
     NONE,
     NOTHING,
     PLAIN,
@@ -99,15 +101,20 @@ _PLAIN_NODES = (
 class Expressions:
     """Evaluates the expressions of one body."""
 
-    def __init__(self, program: Program, module: Module) -> None:
-        """Bind to the program, and to the module that the body is in."""
+    def __init__(self, program: Program, module: Module, touched: set[Place] | None = None) -> None:
+        """Bind to the program, and to the module that the body is in.
+
+        `touched`: of traced code, which leaves no other record, the tracers that it computes with.
+        """
         self.program = program
         self.module = module
         self.tree = module.tree
         self.names = module.names
-        self.record = module.record
+        self.touched = touched
+        self.record = module.record if touched is None else Record()
+        name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(
-            module.name, module.record, program.moves, accelerator=module.has_accelerator
+            name, self.record, program.moves, touched, accelerator=module.has_accelerator
         )
         self.calls = Calls(self)
         self.captured: dict[int, Value] = {}
@@ -231,8 +238,18 @@ class Expressions:
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
             for array in arrays(each):
-                if array.origin is not None and not array.committed:
+                if array.origin is None:
+                    continue
+                if self.touched is not None:
+                    self.touched.add(array.origin.created)
+                elif not array.committed:
                     self.record.escaped.add(array.origin.created)
+
+    def closed_over(self, held: Value, state: State) -> Value:
+        """Give the committed arrays that functions close over."""
+        return frozenset(
+            atom for atom in self.closure(held, state) if isinstance(atom, Array) and atom.committed
+        )
 
     def closure(self, held: Value, state: State) -> Value:
         """Give the arrays that functions close over, noting that they meet their arguments."""
@@ -421,7 +438,7 @@ class Expressions:
             if isinstance(atom, Instance):
                 for name in self.program.attribute_names(atom):
                     before = self.program.held((atom, name), state) or NOTHING
-                    self.program.bind((atom, name), join(before, UNKNOWN), state)
+                    self.program.bind((atom, name), join(before, DOUBTFUL), state)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
         held = self.program.consumed(held, state)

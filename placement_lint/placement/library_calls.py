@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.layouts import CallArguments
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
     NONE,

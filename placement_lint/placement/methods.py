@@ -18,7 +18,7 @@ from placement_lint.placement.containers import (
     without_item,
 )
 from placement_lint.placement.contexts import entered_by_hand, entered_default
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.layouts import CallArguments
 from placement_lint.placement.values import (
     ANYTHING,
     NOTHING,

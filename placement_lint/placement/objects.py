@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
@@ -14,6 +14,9 @@ from placement_lint.placement.environment import (
     meet,
     variable,
 )
+from placement_lint.placement.layouts import CallArguments, Given, LaidOut, sort_arguments
+from placement_lint.placement.tracing import Trace, is_worth_following
+from placement_lint.placement.trees import tree_of
 from placement_lint.placement.values import (
     ANYTHING,
     NOTHING,
@@ -41,6 +44,7 @@ from placement_lint.placement.values import (
     Plain,
     Sequence,
     Value,
+    arrays,
     iterated_of,
     join,
     limited,
@@ -51,40 +55,12 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions, Operand
-    from placement_lint.placement.program import Program
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
 
 Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
 """The fields of a class that has its initializer from them, with their defaults."""
-
-
-@dataclass
-class CallArguments:
-    """The arguments of a call, evaluated."""
-
-    positional: list[Value]
-    keywords: dict[str, Value] = field(default_factory=dict)
-    rest: Value | None = None
-    """What further positional ones are; None: there are no more."""
-    more: Value | None = None
-    """What further ones of other names are, by keyword; None: there are no more."""
-
-    def carry_placement(self, program: Program, state: State) -> bool:
-        """Tell whether an array is among them that was made under a default device."""
-        return any(program.carries_placement(held, state) for held in self.every())
-
-    def every(self) -> list[Value]:
-        """Give every argument."""
-        others = (self.rest or UNKNOWN, self.more or NOTHING)
-        return [*self.positional, *self.keywords.values(), *others]
-
-    def numbered(self, first: int = 0) -> dict[int | str, Value]:
-        """Give them by position, counted from `first`, and by keyword."""
-        found: dict[int | str, Value] = dict(enumerate(self.positional, first))
-        found.update(self.keywords)
-        return found
 
 
 class ObjectCalls:
@@ -97,61 +73,100 @@ class ObjectCalls:
 
     def passed(self, node: cst.Call, state: State) -> CallArguments:
         """Evaluate the arguments of a call, for a function of the program."""
-        found = CallArguments([])
+        given: list[tuple[cst.Arg, Value]] = []
         for argument in node.args:
             # A generator expression is consumed by the function, if it does so.
             held = self.on.evaluate(argument.value, state)
             if argument.star == "*":
                 held = self.on.program.consumed(held, state)
-                known = [a.items for a in held if isinstance(a, Sequence)] if len(held) == 1 else []
-                if found.rest is None and known and known[0] is not None:
-                    found.positional += known[0]
-                else:
-                    found.rest = join(*filter(None, (found.rest, iterated_of(held) or UNKNOWN)))
-            elif argument.star == "**":
-                only = next(iter(held)) if len(held) == 1 else None
-                more = UNKNOWN
-                if isinstance(only, Mapping):
-                    found.keywords.update(only.items)
-                    more = only.element
-                if more:
-                    found.more = more if found.more is None else join(found.more, more)
-            elif argument.keyword is not None:
-                found.keywords[argument.keyword.value] = held
-            elif found.rest is not None:
-                found.rest = join(found.rest, held)
-            else:
-                found.positional.append(held)
-        return found
+            given.append((argument, held))
+        return sort_arguments(given)
 
     def called(self, node: cst.Call, held: Value, state: State) -> Value:
         """Call a value: a computation computes; a function of the program is executed."""
         computations = frozenset(atom for atom in held if isinstance(atom, Computation))
         found: set[Any] = set()
         if computations:
-            operands = self.on.arguments(node, state)
-            for _, given in operands:
+            laid_out = LaidOut(self.on, node, state)
+            for _, given in laid_out.operands:
                 # What is in an object is not looked at as an operand.
                 self.on.escapes(frozenset(a for a in given if isinstance(a, Instance)), state)
                 if any(atom.donates for atom in computations):
                     self.on.escapes(given, state)
             for atom in sorted(computations, key=repr):
-                if atom.places_arguments:
-                    found.add(ANYTHING)
-                    continue
                 left, known = self._left(node, atom)
-                used = [o for o in operands if o[0] not in left]
-                if atom.closure:
-                    used = [*used, (self.on.index(node.func), atom.closure)]
-                found |= self.on.computed(node, used, state, certain=atom.is_known and known)
-                # What is left aside may be taken after all, and say where it runs.
-                is_array = atom.gives_array and (known or not left)
-                if not is_array or not all(map(_is_array_or_number, operands)):
-                    found.add(ANYTHING)
+                found |= self._computed(node, atom, laid_out, left, state, certain=known)
         others = held - computations
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
+
+    def _computed(
+        self,
+        node: cst.CSTNode,
+        atom: Computation,
+        given: LaidOut | Given,
+        left: set[int],
+        state: State,
+        *,
+        certain: bool,
+    ) -> Value:
+        """Give what a computation gives, and note what calling it copies.
+
+        `left`: the operands that it leaves alone; `certain` False: perhaps not all of them.
+        """
+        if atom.places_arguments:
+            return UNKNOWN
+        operands = given.operands
+        trees = self.on.program.trees
+        bound = frozenset(
+            array
+            for held in (*atom.bound, *(held for _, held in atom.bound_by_name))
+            for array in arrays(held)
+            if array.committed
+        )
+        closed = [
+            (self.on.index(node.func if isinstance(node, cst.Call) else node), held)
+            for held in (atom.closure, bound)
+            if held
+        ]
+        # What is left aside may be taken after all, and say where it runs.
+        is_array = atom.gives_array and (certain or not left)
+        if is_array and all(map(_is_array_or_number, operands)):
+            used = [operand for operand in operands if operand[0] not in left]
+            return self._run(node, atom, [*used, *closed], state, certain=certain)
+        spread = [(place, trees.spread(held, state)) for place, held in operands]
+        is_staged = any(step.is_staged for step in atom.steps[-1:])
+        if not (
+            self.on.program.is_tracing
+            or is_worth_following([held for _, held in (*spread, *closed)], state)
+        ):
+            used = [operand for operand in spread if operand[0] not in left]
+            placed = self._run(node, atom, [*used, *closed], state, certain=certain)
+            return tree_of(placed) if is_staged else placed | UNKNOWN
+        trace = Trace(self.on, node, state)
+        tracers = [trace.tracers(held) for _, held in operands]
+        made = trace.transformed(atom, given.passed(tracers))
+        if trace.is_followed:
+            certain = True
+            spread = [
+                (place, trace.used(held))
+                for (place, _), held in zip(operands, tracers, strict=True)
+            ]
+        used = [operand for operand in spread if operand[0] not in left]
+        placed = self._run(node, atom, [*used, *closed], state, certain=certain)
+        return trace.given(made, placed)
+
+    def _run(
+        self,
+        node: cst.CSTNode,
+        atom: Computation,
+        operands: list[Operand],
+        state: State,
+        *,
+        certain: bool,
+    ) -> Value:
+        return self.on.computed(node, operands, state, certain=certain and atom.is_known)
 
     def _left(self, node: cst.Call, computation: Computation) -> tuple[set[int], bool]:
         """Give the places of arguments that a computation leaves where they are, with their parts.
@@ -230,13 +245,18 @@ class ObjectCalls:
             function = program.method(atom.cls, "__call__")
             if function is not None:
                 return self._method_called(function, atom, passed, state, node)
+        if isinstance(atom, Computation) and program.is_tracing:
+            return self._computed(
+                node, atom, Given(self.on.index(node), passed), set(), state, certain=True
+            )
         placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
         if isinstance(atom, External) and placed:
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
                     self._now_known(node.func, atom, found)
-                if isinstance(node, cst.Call) and any(isinstance(a, Computation) for a in found):
+                computes = any(isinstance(a, Computation) for a in found)
+                if isinstance(node, cst.Call) and computes and not program.is_tracing:
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
         if placed:

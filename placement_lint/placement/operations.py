@@ -10,7 +10,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
-    ANYTHING,
+    DOUBT,
     SYSTEM_DEFAULT,
     Anything,
     Array,
@@ -39,12 +39,19 @@ class Operations:
     """Applies operations, and records what they copy."""
 
     def __init__(
-        self, module: str, record: Record, moves: abc.Callable[[], None], *, accelerator: bool
+        self,
+        module: str,
+        record: Record,
+        moves: abc.Callable[[], None],
+        touched: set[Place] | None = None,
+        *,
+        accelerator: bool,
     ) -> None:
         """Record into a module's record; `accelerator` False: the CPU is the system default.
 
-        `moves` is told that something is, or may be, copied.
+        `moves` is told that something is, or may be, copied. `touched`: what made the operands.
         """
+        self._touched = touched
         self.module = module
         self.record = record
         self.moves = moves
@@ -72,7 +79,7 @@ class Operations:
             Array(device, committed=False, origin=origin, is_small=is_small, is_weak=is_weak)
             for device in default.devices
         }
-        return limited(frozenset(atoms) if certain else frozenset({*atoms, ANYTHING}))
+        return limited(frozenset(atoms) if certain else frozenset({*atoms, DOUBT}))
 
     def computed(
         self,
@@ -91,6 +98,9 @@ class Operations:
         operands, from the first, may be arrays that are unknown (an index seldom is one).
         """
         every = [list(arrays(held)) for _, held in operands]
+        if self._touched is not None:
+            of = (array.origin for found in every for array in found)
+            self._touched.update(origin.created for origin in of if origin is not None)
         pinned: set[object] = set()
         surely = False
         open_to_more = False
@@ -139,7 +149,7 @@ class Operations:
         if not surely:
             result |= set(self.created(node, state, is_weak=weak))
         if open_to_more:
-            result.add(ANYTHING)
+            result.add(DOUBT)
         return limited(frozenset(result))  # type: ignore[arg-type]
 
     def meets(self, held: Value, other: Value) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.jaxmodel.tracing import TRACINGS
+from placement_lint.jaxmodel.structures import STRUCTURES, Structure
+from placement_lint.jaxmodel.tracing import COMPILING, TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.results import gives_array
-from placement_lint.placement.values import Computation, Usage
-from placement_lint.syntax.calls import Arguments
+from placement_lint.placement.values import Computation, Step, Usage
+from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -65,12 +66,14 @@ class Traced:
         known = [computation for computation in found if computation is not None]
         if not known or len(known) != len(found):
             return None
+        steps = tuple(step for computation in reversed(known) for step in computation.steps)
         usage = usage_of(function, self.names, keeps_arguments=self.keeps_arguments(function))
         keeps_unused = any(_keeps_unused(each.decorator) for each in function.decorators)
         return Computation(
             any(computation.places_arguments for computation in known),
             donates=any(computation.donates for computation in known),
             usage=None if keeps_unused else usage,
+            steps=steps,
             gives_array=len(known) == 1
             and all(computation.gives_array for computation in known)
             and gives_array(function, self.names, "jax.jit"),
@@ -96,8 +99,10 @@ class Traced:
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
         """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
         places = donates = False
+        calls: list[Arguments] = []
         while isinstance(decorator, cst.Call):
             arguments = Arguments(decorator)
+            calls.append(arguments)
             places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
             donates |= any(keyword.startswith("donate") for keyword in arguments.keywords)
             if self.names.qualified(decorator.func) == "functools.partial":
@@ -110,9 +115,12 @@ class Traced:
         row = transfer.TABLE.get(self.names.qualified(decorator) or "")
         if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
             return None
-        is_jit = self.names.qualified(decorator) == "jax.jit"
+        is_jit = row.name == "jax.jit"
         return Computation(
-            places or row.effect is Effect.DISTRIBUTE, donates=donates, gives_array=is_jit
+            places or row.effect is Effect.DISTRIBUTE,
+            donates=donates,
+            gives_array=is_jit,
+            steps=(step_of(row.name, calls),),
         )
 
     def _traces_arguments(self, call: cst.Call) -> bool:
@@ -130,6 +138,40 @@ class Traced:
         elif isinstance(node, cst.Call):
             for argument in node.args:
                 self._mark(argument.value, functions)
+
+
+def step_of(name: str, calls: list[Arguments]) -> Step:
+    """Give what a transformation does to what a function gives, by the arguments that it has.
+
+    `calls`: its own, and those of the `functools.partial` around it.
+    """
+    tracing = TRACINGS.get(name)
+    structure = STRUCTURES.get(name)
+    is_staged = tracing is not None and tracing.kind in COMPILING
+    keywords = {keyword: node for call in calls for keyword, node in call.keywords.items()}
+    is_plain = not any(keyword.endswith("_axes") for keyword in keywords)
+    if structure is Structure.MAPPED:
+        is_plain &= all(len(call.positional) < 2 for call in calls)
+    if any(call.is_open for call in calls):
+        return Step(None, is_staged)
+    numbers: tuple[int, ...] | None = (0,)
+    is_single = True
+    given = keywords.get("argnums") or next((c.get(1) for c in calls if c.get(1)), None)
+    if structure in {Structure.GRADIENT, Structure.VALUE_AND_GRADIENT} and given is not None:
+        is_single = not isinstance(given, cst.Tuple | cst.List)
+        parts = (
+            [e.value for e in given.elements]
+            if isinstance(given, cst.Tuple | cst.List)
+            else [given]
+        )
+        known = [number for part in parts if (number := integer_value(part)) is not None]
+        numbers = tuple(known) if len(known) == len(parts) and min(known, default=0) >= 0 else None
+    aux = keywords.get("has_aux") or next((c.get(2) for c in calls if c.get(2)), None)
+    has_aux: bool | None = False
+    if aux is not None:
+        text = aux.value if isinstance(aux, cst.Name) else ""
+        has_aux = {"True": True, "False": False}.get(text)
+    return Step(structure, is_staged, numbers, is_single, has_aux, is_plain)
 
 
 def _keeps_unused(decorator: cst.BaseExpression) -> bool:

@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from placement_lint.jaxmodel.structures import Structure
+
 MAX_ALTERNATIVES = 12
 MAX_DEPTH = 4
 MAX_NESTING = 5
 """Containers in containers: a linked list in lists would double with each step."""
+
+
+MADE_ON_TRACERS = "\0"
+"""What the name of a module begins with where traced code makes an array, that is none yet."""
 
 
 class Place(NamedTuple):
@@ -229,6 +235,13 @@ class Sequence:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """A value of unknown structure, perhaps one array: every array in it is one of the leaf."""
+
+    leaf: Value
+
+
+@dataclass(frozen=True)
 class NamedTupleType:
     """What `collections.namedtuple` gives."""
 
@@ -298,6 +311,14 @@ class Instance:
 
     cls: Place
     site: Place
+    through: Place | None = None
+    """The last call that gave another object like it, with other fields: `device_put(x, d)`. Of
+    the calls before that one nothing is kept, so that there are not ever more of them."""
+
+    @property
+    def owner(self) -> Place:
+        """What the containers belong to that it alone holds."""
+        return self.through or self.site
 
 
 @dataclass(frozen=True)
@@ -416,6 +437,23 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One transformation of a function, as far as it says what the function then gives."""
+
+    structure: Structure | None
+    """None: of what it gives nothing is known."""
+    is_staged: bool
+    """All that it computes is one program, which gives all that it gives."""
+    argnums: tuple[int, ...] | None = (0,)
+    """The arguments that it differentiates by; None: which ones is not known."""
+    is_single: bool = True
+    """It differentiates by one argument, and gives no tuple of derivatives."""
+    has_aux: bool | None = False
+    is_plain: bool = True
+    """It maps over the first axis of everything."""
+
+
+@dataclass(frozen=True)
 class Computation:
     """A function that computes on the default device: `jax.jit(f)`, `jax.vmap(f)`."""
 
@@ -433,6 +471,13 @@ class Computation:
     """The committed arrays that it closes over, where these say where it runs: not for `jit`."""
     function: Place | None = None
     """The function that it computes, whose arguments are its own; None: that is not known."""
+    of: Value = frozenset()
+    """What the transformations were applied to; nothing where that is not known."""
+    steps: tuple[Step, ...] = ()
+    """The transformations, the innermost first."""
+    bound: tuple[Value, ...] = ()
+    """Arguments that it was given before: an object by its method, some by `functools.partial`."""
+    bound_by_name: tuple[tuple[str, Value], ...] = ()
     fills: bool = False
     """It makes arrays of the shapes of arguments, and was told nothing of where."""
     moments: str | None = None
@@ -442,6 +487,10 @@ class Computation:
 @dataclass(frozen=True)
 class Anything:
     """A thing of which nothing is known."""
+
+    is_doubt: bool = False
+    """Beside others: it is one of them, but perhaps not where they are, or was changed since. Not
+    what another way through the program gives."""
 
 
 Atom: TypeAlias = (
@@ -465,6 +514,7 @@ Atom: TypeAlias = (
     | Sequence
     | NamedTupleType
     | Mapping
+    | Tree
     | Function
     | Class
     | Instance
@@ -480,7 +530,10 @@ Atom: TypeAlias = (
 Value: TypeAlias = "frozenset[Atom]"
 
 ANYTHING = Anything()
+DOUBT = Anything(is_doubt=True)
 UNKNOWN: Value = frozenset({ANYTHING})
+DOUBTFUL: Value = frozenset({DOUBT})
+"""Beside what is known: it may not hold."""
 PLAIN: Value = frozenset({Plain()})
 NONE: Value = frozenset({Plain(truth=False)})
 HOST: Value = frozenset({Host()})
@@ -538,11 +591,13 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
             for _, item in atom.items:
                 yield from arrays(item, depth - 1)
             yield from arrays(atom.element, depth - 1)
+        elif isinstance(atom, Tree):
+            yield from arrays(atom.leaf, 0)
 
 
 def without_parts(of: Value) -> Value:
     """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
-    return frozenset(Plain() if isinstance(a, Sequence | Mapping) else a for a in of)
+    return frozenset(Plain() if isinstance(a, Sequence | Mapping | Tree) else a for a in of)
 
 
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
@@ -558,6 +613,8 @@ def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
         elif depth and isinstance(atom, Mapping):
             pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
             changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1), atom.site))
+        elif isinstance(atom, Tree):
+            changed.append(Tree(map_arrays(atom.leaf, change, 0)))
         else:
             changed.append(atom)
     return limited(frozenset(changed))
@@ -606,7 +663,10 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
     """Give what indexing the containers in a value gives; arrays are not looked at."""
     found: list[Value] = []
     for atom in of:
-        if isinstance(atom, Sequence):
+        if isinstance(atom, Tree):
+            # Of an array it is another one, which may be elsewhere.
+            found.append(frozenset({atom}) if isinstance(key, str) else UNKNOWN)
+        elif isinstance(atom, Sequence):
             if atom.items is not None and isinstance(key, int):
                 inside = -len(atom.items) <= key < len(atom.items)
                 found.append(atom.items[key] if inside else UNKNOWN)
