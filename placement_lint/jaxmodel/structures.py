@@ -48,5 +48,17 @@ SEQUENCES = frozenset({
     )),
     *(f"jax.scipy.special.{name}" for name in ("fresnel", "sici")),
 })  # fmt: skip
-"""Operations that give a list or a tuple of arrays whatever they are asked for. Others of those
-that give several may be asked for one: `svd(x, compute_uv=False)`."""
+"""Operations that give a list or a tuple of arrays, whatever they are asked for."""
+
+SEQUENCES_UNASKED = frozenset({
+    *(f"jax.numpy.linalg.{name}" for name in ("eig", "eigh", "qr", "slogdet", "svd")),
+    *(f"jax.lax.linalg.{name}" for name in ("eig", "eigh", "lu", "qr", "schur", "svd")),
+    *(f"jax.scipy.linalg.{name}" for name in (
+        "eigh", "lu", "lu_factor", "polar", "qr", "rsf2csf", "schur", "svd",
+    )),
+    *(f"jax.numpy.{name}" for name in (
+        "histogram", "histogram2d", "minmax", "unique_all", "unique_counts", "unique_inverse",
+    )),
+})  # fmt: skip
+"""Those that may be asked for one array, `svd(x, compute_uv=False)`, and are not where they are
+given nothing but arrays."""

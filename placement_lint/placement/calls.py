@@ -26,6 +26,7 @@ from placement_lint.placement.methods import MethodCalls
 from placement_lint.placement.objects import ObjectCalls, awaited
 from placement_lint.placement.values import (
     UNKNOWN,
+    AnyTree,
     Array,
     Context,
     DefaultDeviceContext,
@@ -60,7 +61,7 @@ LAZY_CALLS = frozenset({
 
 _WITH_METHODS = (
     Array, Context, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
-    Sequence, TensorFile, Thread,
+    Sequence, TensorFile, Thread, AnyTree,
 )  # fmt: skip
 """What has methods that are known here, and is no module or class."""
 
@@ -106,6 +107,7 @@ class Calls:
             "copy.copy": effects.copied,
             "copy.deepcopy": effects.deep_copied,
             "dataclasses.replace": objects.replaced,
+            "equinox.apply_updates": effects.updated,
             "equinox.tree_deserialise_leaves": effects.remade,
             "functools.partial": builtins.partial,
             "functools.reduce": applied.reduce,
@@ -133,7 +135,9 @@ class Calls:
             "jax.tree_util.tree_flatten": applied.tree_flatten,
             "jax.tree_util.tree_leaves": applied.tree_leaves,
             "jax.tree_util.tree_map": applied.tree_map,
+            "optax.apply_updates": effects.updated,
             "optax.chain": effects.optimizer,
+            "optax.incremental_update": effects.updated,
             "optax.sgd": effects.optimizer,
             "pickle.dumps": effects.pickled,
             "pickle.loads": effects.remade,

@@ -211,10 +211,10 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
 def merged(container: Container, other: Value) -> Container:
     """Give a dict after `container.update(other)`; of another thing nothing is known."""
     if len(other) != 1:
-        return unsure(container)
+        return overlaid(container)
     (atom,) = other
     if not isinstance(atom, Mapping):
-        return unsure(container)
+        return overlaid(container)
     if atom.element:
         container = with_item(container, None, atom.element)
     for key, held in atom.items:
@@ -287,12 +287,24 @@ def loosened(container: Container) -> Container:
 
 
 def unsure(container: Container) -> Container:
-    """Give a container that something may have changed: what it held, or anything."""
+    """Give a container that something may have changed: what it held, most likely."""
+    return _with_other(container, DOUBTFUL)
+
+
+def overlaid(container: Container) -> Container:
+    """Give a container of which some items, nobody knows which, have become other things."""
+    return _with_other(container, UNKNOWN)
+
+
+def _with_other(container: Container, other: Value) -> Container:
+    def more(held: Value) -> Value:
+        return join(held, other) if held else UNKNOWN
+
     if isinstance(container, Sequence):
-        every = join(*(container.items or ()), container.element, DOUBTFUL)
-        return replace(container, items=None, element=every)
-    items = tuple((key, join(held, DOUBTFUL)) for key, held in container.items)
-    return replace(container, items=items, element=join(container.element, DOUBTFUL))
+        every = join(*(container.items or ()), container.element)
+        return replace(container, items=None, element=more(every))
+    items = tuple((key, more(held)) for key, held in container.items)
+    return replace(container, items=items, element=more(container.element))
 
 
 def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
+from placement_lint.jaxmodel.transfer import Gives
 from placement_lint.placement.containers import anonymous, anonymous_outside
 from placement_lint.placement.environment import SYSTEM
+from placement_lint.placement.layouts import LaidOut, assembled
 from placement_lint.placement.methods import is_own, ready_pieces
-from placement_lint.placement.results import gives_array
+from placement_lint.placement.results import gives_array, row_gives_array
 from placement_lint.placement.traced import (
     KEEPING_ARGUMENTS,
     MAPPING,
@@ -19,6 +22,7 @@ from placement_lint.placement.traced import (
     step_of,
     usage_of,
 )
+from placement_lint.placement.trees import tree_of
 from placement_lint.placement.values import (
     ANYTHING,
     DOUBTFUL,
@@ -162,7 +166,28 @@ class Effects:
             for operand in operands:
                 if any(array.is_weak and not array.committed for array in arrays(operand[1])):
                     self.on.computed(node, [operand], state, certain=False)
-        return self.on.computed(node, [*operands, *closed], state, certain=not equal)
+        made = self.on.computed(node, [*operands, *closed], state, certain=not equal)
+        row = transfer.TABLE[name]
+        if row.gives is Gives.ARRAY:
+            return made
+        if row.gives is Gives.NOTHING:
+            return PLAIN
+        is_asked = len(operands) > 1 or bool(arguments.keywords) or arguments.is_open
+        are_listed = name in SEQUENCES or (name in SEQUENCES_UNASKED and not is_asked)
+        return value(Sequence(None, made)) if are_listed else tree_of(made)
+
+    def updated(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`optax.apply_updates(params, updates)`: a tree like the first one, computed."""
+        laid_out = LaidOut(self.on, node, state)
+        trees = self.on.program.trees
+        operands = [(place, trees.spread(held, state)) for place, held in laid_out.operands]
+        made = self.on.computed(node, operands, state)
+        first = laid_out.of(0, "params", "model", "new_tensors")
+        if first is None or arguments.is_open:
+            return tree_of(made)
+        like = assembled(first, [held for _, held in laid_out.operands])
+        at = self.on.module.place(node)
+        return trees.rebuilt(like, lambda _: made, at, state, is_given=True)
 
     def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Hand back the first argument."""
@@ -397,7 +422,8 @@ class Effects:
             node_of = self.on.program.node(place)
             if isinstance(node_of, cst.FunctionDef | cst.Lambda):
                 function, names = node_of, self.on.program.module_of(place).names
-        alike = given is not None and names.qualified(given) in transfer.LIKE_CREATORS
+        row = transfer.TABLE.get(names.qualified(given) or "") if given is not None else None
+        alike = row is not None and row.follows
         if function is not None:
             # `vmap` runs the operations one by one: what is only handed back meets none.
             usage = usage_of(
@@ -406,16 +432,22 @@ class Effects:
             )  # fmt: skip
         else:
             usage = Usage((False,)) if alike else None
+        keeps_unused = "keep_unused" in arguments.keywords
         told_nothing = name in MAPPING and len(node.args) == 1
         return value(
             Computation(
                 places_arguments=places or arguments.has_double_star,
                 is_known=function is not None,
-                usage=None if "keep_unused" in arguments.keywords else usage,
+                usage=None if keeps_unused else usage,
+                keeps_unused=keeps_unused,
                 donates=any(keyword.startswith("donate") for keyword in arguments.keywords),
                 gives_array=name in _GIVING_THE_RESULT
                 and len(node.args) == 1
-                and (alike if function is None else gives_array(function, names, name)),
+                and (
+                    row_gives_array(row, name)
+                    if function is None
+                    else gives_array(function, names, name)
+                ),
                 closure=frozenset() if name == "jax.jit" else frozenset(closure),
                 of=frozenset(atom for atom in held if isinstance(atom, _FOLLOWED)),
                 steps=(step_of(name, [arguments]),),

@@ -27,7 +27,8 @@ from placement_lint.placement.containers import (
     without_item,
 )
 from placement_lint.placement.environment import State, Variable, meet, variable
-from placement_lint.placement.narrowing import narrowed
+from placement_lint.placement.narrowing import Names as TestedNames
+from placement_lint.placement.narrowing import compared, narrowed, truth
 from placement_lint.placement.objects import awaited
 from placement_lint.placement.operations import Operations
 from placement_lint.placement.record import Record, UseKind
@@ -41,6 +42,7 @@ from placement_lint.placement.values import (
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Atom,
     Class,
@@ -326,6 +328,8 @@ class Expressions:
         held = self.evaluate(node, state)
         if is_container(held):
             self.change(node, held, loosened, state)
+        elif any(isinstance(atom, AnyTree) for atom in held):
+            self.assign(node, UNKNOWN, state)
 
     def may_change(self, held: Value, state: State) -> None:
         """Note that something that nobody follows was given containers: it may change them."""
@@ -441,7 +445,7 @@ class Expressions:
                     self.program.bind((atom, name), join(before, DOUBTFUL), state)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
-        held = self.program.consumed(held, state)
+        held = self._taken_apart(self.program.consumed(held, state), state)
         count = len(target.elements)
         star = next(
             (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
@@ -475,6 +479,8 @@ class Expressions:
                 self.calls.objects.special(instance, "__setitem__", [given, held], state)
         if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container):
             self.escapes(held, state)
+        if any(isinstance(atom, AnyTree) for atom in container):
+            self.loosen(target.value, state)
         if not is_container(container):
             return
         known = self._key_of(target, state)
@@ -604,7 +610,7 @@ class Expressions:
             combined = self._combined(node, operands, state)
             if combined is not None:
                 return combined
-        if not any(isinstance(atom, Array) for _, held in operands for atom in held):
+        if not any(isinstance(atom, Array | AnyTree) for _, held in operands for atom in held):
             held_atoms = {atom for _, held in operands for atom in held}
             if all(isinstance(atom, Plain) for atom in held_atoms):
                 return PLAIN
@@ -685,7 +691,9 @@ class Expressions:
         """Evaluate a unary operation."""
         operand = self.operand(node.expression, state)
         if isinstance(node.operator, cst.Not):
-            return PLAIN
+            ways = {truth(atom) for atom in operand[1]}
+            way = ways.pop() if len(ways) == 1 else None
+            return PLAIN if way is None else value(Plain(truth=not way))
         return self._compute(node, [operand], state)
 
     def boolean(self, node: cst.BooleanOperation, state: State) -> Value:
@@ -707,7 +715,10 @@ class Expressions:
         results = []
         for target in node.comparisons:
             right = self.operand(target.comparator, state)
-            if isinstance(target.operator, cst.Is | cst.IsNot):
+            way = compared(target.operator, left[1], right[1])
+            if way is not None:
+                results.append(value(Plain(truth=way)))
+            elif isinstance(target.operator, cst.Is | cst.IsNot):
                 results.append(PLAIN)
             elif isinstance(target.operator, cst.In | cst.NotIn):
                 in_array = any(isinstance(atom, Array) for atom in right[1])
@@ -735,13 +746,17 @@ class Expressions:
 
     def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool:
         """Note what a test says of the variables in it; False where it cannot come out so."""
-        for operand, keep in narrowed(test, self.names.qualified, holds=holds):
-            held = self.evaluate(operand, state)
-            left = keep(held)
-            if not left:
-                return False
-            if left != held:
-                self.assign(operand, left, state)
+        names = TestedNames(self.names.qualified, lambda node: self.evaluate(node, state))
+        found = narrowed(test, names, holds=holds)
+        if found is None:
+            return False
+        for operand, before, left in found:
+            if left != before and isinstance(operand, cst.Name | cst.Attribute):
+                # Another part of the test may have left less of it already.
+                now = self.evaluate(operand, state) & left
+                if not now:
+                    return False
+                self.assign(operand, now, state)
         return True
 
     # -- containers -----------------------------------------------------------------------------
@@ -886,6 +901,7 @@ class Expressions:
         held = self.program.consumed(held, state)
         if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
             held = self.grown(held, state)
+        held = self._taken_apart(held, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         found = iterated_of(held - objects) if held - objects else NOTHING
         for instance in objects:
@@ -901,6 +917,20 @@ class Expressions:
             )
             found = join(found, row) if found else row
         return found or UNKNOWN
+
+    def _taken_apart(self, held: Value, state: State) -> Value:
+        """Give a value in which a list of its parts is in the place of each unknown tree.
+
+        Such a tree may be an array: then its rows are wherever taking them puts them.
+        """
+        if not any(isinstance(atom, AnyTree) for atom in held):
+            return held
+        return frozenset(
+            Sequence(None, value(atom) if self.operations.stays(atom.leaf, state) else UNKNOWN)
+            if isinstance(atom, AnyTree)
+            else atom
+            for atom in held
+        )
 
     # -- attributes and subscripts --------------------------------------------------------------
 
@@ -930,7 +960,12 @@ class Expressions:
             found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else HOST
         if name == "__dict__":
             self.spoil(held, state)
-        others = frozenset(atom for atom in held if not isinstance(atom, Array | Host))
+        for atom in held:
+            if isinstance(atom, AnyTree) and name in transfer.METADATA_ATTRIBUTES:
+                found |= PLAIN
+            elif isinstance(atom, AnyTree):
+                found.add(ANYTHING if name in transfer.COMPUTING_ATTRIBUTES else atom)
+        others = frozenset(atom for atom in held if not isinstance(atom, Array | Host | AnyTree))
         if others:
             found |= self.program.attribute(others, name, state)
         return frozenset(found)
@@ -968,7 +1003,9 @@ class Expressions:
             argument = join(*(part for _, part in indices)) if indices else UNKNOWN
             found |= self.calls.objects.special(instance, "__getitem__", [argument], state)
         if held - objects:
-            found |= element_of(held - objects, key)
+            others = held - objects
+            parts = others if isinstance(key, str) else self._taken_apart(others, state)
+            found |= element_of(parts, key)
         if own and not isinstance(key, str):
             found |= self._indexed(node, held, indices, state)
         elif own:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
@@ -19,10 +19,13 @@ from placement_lint.placement.tracing import Trace, is_worth_following
 from placement_lint.placement.trees import tree_of
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBT,
+    DOUBTFUL,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Class,
     Computation,
@@ -63,6 +66,21 @@ Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
 """The fields of a class that has its initializer from them, with their defaults."""
 
 
+@dataclass
+class Left:
+    """The places of the arguments that a computation leaves where they are."""
+
+    surely: set[int] = field(default_factory=set)
+    perhaps: set[int] = field(default_factory=set)
+    is_certain: bool = True
+    """There are no others of which it is not known."""
+
+    @property
+    def every(self) -> set[int]:
+        """Those that it leaves, and those that it may leave."""
+        return self.surely | self.perhaps
+
+
 class ObjectCalls:
     """Calls functions, classes and objects of the program."""
 
@@ -94,100 +112,80 @@ class ObjectCalls:
                 if any(atom.donates for atom in computations):
                     self.on.escapes(given, state)
             for atom in sorted(computations, key=repr):
-                left, known = self._left(node, atom)
-                found |= self._computed(node, atom, laid_out, left, state, certain=known)
+                left = self._left(node, atom)
+                found |= self._computed(node, atom, laid_out, left, state)
         others = held - computations
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
 
     def _computed(
-        self,
-        node: cst.CSTNode,
-        atom: Computation,
-        given: LaidOut | Given,
-        left: set[int],
-        state: State,
-        *,
-        certain: bool,
+        self, node: cst.CSTNode, atom: Computation, given: LaidOut | Given, left: Left, state: State
     ) -> Value:
-        """Give what a computation gives, and note what calling it copies.
-
-        `left`: the operands that it leaves alone; `certain` False: perhaps not all of them.
-        """
+        """Give what a computation gives, and note what calling it copies."""
         if atom.places_arguments:
             return UNKNOWN
-        operands = given.operands
         trees = self.on.program.trees
-        bound = frozenset(
-            array
-            for held in (*atom.bound, *(held for _, held in atom.bound_by_name))
-            for array in arrays(held)
-            if array.committed
-        )
-        closed = [
-            (self.on.index(node.func if isinstance(node, cst.Call) else node), held)
-            for held in (atom.closure, bound)
-            if held
-        ]
+        operands = given.operands
+        closed = self._closed(node, atom)
+
+        def placed(used: list[Operand], *, certain: bool) -> Value:
+            every = [*used, *closed]
+            return self.on.computed(node, every, state, certain=certain and atom.is_known)
+
         # What is left aside may be taken after all, and say where it runs.
-        is_array = atom.gives_array and (certain or not left)
+        is_array = atom.gives_array and (left.is_certain or not left.every)
         if is_array and all(map(_is_array_or_number, operands)):
-            used = [operand for operand in operands if operand[0] not in left]
-            return self._run(node, atom, [*used, *closed], state, certain=certain)
+            used = [operand for operand in operands if operand[0] not in left.every]
+            return placed(used, certain=left.is_certain)
         spread = [(place, trees.spread(held, state)) for place, held in operands]
-        is_staged = any(step.is_staged for step in atom.steps[-1:])
-        if not (
-            self.on.program.is_tracing
-            or is_worth_following([held for _, held in (*spread, *closed)], state)
-        ):
-            used = [operand for operand in spread if operand[0] not in left]
-            placed = self._run(node, atom, [*used, *closed], state, certain=certain)
-            return tree_of(placed) if is_staged else placed | UNKNOWN
+        everything = [held for _, held in (*spread, *closed)]
+        if not (self.on.program.is_tracing or is_worth_following(everything, state)):
+            result = placed(
+                [operand for operand in spread if operand[0] not in left.every],
+                certain=left.is_certain,
+            )
+            return tree_of(result) if atom.is_staged else result | UNKNOWN
         trace = Trace(self.on, node, state)
         tracers = [trace.tracers(held) for _, held in operands]
         made = trace.transformed(atom, given.passed(tracers))
-        if trace.is_followed:
-            certain = True
-            spread = [
-                (place, trace.used(held))
-                for (place, _), held in zip(operands, tracers, strict=True)
-            ]
-        used = [operand for operand in spread if operand[0] not in left]
-        placed = self._run(node, atom, [*used, *closed], state, certain=certain)
-        return trace.given(made, placed)
+        if not trace.is_followed:
+            used = [operand for operand in spread if operand[0] not in left.every]
+            return trace.given(made, placed(used, certain=left.is_certain))
+        if not atom.keeps_unused:
+            places = [place for place, _ in operands]
+            spread = list(zip(places, map(trace.used, tracers), strict=True))
+        used = [operand for operand in spread if operand[0] not in left.surely]
+        return trace.given(made, placed(used, certain=True))
 
-    def _run(
-        self,
-        node: cst.CSTNode,
-        atom: Computation,
-        operands: list[Operand],
-        state: State,
-        *,
-        certain: bool,
-    ) -> Value:
-        return self.on.computed(node, operands, state, certain=certain and atom.is_known)
+    def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
+        """Give the committed arrays that a computation closes over, or was given before."""
+        place = self.on.index(node.func if isinstance(node, cst.Call) else node)
+        before = (*atom.bound, *(held for _, held in atom.bound_by_name))
+        bound = frozenset(a for held in before for a in arrays(held) if a.committed)
+        return [(place, held) for held in (atom.closure, bound) if held]
 
-    def _left(self, node: cst.Call, computation: Computation) -> tuple[set[int], bool]:
+    def _left(self, node: cst.Call, computation: Computation) -> Left:
         """Give the places of arguments that a computation leaves where they are, with their parts.
 
-        Among them what is collected, of which it may take some. And whether this is certain.
+        Perhaps so what is collected, of which it may take some.
         """
         usage = computation.usage
-        left: set[int] = set()
+        left = Left()
         if usage is None:
-            return left, True
+            return left
         names_unknown = usage.keywords is None
         if any(each.star or (each.keyword is not None and names_unknown) for each in node.args):
-            return left, False
-        known = True
+            left.is_certain = False
+            return left
         for position, argument in enumerate(node.args):
             is_used = usage.of(position if argument.keyword is None else argument.keyword.value)
-            known &= is_used is not None
             if not is_used:
-                left.add(self.on.index(argument.value))
-                left |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
-        return left, known
+                left.is_certain &= is_used is not None
+                places = left.perhaps if is_used is None else left.surely
+                places.add(self.on.index(argument.value))
+                places |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
+        return left
 
     def called_with(
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
@@ -246,9 +244,7 @@ class ObjectCalls:
             if function is not None:
                 return self._method_called(function, atom, passed, state, node)
         if isinstance(atom, Computation) and program.is_tracing:
-            return self._computed(
-                node, atom, Given(self.on.index(node), passed), set(), state, certain=True
-            )
+            return self._computed(node, atom, Given(self.on.index(node), passed), Left(), state)
         placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
         if isinstance(atom, External) and placed:
             found = program.loaded(atom, state)
@@ -264,7 +260,7 @@ class ObjectCalls:
         for held in passed.every():
             self.on.escapes(held, state)
             self.on.may_change(held, state)
-        return UNKNOWN
+        return DOUBTFUL if atom == DOUBT else UNKNOWN
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
         """Note what a name stands for whose module was read only now."""
@@ -298,7 +294,10 @@ class ObjectCalls:
     def _has_no_site(self, argument: cst.BaseExpression) -> bool:
         """Tell whether a container has no site, by which a change under another name is seen."""
         held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
-        return any(isinstance(a, Sequence | Mapping) and a.site is None for a in held)
+        return any(
+            isinstance(a, AnyTree) or (isinstance(a, Sequence | Mapping) and a.site is None)
+            for a in held
+        )
 
     def _method_called(
         self,

@@ -10,7 +10,9 @@ import itertools
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
+    ANYTHING,
     DOUBT,
+    MAX_DEPTH,
     SYSTEM_DEFAULT,
     Anything,
     Array,
@@ -25,6 +27,7 @@ from placement_lint.placement.values import (
     arrays,
     differ,
     limited,
+    parts_of,
 )
 from placement_lint.placement.values import Sequence as SequenceOf
 
@@ -152,6 +155,12 @@ class Operations:
             result.add(DOUBT)
         return limited(frozenset(result))  # type: ignore[arg-type]
 
+    def stays(self, held: Value, state: State) -> bool:
+        """Tell whether what is taken of the arrays in a value surely is where they are."""
+        return all(
+            array.committed or state.default.devices == {array.device} for array in arrays(held)
+        )
+
     def meets(self, held: Value, other: Value) -> None:
         """Note that arrays would meet those of another operand, were they committed."""
         devices: set[Device | None] = {array.device for array in arrays(other) if array.committed}
@@ -197,6 +206,7 @@ class Operations:
             return
         moved: set[Array] = set()
         possible: set[Array] = set()
+        unsure = _beside_others(held)
         always = (certain and place not in self.later) and (
             all(isinstance(atom, Array) for atom in held)
             or all(isinstance(atom, Mapping | Sequence) for atom in held)
@@ -205,7 +215,7 @@ class Operations:
             verdicts = [self._moves(array, device) for device in places]
             if any(verdict is True for verdict in verdicts):
                 on_some = chosen and not all(verdict is True for verdict in verdicts)
-                (possible if on_some else moved).add(array)
+                (possible if on_some or array in unsure else moved).add(array)
             elif self._moves_by_choice(array, places):
                 possible.add(array)
             always &= all(verdict is True for verdict in verdicts)
@@ -244,6 +254,26 @@ class Operations:
         return away and any(
             differ(array.device, place, accelerator=accelerator) is True for place in places
         )
+
+
+def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:
+    """Give the arrays in a value in the place of which there may be something else.
+
+    A NumPy array, or nobody knows what, which is chosen when the program runs: mostly by what also
+    chooses what is done to it. Nobody is told of it.
+    """
+    if any(isinstance(atom, External | Host) or atom == ANYTHING for atom in held):
+        return frozenset(arrays(held, depth))
+    if not depth:
+        return frozenset()
+    return frozenset().union(
+        *(
+            _beside_others(part, depth - 1)
+            for atom in held
+            if isinstance(atom, Mapping | Sequence)
+            for part in parts_of(atom)
+        )
+    )
 
 
 def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array]]) -> bool:

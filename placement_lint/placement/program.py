@@ -56,6 +56,7 @@ from placement_lint.placement.tampering import sets_mesh, tampers
 from placement_lint.placement.trees import Trees
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBTFUL,
     NOTHING,
     PLAIN,
     SYSTEM_DEFAULT,
@@ -839,7 +840,7 @@ class Program:
         if place in self._now.running:
             self._now.recursed.setdefault(place, []).append((bindings, state.copy()))
             self._forget_stored(place, bindings, state)
-            return UNKNOWN
+            return DOUBTFUL
         bindings = {name: self.containers.named(held) for name, held in bindings.items()}
         execution = self._memoized(place, bindings, state)
         module, node = self.module_of(place), self.node(place)

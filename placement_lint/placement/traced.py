@@ -73,6 +73,7 @@ class Traced:
             any(computation.places_arguments for computation in known),
             donates=any(computation.donates for computation in known),
             usage=None if keeps_unused else usage,
+            keeps_unused=keeps_unused,
             steps=steps,
             gives_array=len(known) == 1
             and all(computation.gives_array for computation in known)

@@ -20,6 +20,7 @@ from placement_lint.placement.values import (
     MAX_DEPTH,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Computation,
     External,
@@ -30,7 +31,6 @@ from placement_lint.placement.values import (
     Place,
     Plain,
     Sequence,
-    Tree,
     arrays,
     element_of,
     join,
@@ -140,7 +140,7 @@ class Trace:
                 number = known if step.has_aux else join(known, UNKNOWN)
             return pair(number, grads)
         if step.structure is None:
-            return value(Tree(value(COMPUTED))) if step.is_staged else UNKNOWN
+            return value(AnyTree(value(COMPUTED))) if step.is_staged else UNKNOWN
         if step.is_staged:
             self.handed_back.update(a for leaf in self.leaves(made) for a in arrays(leaf))
             return self.rebuilt(made, computed)
@@ -153,7 +153,7 @@ class Trace:
 
     def _gradient(self, step: Step, passed: CallArguments) -> Value:
         if step.argnums is None or any(n >= len(passed.positional) for n in step.argnums):
-            return value(Tree(value(_GRADIENT)))
+            return value(AnyTree(value(_GRADIENT)))
         every = [self.rebuilt(passed.positional[n], _gradient_of) for n in step.argnums]
         return every[0] if step.is_single else value(Sequence(tuple(every), join(*every)))
 
@@ -269,7 +269,7 @@ def computed(leaf: Value) -> Value:
         elif isinstance(atom, Host):
             found.add(COMPUTED)
         elif isinstance(atom, External) or atom == ANYTHING:
-            found.add(Tree(value(COMPUTED)))
+            found.add(AnyTree(value(COMPUTED)))
         elif not isinstance(atom, Anything):
             found.add(atom)
     return frozenset(found)
@@ -280,7 +280,7 @@ def _gradient_of(leaf: Value) -> Value:
     found: set[Atom] = set()
     for atom in leaf:
         if isinstance(atom, External) or atom == ANYTHING:
-            found.add(Tree(value(_GRADIENT)))
+            found.add(AnyTree(value(_GRADIENT)))
         elif isinstance(atom, Array | Host | Plain):
             found.add(_GRADIENT)
         elif not isinstance(atom, Anything):
@@ -295,7 +295,7 @@ def pair(first: Value, second: Value) -> Value:
 
 def _has_leaf(held: Value, depth: int = MAX_DEPTH) -> bool:
     return any(
-        isinstance(atom, Array | Host | Instance | Tree)
+        isinstance(atom, Array | Host | Instance | AnyTree)
         or (
             depth > 0
             and isinstance(atom, Sequence | Mapping)

@@ -13,6 +13,7 @@ from placement_lint.placement.values import (
     NOTHING,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     External,
     Host,
@@ -20,7 +21,6 @@ from placement_lint.placement.values import (
     Mapping,
     Plain,
     Sequence,
-    Tree,
     join,
     limited,
     parts_of,
@@ -141,7 +141,7 @@ class _Rebuilding:
         for atom in held if len(held) == 1 else sorted(held, key=repr):
             if isinstance(atom, Sequence | Mapping):
                 found.add(self._container(atom, depth - 1) if depth else ANYTHING)
-            elif isinstance(atom, Tree):
+            elif isinstance(atom, AnyTree):
                 found |= tree_of(self.change(atom.leaf))
             elif isinstance(atom, Instance):
                 found |= self._object(atom, depth)
@@ -190,8 +190,19 @@ def has_object(held: Value, depth: int = MAX_DEPTH) -> bool:
 
 def tree_of(leaf: Value) -> Value:
     """Give a tree of unknown structure, of what each of its leaves may be."""
-    is_unknown = any(isinstance(a, External) or a == ANYTHING for a in leaf)
-    return UNKNOWN if is_unknown or not leaf else value(Tree(leaf))
+    found: set[Atom] = set()
+    pending = [leaf]
+    while pending:
+        for atom in pending.pop():
+            if isinstance(atom, Sequence | Mapping):
+                pending += parts_of(atom)
+            elif isinstance(atom, AnyTree):
+                pending.append(atom.leaf)
+            elif isinstance(atom, External | Instance) or atom == ANYTHING:
+                return UNKNOWN
+            else:
+                found.add(atom)
+    return value(AnyTree(limited(frozenset(found)))) if found else UNKNOWN
 
 
 def is_leaf(atom: Atom) -> bool:
@@ -206,7 +217,7 @@ def _leaves(atom: Atom) -> Iterator[Value]:
         parts = list(atom.items) if atom.items is not None else [atom.element]
     elif isinstance(atom, Mapping):
         parts = [*(held for _, held in atom.items), *([atom.element] if atom.element else [])]
-    elif isinstance(atom, Tree):
+    elif isinstance(atom, AnyTree):
         parts = []
         yield atom.leaf
     else:

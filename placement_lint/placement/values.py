@@ -235,7 +235,7 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Tree:
+class AnyTree:
     """A value of unknown structure, perhaps one array: every array in it is one of the leaf."""
 
     leaf: Value
@@ -465,6 +465,8 @@ class Computation:
     """It may destroy its arguments, once they are where it runs."""
     usage: Usage | None = None
     """Which arguments it leaves where they are; None: none of them."""
+    keeps_unused: bool = False
+    """It was told to take also those arguments that it does not use."""
     gives_array: bool = False
     """Given arrays, it gives one array, where it runs."""
     closure: Value = frozenset()
@@ -482,6 +484,11 @@ class Computation:
     """It makes arrays of the shapes of arguments, and was told nothing of where."""
     moments: str | None = None
     """The optimizer of which it makes the moments, told nothing of where."""
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether one compiled program gives all that it gives."""
+        return bool(self.steps) and self.steps[-1].is_staged
 
 
 @dataclass(frozen=True)
@@ -514,7 +521,7 @@ Atom: TypeAlias = (
     | Sequence
     | NamedTupleType
     | Mapping
-    | Tree
+    | AnyTree
     | Function
     | Class
     | Instance
@@ -591,13 +598,13 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
             for _, item in atom.items:
                 yield from arrays(item, depth - 1)
             yield from arrays(atom.element, depth - 1)
-        elif isinstance(atom, Tree):
+        elif isinstance(atom, AnyTree):
             yield from arrays(atom.leaf, 0)
 
 
 def without_parts(of: Value) -> Value:
     """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
-    return frozenset(Plain() if isinstance(a, Sequence | Mapping | Tree) else a for a in of)
+    return frozenset(Plain() if isinstance(a, Sequence | Mapping | AnyTree) else a for a in of)
 
 
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
@@ -613,8 +620,8 @@ def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
         elif depth and isinstance(atom, Mapping):
             pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
             changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1), atom.site))
-        elif isinstance(atom, Tree):
-            changed.append(Tree(map_arrays(atom.leaf, change, 0)))
+        elif isinstance(atom, AnyTree):
+            changed.append(AnyTree(map_arrays(atom.leaf, change, 0)))
         else:
             changed.append(atom)
     return limited(frozenset(changed))
@@ -663,15 +670,16 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
     """Give what indexing the containers in a value gives; arrays are not looked at."""
     found: list[Value] = []
     for atom in of:
-        if isinstance(atom, Tree):
+        if isinstance(atom, AnyTree):
             # Of an array it is another one, which may be elsewhere.
             found.append(frozenset({atom}) if isinstance(key, str) else UNKNOWN)
         elif isinstance(atom, Sequence):
             if atom.items is not None and isinstance(key, int):
+                # One of another place raises.
                 inside = -len(atom.items) <= key < len(atom.items)
-                found.append(atom.items[key] if inside else UNKNOWN)
+                found.append(atom.items[key] if inside else NOTHING)
             elif atom.items is not None:
-                found.append(join(*atom.items) if atom.items else UNKNOWN)
+                found.append(join(*atom.items) if atom.items else NOTHING)
             else:
                 found.append(atom.element)
         elif isinstance(atom, Mapping):
