@@ -135,6 +135,8 @@ class Calls:
             "jax.tree_util.tree_flatten": applied.tree_flatten,
             "jax.tree_util.tree_leaves": applied.tree_leaves,
             "jax.tree_util.tree_map": applied.tree_map,
+            "optax.GradientTransformation": objects.transformation,
+            "optax.GradientTransformationExtraArgs": objects.transformation,
             "optax.apply_updates": effects.updated,
             "optax.chain": effects.optimizer,
             "optax.incremental_update": effects.updated,

@@ -136,9 +136,10 @@ class _Call:
         self._is_open = arguments.is_open
         self._laid_out = laid_out = LaidOut(on, node, state)
         self._held = [held for _, held in laid_out.operands]
-        spread = [on.program.trees.spread(held, state) for held in self._held]
+        self._spread = on.spread(laid_out.operands, state)
         self._closed = [(place, on.closed_over(held, state)) for place, held in laid_out.operands]
-        self._is_followed = on.program.is_tracing or is_worth_following(spread, state)
+        every = [held for _, held in self._spread]
+        self._is_followed = on.program.is_tracing or is_worth_following(every, state)
         self.trace = Trace(on, node, state)
         self._tracers = [*map(self.trace.tracers, self._held)] if self._is_followed else self._held
         self._is_unknown = False
@@ -234,20 +235,16 @@ class _Call:
 
     def result(self, made: Value | None) -> Value:
         """Give what the call gives, which the functions give for tracers."""
-        operands = self._laid_out.operands
         is_known = self._is_followed and made is not None and not self._is_unknown
         used: list[Operand] = [
-            (place, self.trace.used(tracers) if is_known else self._spread(held))
-            for (place, held), tracers in zip(operands, self._tracers, strict=True)
+            (place, self.trace.used(tracers) if is_known else held)
+            for (place, held), tracers in zip(self._spread, self._tracers, strict=True)
         ]
         closed = [(place, held) for place, held in self._closed if held]
         placed = self._on.computed(self._node, [*used, *closed], self._state)
         if made is None or not self._is_followed:
             return tree_of(placed) if self._is_staged else UNKNOWN
         return self.trace.given(made, placed)
-
-    def _spread(self, held: Value) -> Value:
-        return self._on.program.trees.spread(held, self._state)
 
 
 def _same(before: Value, after: Value, found: set[Array]) -> None:

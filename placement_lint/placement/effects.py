@@ -180,8 +180,7 @@ class Effects:
         """`optax.apply_updates(params, updates)`: a tree like the first one, computed."""
         laid_out = LaidOut(self.on, node, state)
         trees = self.on.program.trees
-        operands = [(place, trees.spread(held, state)) for place, held in laid_out.operands]
-        made = self.on.computed(node, operands, state)
+        made = self.on.computed(node, self.on.spread(laid_out.operands, state), state)
         first = laid_out.of(0, "params", "model", "new_tensors")
         if first is None or arguments.is_open:
             return tree_of(made)

@@ -213,6 +213,16 @@ class Expressions:
                 found += self.operands(argument.value, state)
         return found
 
+    def spread(self, operands: list[Operand], state: State) -> list[Operand]:
+        """Give operands with dicts of their leaves in the place of objects."""
+        found: list[Operand] = []
+        for place, held in operands:
+            parts = self.program.trees.spread(held, state)
+            if parts is not held:
+                self.record.saw_parts(place, arrays(parts))
+            found.append((place, parts))
+        return found
+
     def argument(self, node: cst.BaseExpression | None, state: State) -> Value:
         """Evaluate one argument; a generator expression is consumed by the call."""
         if node is None:

@@ -125,7 +125,6 @@ class ObjectCalls:
         """Give what a computation gives, and note what calling it copies."""
         if atom.places_arguments:
             return UNKNOWN
-        trees = self.on.program.trees
         operands = given.operands
         closed = self._closed(node, atom)
 
@@ -138,7 +137,7 @@ class ObjectCalls:
         if is_array and all(map(_is_array_or_number, operands)):
             used = [operand for operand in operands if operand[0] not in left.every]
             return placed(used, certain=left.is_certain)
-        spread = [(place, trees.spread(held, state)) for place, held in operands]
+        spread = self.on.spread(operands, state)
         everything = [held for _, held in (*spread, *closed)]
         if not (self.on.program.is_tracing or is_worth_following(everything, state)):
             result = placed(
@@ -257,6 +256,11 @@ class ObjectCalls:
                 return self.called_with(node, found, passed, state)
         if placed:
             program.hands_out()
+        if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
+            "optax."
+        ):
+            for held in passed.every():
+                program.assume_traced(held)
         for held in passed.every():
             self.on.escapes(held, state)
             self.on.may_change(held, state)
@@ -408,6 +412,17 @@ class ObjectCalls:
         if not isinstance(only, Sequence) or only.items is None:
             return UNKNOWN
         return value(NamedTupleType(known, only.items))
+
+    def transformation(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`optax.GradientTransformation(init, update)`: two functions, which a training step calls.
+
+        The step is traced.
+        """
+        passed = self.passed(node, state)
+        for held in passed.every():
+            self.on.program.assume_traced(held)
+        made = NamedTupleType(("init", "update"))
+        return self._named_tuple(None, [(name, None) for name in made.names], passed, state)
 
     def _set_fields(
         self, instance: Instance, fields: Fields, passed: CallArguments, state: State

@@ -57,6 +57,7 @@ from placement_lint.placement.trees import Trees
 from placement_lint.placement.values import (
     ANYTHING,
     DOUBTFUL,
+    MAX_DEPTH,
     NOTHING,
     PLAIN,
     SYSTEM_DEFAULT,
@@ -90,6 +91,7 @@ from placement_lint.placement.values import (
     arrays,
     join,
     limited,
+    parts_of,
     value,
 )
 from placement_lint.syntax.names import BindingKind
@@ -179,6 +181,8 @@ class Program:
         self.suspensions = self._now.suspensions
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
+        self._assumed_traced: set[Place] = set()
+        """Functions that are given to what calls them in traced code."""
         self.trees = Trees(self)
         self._module_scopes: set[object] = set()
         self._followed: set[tuple[str, str]] = set()
@@ -202,6 +206,9 @@ class Program:
         called = frozenset().union(*(_called_names(self.modules[name]) for name in given))
         for name in given:
             self._run_functions(self.modules[name], but=called)
+        if any(_enters_default_in_function(module) for module in self.modules.values()):
+            for name in given:
+                self._trace_functions(self.modules[name])
         for name in given:
             self._run_classes(self.modules[name])
         for name in given:
@@ -300,11 +307,37 @@ class Program:
             if node.name.value in but:
                 continue
             place = module.place(node)
-            if place in self._now.executed or node in module.traced:
+            if self._is_executed(place) or node in module.traced:
                 continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             self._execute(place, {}, self._outside(module))
+
+    def _is_executed(self, function: Place) -> bool:
+        """Tell whether a function was executed, if only in traced code.
+
+        That a function which traced code calls is also called by itself, nothing says.
+        """
+        every = (self._happened.executed, self._traced.executed, self._assumed_traced)
+        return any(function in places for places in every)
+
+    def assume_traced(self, held: Value, depth: int = MAX_DEPTH) -> None:
+        """Note that functions are given to what calls them in traced code."""
+        for atom in held:
+            if isinstance(atom, Function):
+                self._assumed_traced.add(atom.place)
+            elif isinstance(atom, Sequence | Mapping) and depth:
+                for part in parts_of(atom):
+                    self.assume_traced(part, depth - 1)
+
+    def _trace_functions(self, module: Module) -> None:
+        """Execute, as traced code, what JAX traces and no call has led to, to see what it calls."""
+        for node in module.tree.every(cst.FunctionDef, cst.Lambda):
+            place = module.place(node)
+            is_traced = node in module.traced or place in self._assumed_traced
+            if is_traced and place not in self._traced.executed:
+                with self.on_tracers():
+                    self._execute(place, {}, self._outside(module))
 
     def _run_classes(self, module: Module) -> None:
         """Execute the methods that nobody called, on an object as its class's makers left it."""
@@ -332,7 +365,7 @@ class Program:
             uncalled = [
                 function
                 for method in methods
-                if (function := module.place(method)) not in self._now.executed
+                if not self._is_executed(function := module.place(method))
                 and method not in module.traced
             ]
             later = state.copy()
@@ -1530,6 +1563,15 @@ def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
                 devices, expression = default.devices, default.expression
                 atoms.append(DefaultDeviceContext(devices, expression, True, given))
     return value(*atoms) if atoms else UNKNOWN
+
+
+def _enters_default_in_function(module: Module) -> bool:
+    """Tell whether a function in a module enters a default device."""
+    return any(
+        module.names.qualified(node.func) == "jax.default_device"
+        and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
+        for node in module.tree.every(cst.Call)
+    )
 
 
 def _updates_in_function(module: Module) -> bool:
