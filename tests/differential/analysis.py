@@ -17,6 +17,7 @@ from placement_lint.placement.program import Program
 from placement_lint.placement.values import (
     MAX_DEPTH,
     Anything,
+    AnyTree,
     Array,
     External,
     Mapping,
@@ -74,7 +75,8 @@ class Analysis:
     """The modules that it does not follow, because nothing can be placed in them: it says that
     nothing moves there."""
     placements: dict[tuple[str, Span], frozenset[Placement]]
-    """Of the expressions that are known: where the arrays in them may be."""
+    """Of the expressions that are known, and of trees of unknown structure: where the arrays in
+    them may be."""
     failures: tuple[str, ...]
     """Findings about the tool itself."""
 
@@ -160,10 +162,12 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
             name = names[module.name]
             places = _Places(module, modules[name])
             for node, held in module.record.values.items():
-                if _is_known(held):
-                    expression = (name, places.span(node))
+                if not _is_known(held):
+                    continue
+                expression = (name, places.span(node))
+                if not any(isinstance(atom, AnyTree) for atom in held):
                     known.add(expression)
-                    placements.setdefault(expression, set()).update(map(_placement, arrays(held)))
+                placements.setdefault(expression, set()).update(map(_placement, arrays(held)))
             possible |= {
                 (name, places.span(node))
                 for node, use in module.record.uses.items()
@@ -226,7 +230,9 @@ def _is_known(held: Value, depth: int = MAX_DEPTH) -> bool:
         if isinstance(atom, Array) and (atom.device is None or atom.device.index is None):
             return False
         inside: list[Value] = []
-        if isinstance(atom, Sequence):
+        if isinstance(atom, AnyTree):
+            inside = [atom.leaf]
+        elif isinstance(atom, Sequence):
             inside = [*(atom.items or ()), atom.element]
         elif isinstance(atom, Mapping):
             inside = [*(item for _, item in atom.items), atom.element]

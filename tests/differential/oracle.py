@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import gc
 import importlib
 import importlib.abc
@@ -34,7 +35,7 @@ import traceback
 import types
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.differential.instrument import HOST, PROBE, Place, Program, instrument, place_of
 
@@ -127,6 +128,14 @@ class _Iteration:
     """Where: the module, the operation, and the expressions that gave it the array."""
 
 
+class _At(NamedTuple):
+    """What a frame of a program is at."""
+
+    program: Program
+    place: Place
+    number: int
+
+
 class Observer:
     """Sees one execution of one program."""
 
@@ -173,40 +182,49 @@ class Observer:
         elif depth and isinstance(value, dict):
             for item in value.values():
                 yield from self.arrays(item, depth - 1)
+        elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for item in vars(value).values():
+                yield from self.arrays(item, depth - 1)
 
-    def operation(self) -> tuple[Program, Place, int] | None:
-        """Give the operation that the program's innermost frame is at."""
+    def operations(self) -> Iterator[_At]:
+        """Give the operations that the program's frames are at, the innermost first."""
         frame: Any = sys._getframe(2)
-        while frame is not None and not frame.f_code.co_filename.startswith(_SCHEME):
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(_SCHEME):
+                yield self._at(frame)
             frame = frame.f_back
-        if frame is None:
-            return None
+
+    def _at(self, frame: Any) -> _At:
         program = self.programs[frame.f_code.co_filename.removeprefix(_SCHEME)]
         positions = self.positions.get(frame.f_code)
         if positions is None:
             positions = self.positions[frame.f_code] = list(frame.f_code.co_positions())
         line, end_line, column, end_column = positions[frame.f_lasti // 2]
         place = (line or 0, column or 0, end_line or 0, end_column or 0)
-        return program, place, program.number_at(place)
+        return _At(program, place, program.number_at(place))
 
     def executed(self, buffers: Sequence[Any], shardings: Sequence[Any]) -> None:
         """Note what JAX executes a computation with."""
-        at = self.operation()
-        if at is None:
+        around = list(self.operations())
+        if not around:
             return
-        program, place, number = at
         buffer: Any
         for buffer, sharding in zip(buffers, shardings, strict=True):
             if isinstance(buffer, self.array_type):
                 moved = buffer.devices() != sharding.device_set
                 known = id(buffer) in self.seen
                 if known or moved:
-                    self._use(program, place, number, buffer, moved=moved, known=known)
+                    self._use(around, buffer, moved=moved, known=known)
 
-    def _use(
-        self, program: Program, place: Place, number: int, array: Any, *, moved: bool, known: bool
-    ) -> None:
-        module, operands = program.name, self._operands(program, number, array)
+    def _use(self, around: list[_At], array: Any, *, moved: bool, known: bool) -> None:
+        # A function that `jax.vmap` calls has tracers, where its caller has the arrays.
+        for at in around if known else around[:1]:
+            operands = self._operands(at.program, at.number, array)
+            if operands:
+                break
+        else:
+            at = around[0]
+        module, place = at.program.name, at.place
         if not operands:
             # It was handed to an iterator elsewhere, perhaps long before it is asked for this item.
             for iteration in reversed(self.iterating):
@@ -251,11 +269,10 @@ class Observer:
 
     def iterates(self, array: Any, items: Iterator[Any]) -> Iterator[Any]:
         """Note that an iterator is made: it computes when it is asked for items, and gives them."""
-        at = self.operation()
+        at = next(self.operations(), None)
         if at is None or id(array) not in self.seen:
             return items
-        program, place, number = at
-        made = (program.name, place, self._operands(program, number, array))
+        made = (at.program.name, at.place, self._operands(at.program, at.number, array))
         return self._iterate(_Iteration(array, made), items)
 
     def _iterate(self, iteration: _Iteration, items: Iterator[Any]) -> Iterator[Any]:
