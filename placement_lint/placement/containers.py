@@ -210,16 +210,29 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
 
 def merged(container: Container, other: Value) -> Container:
     """Give a dict after `container.update(other)`; of another thing nothing is known."""
-    if len(other) != 1:
+    every = [atom for atom in other if isinstance(atom, Mapping)]
+    if not every or len(every) < len(other):
         return overlaid(container)
-    (atom,) = other
-    if not isinstance(atom, Mapping):
-        return overlaid(container)
+    atom = every[0] if len(every) == 1 else _one_of(every, container)
     if atom.element:
         container = with_item(container, None, atom.element)
     for key, held in atom.items:
         container = with_item(container, _spelt(key), held)
     return container
+
+
+def _one_of(every: list[Mapping], container: Container) -> Mapping:
+    """Give a dict that is one of several, which a container is merged with."""
+    known = [dict(each.items) for each in every]
+    before = dict(container.items) if isinstance(container, Mapping) else {}
+    items: dict[str, Value] = {}
+    for key in {key: None for each in known for key in each}:
+        held = [each[key] for each in known if key in each]
+        if len(held) < len(known) and key in before:
+            # Where it is not, what was there before stays.
+            held.append(before[key])
+        items[key] = join(*held)
+    return Mapping(tuple(sorted(items.items())), join(*(each.element for each in every)))
 
 
 def _spelt(name: str) -> str | int:

@@ -63,6 +63,8 @@ class ControlFlow:
     def fori_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.lax.fori_loop(lower, upper, body, init)`: a carry like the first one."""
         call = _Call(self.on, node, arguments, state)
+        call.is_scalar(0, "lower")
+        call.is_scalar(1, "upper")
         init = call.given(3, "init_val")
         made = call.call(2, "body_fun", [PLAIN, init])
         return call.result(None if init is None else call.carried(init, made))
@@ -70,6 +72,7 @@ class ControlFlow:
     def cond(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.lax.cond(test, f, g, *operands)`: what one of the functions gives."""
         call = _Call(self.on, node, arguments, state)
+        call.is_scalar(0, "pred")
         operands = call.rest(3, "operand")
         made = [call.call(1, "true_fun", operands), call.call(2, "false_fun", operands)]
         return call.result(call.met(made))
@@ -81,6 +84,7 @@ class ControlFlow:
         only = next(iter(branches)) if len(branches) == 1 else None
         if not isinstance(only, Sequence) or not only.items:
             return call.result(None)
+        call.is_scalar(0, "index")
         operands = call.rest(2, "operand")
         return call.result(call.met([call.called(each, operands) for each in only.items]))
 
@@ -142,6 +146,7 @@ class _Call:
         self._is_followed = on.program.is_tracing or is_worth_following(every, state)
         self.trace = Trace(on, node, state)
         self._tracers = [*map(self.trace.tracers, self._held)] if self._is_followed else self._held
+        self._numbers: set[int] = set()
         self._is_unknown = False
         """Something in it could not be followed."""
 
@@ -159,6 +164,12 @@ class _Call:
         """Give an argument as it is."""
         layout = self._of(position, *keywords)
         return UNKNOWN if layout is None else assembled(layout, self._held)
+
+    def is_scalar(self, position: int, keyword: str) -> None:
+        """Note that an argument is a number: one that is not known seldom is an array."""
+        layout = self._of(position, keyword)
+        if isinstance(layout, int) and not any(True for _ in arrays(self._held[layout])):
+            self._numbers.add(layout)
 
     def rest(self, first: int, *keywords: str) -> list[Value | None]:
         """Give the arguments from a position on, as tracers."""
@@ -238,7 +249,10 @@ class _Call:
         is_known = self._is_followed and made is not None and not self._is_unknown
         used: list[Operand] = [
             (place, self.trace.used(tracers) if is_known else held)
-            for (place, held), tracers in zip(self._spread, self._tracers, strict=True)
+            for number, ((place, held), tracers) in enumerate(
+                zip(self._spread, self._tracers, strict=True)
+            )
+            if number not in self._numbers
         ]
         closed = [(place, held) for place, held in self._closed if held]
         placed = self._on.computed(self._node, [*used, *closed], self._state)

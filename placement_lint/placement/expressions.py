@@ -60,6 +60,7 @@ from placement_lint.placement.values import (
     Value,
     arrays,
     element_of,
+    is_placed,
     iterated_of,
     join,
     limited,
@@ -455,7 +456,7 @@ class Expressions:
                     self.program.bind((atom, name), join(before, DOUBTFUL), state)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
-        held = self._taken_apart(self.program.consumed(held, state), state)
+        held = self._taken_apart(target, self.program.consumed(held, state), state)
         count = len(target.elements)
         star = next(
             (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
@@ -911,7 +912,7 @@ class Expressions:
         held = self.program.consumed(held, state)
         if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
             held = self.grown(held, state)
-        held = self._taken_apart(held, state)
+        held = self._taken_apart(node, held, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         found = iterated_of(held - objects) if held - objects else NOTHING
         for instance in objects:
@@ -928,7 +929,7 @@ class Expressions:
             found = join(found, row) if found else row
         return found or UNKNOWN
 
-    def _taken_apart(self, held: Value, state: State) -> Value:
+    def _taken_apart(self, node: cst.CSTNode, held: Value, state: State) -> Value:
         """Give a value in which a list of its parts is in the place of each unknown tree.
 
         Such a tree may be an array: then its rows are wherever taking them puts them.
@@ -936,11 +937,18 @@ class Expressions:
         if not any(isinstance(atom, AnyTree) for atom in held):
             return held
         return frozenset(
-            Sequence(None, value(atom) if self.operations.stays(atom.leaf, state) else UNKNOWN)
-            if isinstance(atom, AnyTree)
-            else atom
+            Sequence(None, self.part(node, atom, state)) if isinstance(atom, AnyTree) else atom
             for atom in held
         )
+
+    def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value:
+        """Give what a part of a tree is, or what is computed of it, if it is an array."""
+        if self.operations.stays(tree.leaf, state):
+            return value(tree)
+        if any(is_placed(array) for array in arrays(tree.leaf)):
+            return UNKNOWN
+        rows = self.operations.created(self.index(node), state)
+        return value(AnyTree(join(tree.leaf, rows)))
 
     # -- attributes and subscripts --------------------------------------------------------------
 
@@ -974,7 +982,8 @@ class Expressions:
             if isinstance(atom, AnyTree) and name in transfer.METADATA_ATTRIBUTES:
                 found |= PLAIN
             elif isinstance(atom, AnyTree):
-                found.add(ANYTHING if name in transfer.COMPUTING_ATTRIBUTES else atom)
+                computes = name in transfer.COMPUTING_ATTRIBUTES
+                found |= self.part(node, atom, state) if computes else value(atom)
         others = frozenset(atom for atom in held if not isinstance(atom, Array | Host | AnyTree))
         if others:
             found |= self.program.attribute(others, name, state)
@@ -1014,7 +1023,7 @@ class Expressions:
             found |= self.calls.objects.special(instance, "__getitem__", [argument], state)
         if held - objects:
             others = held - objects
-            parts = others if isinstance(key, str) else self._taken_apart(others, state)
+            parts = others if isinstance(key, str) else self._taken_apart(node, others, state)
             found |= element_of(parts, key)
         if own and not isinstance(key, str):
             found |= self._indexed(node, held, indices, state)

@@ -60,6 +60,9 @@ _ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait
 _EXTENDING = frozenset({"extend", "extendleft", "update"})
 _REMOVING = frozenset({"discard", "popleft", "remove", "reverse", "rotate", "sort"})
 _ENTERING = frozenset({"enter_context", "enter_async_context"})
+_OF_ARRAYS = (
+    transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
+)
 _BY_HAND = frozenset({"__enter__", "__exit__"})
 _SUPER = "builtins.super"
 
@@ -151,9 +154,9 @@ class MethodCalls:
         for _, given in operands:
             self.on.escapes(given, state)
             self.on.may_change(given, state)
-        return (
-            self._tree_method(receiver, atom, name, state) if isinstance(atom, AnyTree) else UNKNOWN
-        )
+        if isinstance(atom, AnyTree):
+            return self._tree_method(node, receiver, atom, name, state)
+        return UNKNOWN
 
     def _sent(self, node: cst.Call, held: Value, state: State) -> Value:
         """`generator.send(x)`: what it yields next; where x goes is not followed."""
@@ -359,12 +362,19 @@ class MethodCalls:
         return PLAIN if name in {"clear", "update"} else UNKNOWN
 
     def _tree_method(
-        self, receiver: cst.BaseExpression, atom: AnyTree, name: str, state: State
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        atom: AnyTree,
+        name: str,
+        state: State,
     ) -> Value:
         """Call a method of what may be an array, a dict, a named tuple or any other object."""
         held = value(atom)
-        if name in transfer.IDENTITY_METHODS or name in {"get", "copy"}:
-            return held if self.on.operations.stays(atom.leaf, state) else UNKNOWN
+        if name in transfer.HOST_METHODS:
+            return PLAIN
+        if name in _OF_ARRAYS or name == "get":
+            return self.on.part(node, atom, state)
         if name == "values":
             return value(Sequence(None, held))
         if name == "items":

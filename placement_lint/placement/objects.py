@@ -139,12 +139,13 @@ class ObjectCalls:
             return placed(used, certain=left.is_certain)
         spread = self.on.spread(operands, state)
         everything = [held for _, held in (*spread, *closed)]
-        if not (self.on.program.is_tracing or is_worth_following(everything, state)):
-            result = placed(
-                [operand for operand in spread if operand[0] not in left.every],
-                certain=left.is_certain,
-            )
-            return tree_of(result) if atom.is_staged else result | UNKNOWN
+        if (
+            atom.is_staged
+            and not self.on.program.is_tracing
+            and not is_worth_following(everything, state)
+        ):
+            used = [operand for operand in spread if operand[0] not in left.every]
+            return tree_of(placed(used, certain=left.is_certain))
         trace = Trace(self.on, node, state)
         tracers = [trace.tracers(held) for _, held in operands]
         made = trace.transformed(atom, given.passed(tracers))

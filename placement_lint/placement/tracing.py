@@ -33,6 +33,7 @@ from placement_lint.placement.values import (
     Sequence,
     arrays,
     element_of,
+    is_placed,
     join,
     limited,
     map_arrays,
@@ -248,9 +249,7 @@ class Trace:
 def is_worth_following(operands: list[Value], state: State) -> bool:
     """Tell whether anything is placed, so that it matters what a computation gives."""
     return state.default.devices != SYSTEM or any(
-        array.committed or array.origin is None or array.origin.device is not None
-        for held in operands
-        for array in arrays(held)
+        is_placed(array) for held in operands for array in arrays(held)
     )
 
 

@@ -602,6 +602,11 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
             yield from arrays(atom.leaf, 0)
 
 
+def is_placed(array: Array) -> bool:
+    """Tell whether an array was made under a default device, or put anywhere."""
+    return array.committed or array.origin is None or array.origin.device is not None
+
+
 def without_parts(of: Value) -> Value:
     """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
     return frozenset(Plain() if isinstance(a, Sequence | Mapping | AnyTree) else a for a in of)

@@ -23,6 +23,7 @@ from placement_lint.placement.values import (
     Mapping,
     Sequence,
     arrays,
+    is_placed,
 )
 from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
 from placement_lint.rules.commitment.turns import copied_once
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.module import Module
     from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Value
+    from placement_lint.placement.values import Atom, Value
     from placement_lint.rules.context import Context
 
 Span = tuple[int, int, int, int]
@@ -165,7 +166,7 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
                 if not _is_known(held):
                     continue
                 expression = (name, places.span(node))
-                if not any(isinstance(atom, AnyTree) for atom in held):
+                if not any(_may_move(atom) for atom in held):
                     known.add(expression)
                 placements.setdefault(expression, set()).update(map(_placement, arrays(held)))
             possible |= {
@@ -239,6 +240,14 @@ def _is_known(held: Value, depth: int = MAX_DEPTH) -> bool:
         if depth and not all(_is_known(part, depth - 1) for part in inside):
             return False
     return True
+
+
+def _may_move(atom: Atom) -> bool:
+    """Tell whether a thing is a tree of unknown structure, of what something may move.
+
+    If it is an array, to take a row of it moves it, and nobody is told of that.
+    """
+    return isinstance(atom, AnyTree) and any(map(is_placed, arrays(atom.leaf)))
 
 
 def bare(text: str, span: Span) -> Span:

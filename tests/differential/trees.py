@@ -63,7 +63,10 @@ class Trees(Objects):
         form = self.number(0, 7)
         if form == 0:
             names = {self.new(SCALAR): SCALAR, self.new(MATRIX): MATRIX}
-            text = "jax.value_and_grad(lambda q: (q * <<q|2.0|$m>>).sum())($m)"
+            text = self.choose([
+                "jax.value_and_grad(lambda q: (q * <<q|2.0>>).sum())($m)",
+                "jax.jit(jax.value_and_grad(lambda q, w: (q * w).sum()))($m, $m)",
+            ])  # fmt: skip
         elif form == 1:
             names = {self.new(VECTOR): VECTOR, self.new(MATRIX): MATRIX}
             text = "jax.lax.scan(lambda c, q: (<<c + q|c>>, <<c * q|q|c>>), $v, $m)"
@@ -78,7 +81,9 @@ class Trees(Objects):
             text = "jax.vmap(lambda q: (<<q * 2|q>>, q.sum()))($m)"
         elif form == 5:
             names = {self.new(MATRIX): MATRIX, self.new(MATRIX): MATRIX}
-            text = "jax.lax.associative_scan(lambda p, q: (p[0] + q[0], p[1] * q[1]), ($m, $m))"
+            # Not compiled, it would compute with arrays that nobody but the function sees.
+            body = "jax.jit(lambda p, q: (p[0] + q[0], p[1] * q[1]))"
+            text = f"jax.lax.associative_scan({body}, ($m, $m))"
         elif form == 6:
             names = {self.new(MATRIX): MATRIX, self.new(MATRIX): MATRIX}
             text = "jnp.linalg.qr($m)"
