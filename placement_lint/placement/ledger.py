@@ -33,6 +33,8 @@ class Execution:
     """The default device that it left behind, where it changed it."""
     made: set[Site]
     """The containers that it made, and that nothing but its result holds."""
+    objects: set[Instance]
+    """The objects that it made, and that nothing but its result holds."""
     released: frozenset[Place] | None = frozenset()
     """What of its caller's it left; None: something that cannot be named."""
     entered: tuple[DefaultDevice, ...] = ()

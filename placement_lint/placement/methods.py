@@ -89,7 +89,13 @@ class MethodCalls:
         held = self.on.evaluate(receiver, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
         found: set[Any] = set()
-        if objects:
+        if name == "replace" and objects and all(map(self._has_replace, objects)):
+            passed = self.on.calls.objects.passed(node, state)
+            found |= self.on.calls.objects.like(node, objects, passed, state)
+            held -= objects
+            if not held:
+                return frozenset(found)
+        elif objects:
             member = self.on.program.attribute(objects, name, state)
             self.on.record.saw_value(
                 self.on.index(function), member if objects == held else member | UNKNOWN
@@ -121,6 +127,15 @@ class MethodCalls:
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             self._change(node, receiver, held, name, operands, state)
         return frozenset(found) or UNKNOWN
+
+    def _has_replace(self, atom: Atom) -> bool:
+        """Tell whether a library gives an object its method `replace`."""
+        program = self.on.program
+        return (
+            isinstance(atom, Instance)
+            and program.trees.classes.has_replace(atom.cls)
+            and program.method(atom.cls, "replace") is None
+        )
 
     def _atom_method(
         self,

@@ -106,9 +106,11 @@ class ObjectCalls:
         found: set[Any] = set()
         if computations:
             laid_out = LaidOut(self.on, node, state)
+            trees = self.on.program.trees
             for _, given in laid_out.operands:
-                # What is in an object is not looked at as an operand.
-                self.on.escapes(frozenset(a for a in given if isinstance(a, Instance)), state)
+                # What is in an object that is no tree is not looked at as an operand.
+                closed = (a for a in given if isinstance(a, Instance) and not trees.is_tree(a))
+                self.on.escapes(frozenset(closed), state)
                 if any(atom.donates for atom in computations):
                     self.on.escapes(given, state)
             for atom in sorted(computations, key=repr):
@@ -500,15 +502,21 @@ class ObjectCalls:
     def replaced(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
         passed = self.passed(node, state)
-        if not passed.positional or passed.more is not None or passed.rest is not None:
+        if not passed.positional:
+            return UNKNOWN
+        return self.like(node, passed.positional[0], passed, state)
+
+    def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value:
+        """Give other objects like these, with the fields that are passed by keyword."""
+        if passed.more is not None or passed.rest is not None:
             return UNKNOWN
         program = self.on.program
         found: set[Any] = set()
-        for atom in passed.positional[0]:
+        for atom in held:
             fields = program.fields(atom.cls) if isinstance(atom, Instance) else None
             if not isinstance(atom, Instance) or fields is None:
-                for held in passed.keywords.values():
-                    self.on.escapes(held, state)
+                for each in passed.keywords.values():
+                    self.on.escapes(each, state)
                 found.add(ANYTHING)
                 continue
             given = {

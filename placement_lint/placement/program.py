@@ -53,7 +53,7 @@ from placement_lint.placement.replaced import Replacements
 from placement_lint.placement.statements import Statements
 from placement_lint.placement.suspended import Suspensions
 from placement_lint.placement.tampering import sets_mesh, tampers
-from placement_lint.placement.trees import Trees
+from placement_lint.placement.trees import Trees, objects_in, with_objects
 from placement_lint.placement.values import (
     ANYTHING,
     DOUBTFUL,
@@ -143,6 +143,8 @@ class Frame:
     """What is yielded, and the default devices of which one is in force there, innermost first."""
     made: set[Site] = field(default_factory=set)
     """The lists and dicts that the execution makes."""
+    objects: set[Instance] = field(default_factory=set)
+    """The objects that the execution makes."""
     suspends: bool = False
     """It ends at its `yield`, until the context manager that it makes is left."""
     suspended: list[State] = field(default_factory=list)
@@ -318,6 +320,8 @@ class Program:
 
         That a function which traced code calls is also called by itself, nothing says.
         """
+        if self.module_of(function).traced.is_handed_over(self.node(function)):
+            return True
         every = (self._happened.executed, self._traced.executed, self._assumed_traced)
         return any(function in places for places in every)
 
@@ -334,7 +338,11 @@ class Program:
         """Execute, as traced code, what JAX traces and no call has led to, to see what it calls."""
         for node in module.tree.every(cst.FunctionDef, cst.Lambda):
             place = module.place(node)
-            is_traced = node in module.traced or place in self._assumed_traced
+            is_traced = (
+                node in module.traced
+                or module.traced.is_handed_over(node)
+                or place in self._assumed_traced
+            )
             if is_traced and place not in self._traced.executed:
                 with self.on_tracers():
                     self._execute(place, {}, self._outside(module))
@@ -896,6 +904,8 @@ class Program:
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
             result = self.suspensions.suspend(at, place, bindings, entered, own, result)
+        if call is not None and execution.objects:
+            result = self._handed_out(result, execution.objects, call, state)
         if call is None or not execution.made:
             return result
         looping = self.loop_depth > 0
@@ -1055,7 +1065,46 @@ class Program:
         self._now.results[place] = result if before_this is None else join(before_this, result)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
-        return Execution(result, frame.reads, writes, base, made, *changed, suspended)
+        objects = self._own_objects(frame, writes, result) if frame.objects else set()
+        return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
+
+    def _own_objects(
+        self, frame: Frame, writes: dict[Variable, Value], result: Value
+    ) -> set[Instance]:
+        """Give the objects that an execution made, and that nothing but its result holds."""
+        inside = sum(1 for _ in objects_in(result))
+        if not inside or len(frame.own) > 1:
+            # A function that is defined in it may keep them.
+            return set()
+        pending = [(key, held) for key, held in writes.items() if key[0] not in frame.objects]
+        kept: set[Instance] = set()
+        while pending:
+            _, held = pending.pop()
+            for instance in objects_in(held):
+                if instance not in kept:
+                    kept.add(instance)
+                    pending += [each for each in writes.items() if each[0][0] == instance]
+        return frame.objects - kept
+
+    def _handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
+        """Give what a call returns: objects that it made are others than the last time."""
+        renamed: dict[Instance, Instance] = {}
+        pending = [each for each in objects_in(result) if each in made]
+        while pending:
+            old = pending.pop()
+            if old in renamed:
+                continue
+            renamed[old] = replace(old, through=call)
+            for held in self.trees.fields(old, state).values():
+                pending += [each for each in objects_in(held) if each in made]
+        for old, new in renamed.items():
+            fields = self.trees.fields(old, state)
+            for name in fields:
+                state.variables[old, name] = NOTHING
+            self.trees.make(
+                new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
+            )
+        return with_objects(result, renamed)
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
@@ -1263,6 +1312,8 @@ class Program:
     def made(self, instance: Instance) -> None:
         """Note that an object of a class was made."""
         self._now.instances.setdefault(instance.cls, {})[instance] = None
+        if self._frames:
+            self._frames[-1].objects.add(instance)
 
     def attribute_names(self, instance: Instance) -> list[str]:
         """Give the attributes that were ever set on an object."""
@@ -1338,7 +1389,7 @@ class Program:
         held = state.variables.get(key)
         if held is None and instance in self._now.instances.get(instance.cls, ()):
             held = self._now.final.get(key)
-        if held is not None:
+        if held:
             return held
         function = self.method(instance.cls, name)
         if function is None:

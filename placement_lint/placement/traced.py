@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
+_CALLED_IN_TRACED = ("optax.",)
+"""Libraries of which the functions call, in traced code, those that they are given."""
 _PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
 KEEPING_ARGUMENTS = frozenset({
     "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
@@ -36,6 +38,7 @@ class Traced:
         self.tree = tree
         self.names = names
         self._nodes: set[int] = set()
+        self._handed: set[int] = set()
         self._computations: dict[int, Computation | None] = {}
         functions: dict[str, list[cst.FunctionDef]] = {}
         for node in tree.every(cst.FunctionDef):
@@ -45,13 +48,20 @@ class Traced:
         for call in tree.every(cst.Call):
             if self._traces_arguments(call):
                 for argument in call.args:
-                    self._mark(argument.value, functions)
+                    self._mark(argument.value, functions, self._nodes)
+            elif (names.qualified(call.func) or "").startswith(_CALLED_IN_TRACED):
+                for argument in call.args:
+                    self._mark(argument.value, functions, self._handed)
 
     def __contains__(self, function: cst.CSTNode) -> bool:
         """Tell whether a function, or one around it, is traced."""
         if id(function) in self._nodes:
             return True
         return any(id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function))
+
+    def is_handed_over(self, function: cst.CSTNode) -> bool:
+        """Tell whether a function is given to a library which calls it in traced code."""
+        return id(function) in self._handed
 
     def computation(self, function: cst.FunctionDef) -> Computation | None:
         """Give what the name of a decorated function is: a computation, or None."""
@@ -127,18 +137,20 @@ class Traced:
     def _traces_arguments(self, call: cst.Call) -> bool:
         return self.names.qualified(call.func) in TRACINGS
 
-    def _mark(self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]]) -> None:
+    def _mark(
+        self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]], found: set[int]
+    ) -> None:
         if isinstance(node, cst.Lambda):
-            self._nodes.add(id(node))
+            found.add(id(node))
         elif isinstance(node, cst.Name):
             bound = {id(binding.node) for binding in self.names.bindings(node)}
-            self._nodes |= bound & {id(each) for each in functions.get(node.value, ())}
+            found |= bound & {id(each) for each in functions.get(node.value, ())}
         elif isinstance(node, cst.Attribute):
             # A method passed on: whatever the object, a method of this name may be it.
-            self._nodes |= {id(each) for each in functions.get(node.attr.value, ())}
+            found |= {id(each) for each in functions.get(node.attr.value, ())}
         elif isinstance(node, cst.Call):
             for argument in node.args:
-                self._mark(argument.value, functions)
+                self._mark(argument.value, functions, found)
 
 
 def step_of(name: str, calls: list[Arguments]) -> Step:

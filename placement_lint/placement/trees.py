@@ -51,7 +51,7 @@ class Trees:
         found: dict[str, Value] = {}
         for name in self._program.attribute_names(instance):
             held = self._program.held((instance, name), state)
-            if held is not None:
+            if held:
                 found[name] = held
         return found
 
@@ -186,6 +186,37 @@ def has_object(held: Value, depth: int = MAX_DEPTH) -> bool:
         )
         for atom in held
     )
+
+
+def objects_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Instance]:
+    """Give the objects in a value and in its containers."""
+    for atom in held:
+        if isinstance(atom, Instance):
+            yield atom
+        elif depth and isinstance(atom, Sequence | Mapping):
+            for part in parts_of(atom):
+                yield from objects_in(part, depth - 1)
+
+
+def with_objects(held: Value, others: dict[Instance, Instance], depth: int = MAX_DEPTH) -> Value:
+    """Give a value with other objects in the place of some."""
+    if not has_object(held, depth):
+        return held
+    found: set[Atom] = set()
+    for atom in held:
+        if isinstance(atom, Instance):
+            found.add(others.get(atom, atom))
+        elif depth and isinstance(atom, Sequence):
+            items = atom.items and tuple(with_objects(i, others, depth - 1) for i in atom.items)
+            element = with_objects(atom.element, others, depth - 1)
+            found.add(replace(atom, items=items, element=element))
+        elif depth and isinstance(atom, Mapping):
+            pairs = tuple((key, with_objects(i, others, depth - 1)) for key, i in atom.items)
+            element = with_objects(atom.element, others, depth - 1)
+            found.add(replace(atom, items=pairs, element=element))
+        else:
+            found.add(atom)
+    return frozenset(found)
 
 
 def tree_of(leaf: Value) -> Value:

@@ -139,10 +139,11 @@ class _At(NamedTuple):
 class Observer:
     """Sees one execution of one program."""
 
-    def __init__(self, programs: dict[str, Program], array_type: type[Any]) -> None:
-        """Watch these modules."""
+    def __init__(self, programs: dict[str, Program], array_type: type[Any], library: str) -> None:
+        """Watch these modules. `library`: the folder of JAX."""
         self.programs = programs
         self.array_type = array_type
+        self.library = library
         self.run = Run()
         self.latest: dict[tuple[str, int], list[Any]] = {}
         """What a node gave when it last ran: the value, and the arrays in it."""
@@ -183,15 +184,21 @@ class Observer:
             for item in value.values():
                 yield from self.arrays(item, depth - 1)
         elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
-            for item in vars(value).values():
-                yield from self.arrays(item, depth - 1)
+            for each in dataclasses.fields(value):
+                yield from self.arrays(getattr(value, each.name, None), depth - 1)
 
     def operations(self) -> Iterator[_At]:
-        """Give the operations that the program's frames are at, the innermost first."""
+        """Give the operation that the program's innermost frame is at.
+
+        Where JAX called that, as `vmap` does, then also that of the frame that called JAX.
+        """
         frame: Any = sys._getframe(2)
         while frame is not None:
             if frame.f_code.co_filename.startswith(_SCHEME):
                 yield self._at(frame)
+                caller = frame.f_back
+                if caller is None or not caller.f_code.co_filename.startswith(self.library):
+                    return
             frame = frame.f_back
 
     def _at(self, frame: Any) -> _At:
@@ -217,13 +224,15 @@ class Observer:
                     self._use(around, buffer, moved=moved, known=known)
 
     def _use(self, around: list[_At], array: Any, *, moved: bool, known: bool) -> None:
-        # A function that `jax.vmap` calls has tracers, where its caller has the arrays.
-        for at in around if known else around[:1]:
-            operands = self._operands(at.program, at.number, array)
-            if operands:
-                break
-        else:
-            at = around[0]
+        at = around[0]
+        operands = self._operands(at.program, at.number, array)
+        if not operands and known and not any(each.array is array for each in self.iterating):
+            # A function that `jax.vmap` calls has tracers, where its caller has the arrays.
+            for outer in around[1:]:
+                operands = self._operands(outer.program, outer.number, array)
+                if operands:
+                    at = outer
+                    break
         module, place = at.program.name, at.place
         if not operands:
             # It was handed to an iterator elsewhere, perhaps long before it is asked for this item.
@@ -354,7 +363,8 @@ class Oracle:
         return [self._run(programs, seed) for seed in seeds]
 
     def _run(self, programs: dict[str, Program], seed: int) -> Run:
-        observer = Observer(programs, self.array_type)
+        library = str(Path(self.jax.__file__).parent)
+        observer = Observer(programs, self.array_type, library)
         finder = _Finder(observer, self.stage.host)
         sys.meta_path.insert(0, finder)
         sys.modules["inputs"] = Inputs(seed)
