@@ -21,6 +21,9 @@ class Structure(enum.Enum):
     VALUE_AND_GRADIENT = enum.auto()
     """A pair of the value and of that. With `has_aux`, the value is a pair itself."""
 
+    DERIVATIVE = enum.auto()
+    """For each array that the function gives a tree like what it is differentiated by."""
+
 
 STRUCTURES: dict[str, Structure] = {
     **dict.fromkeys(
@@ -33,6 +36,11 @@ STRUCTURES: dict[str, Structure] = {
     **dict.fromkeys(("jax.grad", "equinox.filter_grad"), Structure.GRADIENT),
     **dict.fromkeys(
         ("jax.value_and_grad", "equinox.filter_value_and_grad"), Structure.VALUE_AND_GRADIENT
+    ),
+    **dict.fromkeys(
+        ("jax.hessian", "jax.jacfwd", "jax.jacobian", "jax.jacrev", "equinox.filter_hessian",
+         "equinox.filter_jacfwd", "equinox.filter_jacrev"),
+        Structure.DERIVATIVE,
     ),
 }  # fmt: skip
 """The transformations of which this is known; of all others, what they give is."""

@@ -220,7 +220,9 @@ class AppliedFunctions:
             return tree_of(mapped(tree_of(every)))
         if len(leaves) > _MAX_LEAVES:
             return tree_of(mapped(every))
-        return of.rebuilt(first, mapped, self.on.module.place(node), state)
+        made = of.rebuilt(first, mapped, self.on.module.place(node), state)
+        self.on.program.supersede(first, made, state)
+        return made
 
     def tree_leaves(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.tree.leaves(tree)`: a list of the leaves."""

@@ -109,6 +109,7 @@ class Calls:
             "dataclasses.replace": objects.replaced,
             "equinox.apply_updates": effects.updated,
             "equinox.tree_deserialise_leaves": effects.remade,
+            "flax.nnx.update": effects.overwritten,
             "functools.partial": builtins.partial,
             "functools.reduce": applied.reduce,
             "h5py.File": devices.host_file,

@@ -58,7 +58,10 @@ class ControlFlow:
         init = call.given(2, "init_val")
         call.call(0, "cond_fun", [init])
         made = call.call(1, "body_fun", [init])
-        return call.result(None if init is None else call.carried(init, made))
+        if init is None:
+            return call.result(None)
+        call.is_used(init)
+        return call.result(call.carried(init, made))
 
     def fori_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.lax.fori_loop(lower, upper, body, init)`: a carry like the first one."""
@@ -101,7 +104,8 @@ class ControlFlow:
         elements = call.given(1, "elems")
         if elements is None:
             return call.result(None)
-        return call.result(call.trace.rebuilt(elements, call.used))
+        call.is_used(elements)
+        return call.result(call.trace.rebuilt(elements, computed))
 
     def derived(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.vjp(f, x)`, `jax.linearize(f, x)`: what f gives, and a function.
@@ -200,6 +204,10 @@ class _Call:
         """Give the carry after a loop: of the structure that it had before it."""
         if before is None:
             return UNKNOWN
+        same = self._same(before, after)
+        for leaf in self.trace.leaves(before):
+            # With what becomes another one the loop begins.
+            self.trace.handed_back.update(set(arrays(leaf)) - same)
         return self._partly(before, after)
 
     def met(self, made: list[Value]) -> Value | None:
@@ -217,9 +225,7 @@ class _Call:
 
         Or, where the other tree has the same tracer at the same place, handed back.
         """
-        trees, state = self.trace.program.trees, self.trace.state
-        same: set[Array] = set()
-        _same(trees.spread(before, state), trees.spread(after, state), same)
+        same = self._same(before, after)
         for leaf in self.trace.leaves(after):
             self.trace.handed_back.update(set(arrays(leaf)) - same)
 
@@ -227,6 +233,13 @@ class _Call:
             return computed(leaf) | {a for a in leaf if a in same or isinstance(a, Plain)}
 
         return self.trace.rebuilt(before, kept)
+
+    def _same(self, before: Value, after: Value) -> set[Array]:
+        """Give the tracers that are, or may be, at the same place of two trees."""
+        trees, state = self.trace.program.trees, self.trace.state
+        same: set[Array] = set()
+        _collect(trees.spread(before, state), trees.spread(after, state), same)
+        return same
 
     def stacked(self, rows: Value | None, made: Value) -> Value:
         """Give what a function gives of each row, stacked: rows that it hands back are all."""
@@ -239,10 +252,10 @@ class _Call:
             made, lambda leaf: computed(leaf) | {atom for atom in leaf if atom in every}
         )
 
-    def used(self, leaf: Value) -> Value:
-        """Give what is computed of a leaf, all of which is used."""
-        self.trace.handed_back.update(arrays(leaf))
-        return computed(leaf)
+    def is_used(self, tree: Value) -> None:
+        """Note that all of a tree is taken, whatever the functions do with it."""
+        for leaf in self.trace.leaves(tree):
+            self.trace.handed_back.update(arrays(leaf))
 
     def result(self, made: Value | None) -> Value:
         """Give what the call gives, which the functions give for tracers."""
@@ -261,7 +274,7 @@ class _Call:
         return self.trace.given(made, placed)
 
 
-def _same(before: Value, after: Value, found: set[Array]) -> None:
+def _collect(before: Value, after: Value, found: set[Array]) -> None:
     """Collect the tracers that are, or may be, at the same place of two trees."""
     is_open = any(isinstance(atom, Anything) for atom in after)
     for atom in before:
@@ -270,13 +283,13 @@ def _same(before: Value, after: Value, found: set[Array]) -> None:
                 found.add(atom)
         elif isinstance(atom, Sequence):
             for position, item in enumerate(atom.items or ()):
-                _same(item, element_of(after, position) or UNKNOWN, found)
+                _collect(item, element_of(after, position) or UNKNOWN, found)
             if atom.items is None:
-                _same(atom.element, element_of(after) or UNKNOWN, found)
+                _collect(atom.element, element_of(after) or UNKNOWN, found)
         elif isinstance(atom, Mapping):
             for key, item in atom.items:
-                _same(item, _at(after, key), found)
-            _same(atom.element, element_of(after) or UNKNOWN, found)
+                _collect(item, _at(after, key), found)
+            _collect(atom.element, element_of(after) or UNKNOWN, found)
 
 
 def _at(held: Value, key: str) -> Value:

@@ -31,6 +31,7 @@ from placement_lint.placement.values import (
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Computation,
     Device,
@@ -188,6 +189,15 @@ class Effects:
         at = self.on.module.place(node)
         return trees.rebuilt(like, lambda _: made, at, state, is_given=True)
 
+    def overwritten(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`nnx.update(module, state)`: the module has other arrays from then on."""
+        held = [self.on.argument(argument.value, state) for argument in node.args]
+        for each in held[:1]:
+            self.on.spoil(each, state, UNKNOWN)
+        for each in held:
+            self.on.escapes(each, state)
+        return NONE
+
     def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Hand back the first argument."""
         operands = [self.on.argument(argument.value, state) for argument in node.args]
@@ -196,7 +206,7 @@ class Effects:
     def convert(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jnp.asarray(x)`: the same array, or a new one on the default device."""
         first = arguments.get(0, "a")
-        held = self.on.argument(first, state)
+        held = _as_arrays(self.on.argument(first, state))
         dtype = arguments.get(1, "dtype")
         device = arguments.get(None, "device")
         if dtype is not None:
@@ -283,8 +293,9 @@ class Effects:
             lambda leaf: committed_to(leaf, devices),
             self.on.module.place(node),
             state,
-            is_given=True,
+            is_put=True,
         )
+        self.on.program.supersede(held, placed, state)
         if names_one:
             return placed
         return join(placed, self._put_nowhere(node, arguments.get(0, "x"), held, state))
@@ -296,7 +307,9 @@ class Effects:
         if state.default.devices != SYSTEM:
             held = self.on.calls.objects.read(given, held, state)
         kept = frozenset(
-            atom for atom in held if isinstance(atom, Array | Mapping | Sequence | Anything)
+            atom
+            for atom in held
+            if isinstance(atom, Array | Mapping | Sequence | AnyTree | Instance | Anything)
         )
         if len(kept) == len(held):
             return held
@@ -440,6 +453,7 @@ class Effects:
                 usage=None if keeps_unused else usage,
                 keeps_unused=keeps_unused,
                 donates=any(keyword.startswith("donate") for keyword in arguments.keywords),
+                changes_objects=name.startswith("flax.nnx."),
                 gives_array=name in _GIVING_THE_RESULT
                 and len(node.args) == 1
                 and (
@@ -493,6 +507,12 @@ class Effects:
         """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
         self.on.arguments(node, state)
         return value(Computation(places_arguments=True))
+
+
+def _as_arrays(held: Value) -> Value:
+    """Give a value with what an unknown tree may be in its place, if it is an array."""
+    trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
+    return (held - trees).union(*(tree.leaf for tree in trees), DOUBTFUL) if trees else held
 
 
 def _is_of_arrays(atom: Atom) -> bool:

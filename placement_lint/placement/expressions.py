@@ -447,13 +447,16 @@ class Expressions:
             held = self.program.containers.owned(held, instance.site, again=self.in_loop)
         self.program.bind(key, held, state)
 
-    def spoil(self, held: Value, state: State) -> None:
-        """Note that any attribute of an object may be set, by `vars(x)` or `x.__dict__`."""
+    def spoil(self, held: Value, state: State, other: Value = DOUBTFUL) -> None:
+        """Note that any attribute of an object may be set, by `vars(x)` or `x.__dict__`.
+
+        `other`: to what.
+        """
         for atom in held:
             if isinstance(atom, Instance):
                 for name in self.program.attribute_names(atom):
                     before = self.program.held((atom, name), state) or NOTHING
-                    self.program.bind((atom, name), join(before, DOUBTFUL), state)
+                    self.program.bind((atom, name), join(before, other), state)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
         held = self._taken_apart(target, self.program.consumed(held, state), state)

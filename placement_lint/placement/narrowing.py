@@ -176,7 +176,7 @@ def _is_among(atom: Atom, items: list[Value]) -> bool | None:
 def equal(one: Atom, other: Atom) -> bool | None:
     """Tell whether two things are equal; None where that is not known."""
     if not isinstance(one, Plain) or not isinstance(other, Plain):
-        kinds = [isinstance(each, Sequence | Mapping) or _is_known(each) for each in (one, other)]
+        kinds = [isinstance(each, Sequence | Mapping) or is_known(each) for each in (one, other)]
         return False if all(kinds) and type(one) is not type(other) else None
     if one.text is not None and other.text is not None:
         return one.text == other.text
@@ -187,10 +187,11 @@ def equal(one: Atom, other: Atom) -> bool | None:
     if one.truth is False and other.truth is False:
         # None and False are not told apart.
         return None
-    return False if _is_known(one) and _is_known(other) else None
+    return False if is_known(one) and is_known(other) else None
 
 
-def _is_known(atom: Atom) -> bool:
+def is_known(atom: Atom) -> bool:
+    """Tell whether a thing is a constant."""
     return isinstance(atom, Plain) and (
         atom.text is not None or atom.member is not None or atom.truth is not None
     )
@@ -231,7 +232,7 @@ def _instance(
 
     def matches(atom: Atom) -> bool | None:
         """Tell whether the test holds of a thing; None where that cannot be said."""
-        verdicts = [_is_instance(atom, name or "") for name in names]
+        verdicts = [is_instance(atom, name or "") for name in names]
         if any(verdict is True for verdict in verdicts):
             return True
         return None if None in verdicts else False
@@ -239,7 +240,10 @@ def _instance(
     return [_Part(test.args[0].value, lambda atom: matches(atom) is not (not holds))]
 
 
-def _is_instance(atom: Atom, kind: str) -> bool | None:
+def is_instance(atom: Atom, kind: str) -> bool | None:
+    """Tell whether a thing is of a type, by its qualified name; None where that is not known."""
+    if isinstance(atom, Plain) and atom.text is not None:
+        return kind == "builtins.str" if kind in _KNOWN_TYPES else None
     if isinstance(atom, Array):
         return True if kind in _ARRAY_TYPES else (None if kind not in _KNOWN_TYPES else False)
     if isinstance(atom, Host):

@@ -15,7 +15,7 @@ from placement_lint.placement.environment import (
     variable,
 )
 from placement_lint.placement.layouts import CallArguments, Given, LaidOut, sort_arguments
-from placement_lint.placement.tracing import Trace, is_worth_following
+from placement_lint.placement.tracing import Trace, is_derivative, is_worth_following
 from placement_lint.placement.trees import tree_of
 from placement_lint.placement.values import (
     ANYTHING,
@@ -113,6 +113,9 @@ class ObjectCalls:
                 self.on.escapes(frozenset(closed), state)
                 if any(atom.donates for atom in computations):
                     self.on.escapes(given, state)
+            if any(atom.changes_objects for atom in computations):
+                for _, given in laid_out.operands:
+                    self.on.spoil(given, state, UNKNOWN)
             for atom in sorted(computations, key=repr):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
@@ -131,14 +134,13 @@ class ObjectCalls:
         closed = self._closed(node, atom)
 
         def placed(used: list[Operand], *, certain: bool) -> Value:
-            every = [*used, *closed]
-            return self.on.computed(node, every, state, certain=certain and atom.is_known)
+            return self.on.computed(node, [*used, *closed], state, certain=certain)
 
         # What is left aside may be taken after all, and say where it runs.
         is_array = atom.gives_array and (left.is_certain or not left.every)
         if is_array and all(map(_is_array_or_number, operands)):
             used = [operand for operand in operands if operand[0] not in left.every]
-            return placed(used, certain=left.is_certain)
+            return placed(used, certain=left.is_certain and atom.is_known)
         spread = self.on.spread(operands, state)
         everything = [held for _, held in (*spread, *closed)]
         if (
@@ -147,18 +149,21 @@ class ObjectCalls:
             and not is_worth_following(everything, state)
         ):
             used = [operand for operand in spread if operand[0] not in left.every]
-            return tree_of(placed(used, certain=left.is_certain))
+            return tree_of(placed(used, certain=left.is_certain and atom.is_known))
         trace = Trace(self.on, node, state)
         tracers = [trace.tracers(held) for _, held in operands]
         made = trace.transformed(atom, given.passed(tracers))
         if not trace.is_followed:
             used = [operand for operand in spread if operand[0] not in left.every]
-            return trace.given(made, placed(used, certain=left.is_certain))
+            certain = left.is_certain and atom.is_known
+            return trace.given(made, placed(used, certain=certain))
         if not atom.keeps_unused:
             places = [place for place, _ in operands]
             spread = list(zip(places, map(trace.used, tracers), strict=True))
         used = [operand for operand in spread if operand[0] not in left.surely]
-        return trace.given(made, placed(used, certain=True))
+        # Of what is linear, the compiled derivative takes nothing.
+        certain = not (atom.is_staged and is_derivative(atom))
+        return trace.given(made, placed(used, certain=certain))
 
     def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
         """Give the committed arrays that a computation closes over, or was given before."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.environment import variable
-from placement_lint.placement.narrowing import equal
+from placement_lint.placement.narrowing import equal, is_instance, is_known
 from placement_lint.placement.values import (
     UNKNOWN,
     Anything,
@@ -55,8 +55,10 @@ def _matches(on: Expressions, pattern: cst.CSTNode, atom: Atom, state: State) ->
         return True if True in verdicts else None if None in verdicts else False
     if isinstance(pattern, cst.MatchSequence):
         return _matches_sequence(on, pattern, atom, state)
-    if isinstance(pattern, cst.MatchMapping) and isinstance(atom, Plain):
-        return False if atom.text is not None else None
+    if isinstance(pattern, cst.MatchMapping):
+        return False if is_known(atom) else None
+    if isinstance(pattern, cst.MatchClass) and not pattern.patterns and not pattern.kwds:
+        return is_instance(atom, on.names.qualified(pattern.cls) or "")
     return None
 
 
@@ -76,7 +78,7 @@ def _matches_sequence(
     on: Expressions, pattern: cst.MatchSequence, atom: Atom, state: State
 ) -> bool | None:
     if isinstance(atom, Plain):
-        return False if atom.text is not None or atom.truth is not None else None
+        return False if is_known(atom) else None
     if not isinstance(atom, Sequence) or atom.items is None:
         return None
     count = len(pattern.patterns)

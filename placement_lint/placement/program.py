@@ -62,6 +62,7 @@ from placement_lint.placement.values import (
     PLAIN,
     SYSTEM_DEFAULT,
     UNKNOWN,
+    AnyTree,
     Array,
     Atom,
     Class,
@@ -183,6 +184,8 @@ class Program:
         self.suspensions = self._now.suspensions
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
+        self._superseded: set[Instance] = set()
+        """Objects that the program goes on with in another place: what is put on a device."""
         self._assumed_traced: set[Place] = set()
         """Functions that are given to what calls them in traced code."""
         self.trees = Trees(self)
@@ -352,7 +355,8 @@ class Program:
         for node in module.tree.every(cst.ClassDef):
             place = module.place(node)
             state = self._outside(module)
-            made = self._now.instances.get(place)
+            every = self._now.instances.get(place, {})
+            made = every.keys() - self._superseded or every.keys()
             if made:
                 receiver = Instance(place, place)
                 for (owner, name), held in list(self._now.final.items()):
@@ -1097,6 +1101,7 @@ class Program:
             renamed[old] = replace(old, through=call)
             for held in self.trees.fields(old, state).values():
                 pending += [each for each in objects_in(held) if each in made]
+        self._superseded.update(renamed)
         for old, new in renamed.items():
             fields = self.trees.fields(old, state)
             for name in fields:
@@ -1315,6 +1320,14 @@ class Program:
         if self._frames:
             self._frames[-1].objects.add(instance)
 
+    def supersede(self, held: Value, by: Value, state: State) -> None:
+        """Note that objects were put on devices: it is the others that methods are called on."""
+        committed = all(
+            array.committed for leaf in self.trees.leaves(by, state) for array in arrays(leaf)
+        )
+        if committed:
+            self._superseded.update(set(objects_in(held)) - set(objects_in(by)))
+
     def attribute_names(self, instance: Instance) -> list[str]:
         """Give the attributes that were ever set on an object."""
         return list(self._attributes.get(instance, ()))
@@ -1499,6 +1512,8 @@ def _is_placed(held: Value, depth: int = 4) -> bool:
             parts = (*(item for _, item in atom.items), atom.element)
             if any(_is_placed(item, depth - 1) for item in parts):
                 return True
+        elif isinstance(atom, AnyTree) and _is_placed(atom.leaf, 0):
+            return True
     return False
 
 

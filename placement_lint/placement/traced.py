@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _CALLED_IN_TRACED = ("optax.",)
 """Libraries of which the functions call, in traced code, those that they are given."""
+_DIFFERENTIATING = frozenset({
+    Structure.DERIVATIVE, Structure.GRADIENT, Structure.VALUE_AND_GRADIENT,
+})  # fmt: skip
 _PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
 KEEPING_ARGUMENTS = frozenset({
     "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
@@ -82,6 +85,7 @@ class Traced:
         return Computation(
             any(computation.places_arguments for computation in known),
             donates=any(computation.donates for computation in known),
+            changes_objects=any(computation.changes_objects for computation in known),
             usage=None if keeps_unused else usage,
             keeps_unused=keeps_unused,
             steps=steps,
@@ -130,6 +134,7 @@ class Traced:
         return Computation(
             places or row.effect is Effect.DISTRIBUTE,
             donates=donates,
+            changes_objects=row.name.startswith("flax.nnx."),
             gives_array=is_jit,
             steps=(step_of(row.name, calls),),
         )
@@ -170,7 +175,7 @@ def step_of(name: str, calls: list[Arguments]) -> Step:
     numbers: tuple[int, ...] | None = (0,)
     is_single = True
     given = keywords.get("argnums") or next((c.get(1) for c in calls if c.get(1)), None)
-    if structure in {Structure.GRADIENT, Structure.VALUE_AND_GRADIENT} and given is not None:
+    if structure in _DIFFERENTIATING and given is not None:
         is_single = not isinstance(given, cst.Tuple | cst.List)
         parts = (
             [e.value for e in given.elements]

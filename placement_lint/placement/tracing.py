@@ -83,6 +83,8 @@ class Trace:
         self._place = f"{MADE_ON_TRACERS}{self.at.module}:{self.at.node}"
         self.is_followed = False
         """What the function does with its arguments is known."""
+        self._trees = 0
+        """How many trees were made of others: the objects in them differ."""
         self._originals: dict[Array, Atom] = {}
         self.handed_back: set[Array] = set()
         """Tracers that come out of a compiled program as results of it."""
@@ -93,9 +95,7 @@ class Trace:
         """Give an argument with a tracer in the place of each array."""
         if not _has_leaf(held):
             return held
-        return self.program.trees.rebuilt(
-            anonymous(held), self._tracer, Place(self._place, -1), self.state, is_given=True
-        )
+        return self.rebuilt(anonymous(held), self._tracer)
 
     def _tracer(self, leaf: Value) -> Value:
         return frozenset(self._tracer_of(atom) for atom in leaf)
@@ -140,6 +140,8 @@ class Trace:
                 known = pair(number, self._aux(step, made))
                 number = known if step.has_aux else join(known, UNKNOWN)
             return pair(number, grads)
+        if step.structure is Structure.DERIVATIVE:
+            return self._derivative(step, made, passed)
         if step.structure is None:
             return value(AnyTree(value(COMPUTED))) if step.is_staged else UNKNOWN
         if step.is_staged:
@@ -151,6 +153,12 @@ class Trace:
 
     def _aux(self, step: Step, made: Value) -> Value:
         return UNKNOWN if step.has_aux is None else element_of(made, 1) or UNKNOWN
+
+    def _derivative(self, step: Step, made: Value, passed: CallArguments) -> Value:
+        is_one = bool(made) and all(isinstance(atom, Array) for atom in made)
+        if is_one and step.has_aux is False:
+            return self._gradient(step, passed)
+        return value(AnyTree(value(_GRADIENT)))
 
     def _gradient(self, step: Step, passed: CallArguments) -> Value:
         if step.argnums is None or any(n >= len(passed.positional) for n in step.argnums):
@@ -178,9 +186,9 @@ class Trace:
 
     def rebuilt(self, made: Value, change: Change) -> Value:
         """Give a tree of the same structure, of what becomes of each leaf, in the traced code."""
-        return self.program.trees.rebuilt(
-            made, change, Place(self._place, -1), self.state, is_given=True
-        )
+        self._trees += 1
+        at = Place(self._place, -self._trees)
+        return self.program.trees.rebuilt(made, change, at, self.state, is_given=True)
 
     # -- what comes out ---------------------------------------------------------------------------
 
@@ -246,6 +254,14 @@ class Trace:
         return placed | made if is_pinned else placed
 
 
+def is_derivative(computation: Computation) -> bool:
+    """Tell whether one of the transformations of a function differentiates it."""
+    derives = (None, Structure.SAME, Structure.MAPPED)
+    return any(step.structure not in derives for step in computation.steps) or any(
+        isinstance(atom, Computation) and is_derivative(atom) for atom in computation.of
+    )
+
+
 def is_worth_following(operands: list[Value], state: State) -> bool:
     """Tell whether anything is placed, so that it matters what a computation gives."""
     return state.default.devices != SYSTEM or any(
@@ -280,7 +296,9 @@ def _gradient_of(leaf: Value) -> Value:
     for atom in leaf:
         if isinstance(atom, External) or atom == ANYTHING:
             found.add(AnyTree(value(_GRADIENT)))
-        elif isinstance(atom, Array | Host | Plain):
+        elif isinstance(atom, Plain):
+            found.add(NUMBER)
+        elif isinstance(atom, Array | Host):
             found.add(_GRADIENT)
         elif not isinstance(atom, Anything):
             found.add(atom)

@@ -103,14 +103,16 @@ class Trees:
         state: State,
         *,
         is_given: bool = False,
+        is_put: bool = False,
         into: State | None = None,
     ) -> Value:
         """Give a tree of the same structure with every leaf changed, as the call `at` gives it.
 
         Its objects are others than those of the first one; `into`: where they are made.
-        `is_given`: JAX takes it, so that objects are trees of which that is not known.
+        `is_given`: JAX takes it, so that objects are trees of which that is not known. `is_put`: it
+        would refuse any that is none.
         """
-        rebuilding = _Rebuilding(self, change, at, state, into or state, is_given)
+        rebuilding = _Rebuilding(self, change, at, state, into or state, is_given, is_put)
         return rebuilding.of(held, MAX_DEPTH)
 
     def make(self, made: Instance, fields: dict[str, Value], state: State) -> None:
@@ -133,6 +135,7 @@ class _Rebuilding:
     state: State
     into: State
     is_given: bool
+    is_put: bool
 
     def of(self, held: Value, depth: int) -> Value:
         """Give what is made of a tree, or of a part of one."""
@@ -160,7 +163,7 @@ class _Rebuilding:
         return replace(atom, items=items, element=element, site=None, views=None)
 
     def _object(self, instance: Instance, depth: int) -> Value:
-        is_tree = self.trees.is_tree(instance)
+        is_tree = self.is_put or self.trees.is_tree(instance)
         if is_tree is False:
             return self.change(value(instance))
         if not depth:

@@ -463,6 +463,8 @@ class Computation:
     """Its function is in this file: of another it cannot be known which arguments it uses."""
     donates: bool = False
     """It may destroy its arguments, once they are where it runs."""
+    changes_objects: bool = False
+    """It may change the objects that it is given."""
     usage: Usage | None = None
     """Which arguments it leaves where they are; None: none of them."""
     keeps_unused: bool = False
