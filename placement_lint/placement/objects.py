@@ -138,7 +138,8 @@ class ObjectCalls:
 
         # What is left aside may be taken after all, and say where it runs.
         is_array = atom.gives_array and (left.is_certain or not left.every)
-        if is_array and all(map(_is_array_or_number, operands)):
+        is_laid_out = isinstance(given, LaidOut) or atom.usage is None
+        if is_array and is_laid_out and all(map(_is_array_or_number, operands)):
             used = [operand for operand in operands if operand[0] not in left.every]
             return placed(used, certain=left.is_certain and atom.is_known)
         spread = self.on.spread(operands, state)
@@ -251,7 +252,9 @@ class ObjectCalls:
             if function is not None:
                 return self._method_called(function, atom, passed, state, node)
         if isinstance(atom, Computation) and program.is_tracing:
-            return self._computed(node, atom, Given(self.on.index(node), passed), Left(), state)
+            # Which arguments it leaves is told by following it: their places are not known here.
+            left = Left(is_certain=atom.usage is None)
+            return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
         placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
         if isinstance(atom, External) and placed:
             found = program.loaded(atom, state)
