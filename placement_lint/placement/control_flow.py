@@ -204,10 +204,6 @@ class _Call:
         """Give the carry after a loop: of the structure that it had before it."""
         if before is None:
             return UNKNOWN
-        same = self._same(before, after)
-        for leaf in self.trace.leaves(before):
-            # With what becomes another one the loop begins.
-            self.trace.handed_back.update(set(arrays(leaf)) - same)
         return self._partly(before, after)
 
     def met(self, made: list[Value]) -> Value | None:
@@ -226,7 +222,8 @@ class _Call:
         Or, where the other tree has the same tracer at the same place, handed back.
         """
         same = self._same(before, after)
-        for leaf in self.trace.leaves(after):
+        # With what becomes another one a loop begins; of branches, one hands it back.
+        for leaf in (*self.trace.leaves(before), *self.trace.leaves(after)):
             self.trace.handed_back.update(set(arrays(leaf)) - same)
 
         def kept(leaf: Value) -> Value:
