@@ -226,15 +226,22 @@ class AppliedFunctions:
 
     def tree_leaves(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.tree.leaves(tree)`: a list of the leaves."""
-        held = [self.on.argument(argument.value, state) for argument in node.args]
-        tree = held[0] if held else UNKNOWN
-        leaves = [*self.on.program.trees.leaves(tree, state)]
-        return value(Sequence(None, join(*leaves) if leaves else NOTHING))
+        return self._leaves(self._tree(node, state), state)
 
     def tree_flatten(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.tree.flatten(tree)`: the leaves, and the structure."""
-        leaves = self.tree_leaves(node, arguments, state)
+        tree = self._tree(node, state)
+        leaves = self._leaves(tree, state)
+        self.on.program.take_apart(tree)
         return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
+
+    def _tree(self, node: cst.Call, state: State) -> Value:
+        held = [self.on.argument(argument.value, state) for argument in node.args]
+        return held[0] if held else UNKNOWN
+
+    def _leaves(self, tree: Value, state: State) -> Value:
+        leaves = [*self.on.program.trees.leaves(tree, state)]
+        return value(Sequence(None, join(*leaves) if leaves else NOTHING))
 
 
 def _every_array(tree: Value) -> Value:

@@ -59,6 +59,15 @@ LAZY_CALLS = frozenset({
 """What gives an iterator, and touches nothing before that is consumed."""
 
 
+_TAKING_APART = frozenset({
+    "equinox.filter", "equinox.filter_shard", "equinox.partition", "equinox.tree_at",
+    "flax.jax_utils.replicate", "flax.nnx.clone", "flax.nnx.split", "flax.nnx.state",
+    "flax.serialization.to_state_dict", "jax.tree.flatten_with_path",
+    "jax.tree_util.tree_flatten_with_path",
+})  # fmt: skip
+"""What gives the arrays of an object, or others, of which the program then makes another one."""
+
+
 _WITH_METHODS = (
     Array, Context, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
     Sequence, TensorFile, Thread, AnyTree,
@@ -157,6 +166,7 @@ class Calls:
             **dict.fromkeys(EXECUTORS, library.executor),
             "threading.Thread": library.thread,
             **dict.fromkeys(GETTERS, library.getter),
+            **dict.fromkeys(_TAKING_APART, effects.taken_apart),
             **dict.fromkeys(ITERATORS, library.iterator),
             **dict.fromkeys(OPTIMIZERS_WITH_MOMENTS, effects.optimizer),
             **dict.fromkeys(QUEUES, library.queue),

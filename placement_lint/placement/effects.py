@@ -198,6 +198,14 @@ class Effects:
             self.on.escapes(each, state)
         return NONE
 
+    def taken_apart(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`nnx.split(module)`, `eqx.partition(tree, test)`: the arrays of a tree, in others."""
+        for argument in node.args:
+            held = self.on.argument(argument.value, state)
+            self.on.escapes(held, state)
+            self.on.program.take_apart(held)
+        return UNKNOWN
+
     def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Hand back the first argument."""
         operands = [self.on.argument(argument.value, state) for argument in node.args]
@@ -256,7 +264,11 @@ class Effects:
     def host(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Read arrays into NumPy."""
         operands = self.on.arguments(node, state)
-        return self.on.read(node, operands) if name == "jax.device_get" else HOST
+        if name != "jax.device_get":
+            return HOST
+        for _, held in operands:
+            self.on.program.take_apart(held)
+        return self.on.read(node, operands)
 
     def plain(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Look at shapes and types."""
@@ -278,6 +290,7 @@ class Effects:
                 Array(Device("cpu", 0) if on_host else None, committed=True, origin=origin)
             )
         if name not in _NAMING_THE_DEVICE:
+            self.on.program.take_apart(held)
             return value(Array(None, committed=True))
         names_one = self._names_device(target, state)
         if names_one is False:

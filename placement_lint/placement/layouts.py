@@ -162,6 +162,11 @@ class LaidOut:
         self.operands.append((on.index(node), held))
         return len(self.operands) - 1
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether each operand is an argument, and no part of a literal."""
+        return all(isinstance(layout, int) for layout in self._layouts)
+
     def passed(self, operands: abc.Sequence[Value]) -> CallArguments:
         """Give what is passed where the operands are these."""
         held = (assembled(layout, operands) for layout in self._layouts)

@@ -18,7 +18,7 @@ from placement_lint.placement.containers import (
     without_item,
 )
 from placement_lint.placement.contexts import entered_by_hand, entered_default
-from placement_lint.placement.layouts import CallArguments
+from placement_lint.placement.layouts import sort_arguments
 from placement_lint.placement.values import (
     NOTHING,
     PLAIN,
@@ -339,10 +339,12 @@ class MethodCalls:
                 )
         if atom.cls is not None:
             member = self.on.program.attribute(value(atom), name, state)
-            passed = CallArguments([held for _, held in operands])
-            if not any(argument.keyword or argument.star for argument in node.args):
-                return self.on.calls.objects.called_with(node, member, passed, state)
-            return UNKNOWN
+            consumed = (
+                (each, self.on.program.consumed(held, state) if each.star == "*" else held)
+                for each, (_, held) in zip(node.args, operands, strict=True)
+            )
+            passed = sort_arguments(consumed)
+            return self.on.calls.objects.called_with(node, member, passed, state)
         every = [*(atom.items or ()), atom.element]
         if name == "pop" and atom.items:
             key = integer_value(node.args[0].value) if node.args else -1

@@ -138,8 +138,8 @@ class ObjectCalls:
 
         # What is left aside may be taken after all, and say where it runs.
         is_array = atom.gives_array and (left.is_certain or not left.every)
-        is_laid_out = isinstance(given, LaidOut) or atom.usage is None
-        if is_array and is_laid_out and all(map(_is_array_or_number, operands)):
+        is_flat = given.is_flat if isinstance(given, LaidOut) else atom.usage is None
+        if is_array and is_flat and all(map(_is_array_or_number, operands)):
             used = [operand for operand in operands if operand[0] not in left.every]
             return placed(used, certain=left.is_certain and atom.is_known)
         spread = self.on.spread(operands, state)

@@ -356,8 +356,8 @@ class Program:
             place = module.place(node)
             state = self._outside(module)
             every = self._now.instances.get(place, {})
-            made = every.keys() - self._superseded or every.keys()
-            if made:
+            made = every.keys() - self._superseded
+            if every:
                 receiver = Instance(place, place)
                 for (owner, name), held in list(self._now.final.items()):
                     if isinstance(owner, Instance) and owner in made:
@@ -1327,6 +1327,10 @@ class Program:
         )
         if committed:
             self._superseded.update(set(objects_in(held)) - set(objects_in(by)))
+
+    def take_apart(self, held: Value) -> None:
+        """Note that the program goes on with other objects, made of the arrays of these."""
+        self._superseded.update(objects_in(held))
 
     def attribute_names(self, instance: Instance) -> list[str]:
         """Give the attributes that were ever set on an object."""
