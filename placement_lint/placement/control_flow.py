@@ -17,6 +17,7 @@ from placement_lint.placement.values import (
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Mapping,
     Plain,
@@ -25,6 +26,7 @@ from placement_lint.placement.values import (
     arrays,
     element_of,
     join,
+    parts_of,
 )
 
 if TYPE_CHECKING:
@@ -222,12 +224,15 @@ class _Call:
         Or, where the other tree has the same tracer at the same place, handed back.
         """
         same = self._same(before, after)
+        perhaps = {array for tree in self._unknown(before) for array in arrays(tree.leaf)}
         # With what becomes another one a loop begins; of branches, one hands it back.
         for leaf in (*self.trace.leaves(before), *self.trace.leaves(after)):
             self.trace.handed_back.update(set(arrays(leaf)) - same)
 
         def kept(leaf: Value) -> Value:
-            return computed(leaf) | {a for a in leaf if a in same or isinstance(a, Plain)}
+            return computed(leaf) | {
+                a for a in leaf if a in same or a in perhaps or isinstance(a, Plain)
+            }
 
         return self.trace.rebuilt(before, kept)
 
@@ -237,6 +242,18 @@ class _Call:
         same: set[Array] = set()
         _collect(trees.spread(before, state), trees.spread(after, state), same)
         return same
+
+    def _unknown(self, held: Value) -> list[AnyTree]:
+        """Give the parts of a tree of which the structure is not known: they may be kept."""
+        found: list[AnyTree] = []
+        pending = [*self.trace.program.trees.spread(held, self.trace.state)]
+        while pending:
+            atom = pending.pop()
+            if isinstance(atom, AnyTree):
+                found.append(atom)
+            elif isinstance(atom, Sequence | Mapping):
+                pending += [each for part in parts_of(atom) for each in part]
+        return found
 
     def stacked(self, rows: Value | None, made: Value) -> Value:
         """Give what a function gives of each row, stacked: rows that it hands back are all."""
