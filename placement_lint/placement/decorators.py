@@ -28,14 +28,6 @@ _DATACLASS_BASES = frozenset({
 })  # fmt: skip
 
 
-_PYTREES = frozenset({
-    "chex.dataclass", "equinox.Module", "flax.struct.PyTreeNode", "flax.struct.dataclass",
-    "jax.tree_util.register_dataclass", "jax.tree_util.register_pytree_node_class",
-    "tree_math.struct",
-})  # fmt: skip
-"""Decorators and bases of classes whose objects JAX takes apart, into the arrays in them."""
-
-
 CLASS_DECORATORS = _DATACLASSES | {
     "functools.total_ordering", "jax.tree_util.register_pytree_node_class", "typing.final",
     "jax.tree_util.register_dataclass",
@@ -155,13 +147,6 @@ def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
     return any(
         decorator_name(module, decorator) in _DATACLASSES for decorator in node.decorators
     ) or any(module.names.qualified(base.value) in _DATACLASS_BASES for base in node.bases)
-
-
-def is_pytree(module: Module, node: cst.ClassDef) -> bool:
-    """Tell whether JAX takes the objects of a class apart, where it is given one."""
-    names = [decorator_name(module, decorator) for decorator in node.decorators]
-    names += [module.names.qualified(base.value) for base in node.bases]
-    return not _PYTREES.isdisjoint(names) or node.name.value in module.pytrees
 
 
 def is_enumeration(module: Module, node: cst.ClassDef) -> bool:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.containers import MAX_ITEMS
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.layouts import CallArguments
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
     NONE,

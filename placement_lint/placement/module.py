@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
-_REGISTERING = frozenset({
-    "jax.tree_util.register_dataclass", "jax.tree_util.register_pytree_node",
-    "jax.tree_util.register_pytree_with_keys",
-})  # fmt: skip
-"""Functions whose first argument is a class that JAX is to take apart the objects of."""
-
 
 @dataclass(eq=False)
 class Module:
@@ -67,17 +61,6 @@ class Module:
                 parts = self.tree.every(cst.Name, cst.Attribute, below=body)
                 found.update(self.names.qualified(part) or "" for part in parts)
         return frozenset(found)
-
-    @cached_property
-    def pytrees(self) -> frozenset[str]:
-        """The names of classes whose objects a call in the module tells JAX to take apart."""
-        return frozenset(
-            call.args[0].value.value
-            for call in self.tree.every(cst.Call)
-            if call.args
-            and isinstance(call.args[0].value, cst.Name)
-            and self.names.qualified(call.func) in _REGISTERING
-        )
 
     def place(self, node: cst.CSTNode) -> Place:
         """Give the place of one of its nodes."""

@@ -7,15 +7,15 @@ used again. What is called by nobody is executed with arguments of which nothing
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.containers import (
-    Containers,
     anonymous,
     forget,
     is_container,
@@ -32,7 +32,6 @@ from placement_lint.placement.decorators import (
     generates_initializer,
     is_enumeration,
     is_property,
-    is_pytree,
     keeps_signature,
     makes_context,
     method_kind,
@@ -50,16 +49,21 @@ from placement_lint.placement.environment import (
     variable,
 )
 from placement_lint.placement.expressions import Expressions
+from placement_lint.placement.ledger import Execution, Ledger
 from placement_lint.placement.replaced import Replacements
 from placement_lint.placement.statements import Statements
 from placement_lint.placement.suspended import Suspensions
 from placement_lint.placement.tampering import sets_mesh, tampers
+from placement_lint.placement.trees import Trees, objects_in, with_objects
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBTFUL,
+    MAX_DEPTH,
     NOTHING,
     PLAIN,
     SYSTEM_DEFAULT,
     UNKNOWN,
+    AnyTree,
     Array,
     Atom,
     Class,
@@ -90,11 +94,16 @@ from placement_lint.placement.values import (
     is_host,
     join,
     limited,
+    parts_of,
     value,
 )
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from placement_lint.placement.ledger import Key
     from placement_lint.placement.module import Module
     from placement_lint.syntax.names import Binding, Scope
 
@@ -123,31 +132,6 @@ class Sources(Protocol):
         """Read a module; None where that cannot be done."""
 
 
-_Key: TypeAlias = (
-    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
-)
-"""A way to call a function: with which arguments, under which default device, in a loop or not."""
-
-
-@dataclass
-class _Execution:
-    """One execution of a function, and what it depends on and does beside its result."""
-
-    result: Value
-    reads: dict[Variable, Value | None]
-    writes: dict[Variable, Value]
-    base: DefaultDevice | None
-    """The default device that it left behind, where it changed it."""
-    made: set[Site]
-    """The containers that it made, and that nothing but its result holds."""
-    released: frozenset[Place] | None = frozenset()
-    """What of its caller's it left; None: something that cannot be named."""
-    entered: tuple[DefaultDevice, ...] = ()
-    """What it entered, through an `ExitStack` or by hand, and did not leave."""
-    suspended: dict[Variable, Value] | None = None
-    """What its variables hold at the `yield` of a context manager that goes on at its end."""
-
-
 @dataclass
 class Frame:
     """A function being executed."""
@@ -164,6 +148,8 @@ class Frame:
     """What is yielded, and the default devices of which one is in force there, innermost first."""
     made: set[Site] = field(default_factory=set)
     """The lists and dicts that the execution makes."""
+    objects: set[Instance] = field(default_factory=set)
+    """The objects that the execution makes."""
     suspends: bool = False
     """It ends at its `yield`, until the context manager that it makes is left."""
     suspended: list[State] = field(default_factory=list)
@@ -175,7 +161,7 @@ class Frame:
 class Program:
     """All modules that are looked at together."""
 
-    def __init__(  # noqa: PLR0915 - what is known of a run
+    def __init__(
         self, modules: list[Module], sources: Sources | None = None, *, follows: bool = False
     ) -> None:
         """Take the modules, in the order in which they are to be run. Nothing is run yet.
@@ -190,22 +176,13 @@ class Program:
         self._leaves_out = False
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
-        self._expressions: dict[str, Expressions] = {}
         self._stored: dict[Place, frozenset[int | str]] = {}
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
-        self._pytrees: dict[Place, bool] = {}
-        self._executed: set[Place] = set()
-        self._results: dict[Place, Value] = {}
-        self._memo: dict[Place, dict[_Key, list[_Execution]]] = {}
-        self._running: set[Place] = set()
         self._frames: list[Frame] = []
         self._ends: dict[str, State | None] = {}
-        self._final: dict[Variable, Value] = {}
-        """What held at the end of the bodies that were executed."""
         self._attributes: dict[Instance, dict[str, None]] = {}
-        self._instances: dict[Place, dict[Instance, None]] = {}
         self._base = DefaultDevice(SYSTEM)
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
@@ -213,27 +190,18 @@ class Program:
         """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
         """What is imported since the program was started."""
-        self._sets_default: set[Place] = set()
-        """Functions that change the default device outside of every block."""
-        self._recursed: dict[Place, list[tuple[dict[str, Value], State]]] = {}
-        self._again: dict[Place, int] = {}
-        self._executions = 0
-        """Calls of functions from inside of themselves, that are still to be executed."""
-        self._widened: dict[Place, dict[str, Value]] = {}
-        """For functions that are called in too many ways: what holds for all of those."""
-        self._unconsumed: dict[Generator, State] = {}
-        self._consumed_under: dict[Place, set[DefaultDevice]] = {}
-        """The default devices under which an iterator is consumed, by the place that makes it."""
-        """Generators of which nothing was consumed yet, and where they were made."""
-        self.suspensions = Suspensions(self)
-        self._cached: dict[Place, Value] = {}
-        """What the calls of functions gave that keep what the first ones gave."""
-        self.containers = Containers()
-        self._hands_out: set[Place] = set()
-        """Functions that give a placement to one of another file."""
-        self._moving: set[Place] = set()
-        """Functions in which, or in what they call, something is copied: whether it is, the default
-        device of their callers decides."""
+        self._happened = Ledger(Suspensions(self))
+        self._traced = self._happened.on_tracers(Suspensions(self))
+        self._now = self._happened
+        self.containers = self._now.containers
+        self.suspensions = self._now.suspensions
+        self._touched: set[Place] = set()
+        """The tracers that traced code computes with, or gives to what nobody follows."""
+        self._superseded: set[Instance] = set()
+        """Objects that the program goes on with in another place: what is put on a device."""
+        self._assumed_traced: set[Place] = set()
+        """Functions that are given to what calls them in traced code."""
+        self.trees = Trees(self)
         self._module_scopes: set[object] = set()
         self._followed: set[tuple[str, str]] = set()
         """Imports that are being followed: the names of modules, and what they import."""
@@ -260,15 +228,19 @@ class Program:
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name], but=called)
+        if any(_enters_default_in_function(module) for module in self.modules.values()):
+            for name in given:
+                with interpreting(name):
+                    self._trace_functions(self.modules[name])
         for name in given:
             with interpreting(name):
                 self._run_classes(self.modules[name])
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name])
-        while self._unconsumed:
+        while self._now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
-            generator, state = self._unconsumed.popitem()
+            generator, state = self._now.unconsumed.popitem()
             with interpreting(generator.function.module):
                 self.consumed(value(generator), state)
         self.suspensions.finish()
@@ -314,7 +286,11 @@ class Program:
         if name in self._ends:
             return
         self._ends[name] = None
-        module = self.modules[name]
+        with self._executing(self._happened):
+            self._import(self.modules[name], importing)
+
+    def _import(self, module: Module, importing: State | None) -> None:
+        name = module.name
         self._module_scopes.add(id(module.names.module_scope))
         base = self._base
         blocks: tuple[DefaultDevice, ...] = ()
@@ -339,7 +315,7 @@ class Program:
 
     def _bound_before(self, key: Variable) -> Value | None:
         """Give what a variable of a module holds that was not assigned to since it was run."""
-        return self._final.get(key) if key[0] in self._module_scopes else None
+        return self._now.final.get(key) if key[0] in self._module_scopes else None
 
     def _outside(self, module: Module) -> State:
         """Give the state in which code runs that is called from outside of the program."""
@@ -358,21 +334,54 @@ class Program:
             if node.name.value in but:
                 continue
             place = module.place(node)
-            if place in self._executed or node in module.traced:
+            if self._is_executed(place) or node in module.traced:
                 continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             self._execute(place, {}, self._outside(module))
+
+    def _is_executed(self, function: Place) -> bool:
+        """Tell whether a function was executed, if only in traced code.
+
+        That a function which traced code calls is also called by itself, nothing says.
+        """
+        if self.module_of(function).traced.is_handed_over(self.node(function)):
+            return True
+        every = (self._happened.executed, self._traced.executed, self._assumed_traced)
+        return any(function in places for places in every)
+
+    def assume_traced(self, held: Value, depth: int = MAX_DEPTH) -> None:
+        """Note that functions are given to what calls them in traced code."""
+        for atom in held:
+            if isinstance(atom, Function):
+                self._assumed_traced.add(atom.place)
+            elif isinstance(atom, Sequence | Mapping) and depth:
+                for part in parts_of(atom):
+                    self.assume_traced(part, depth - 1)
+
+    def _trace_functions(self, module: Module) -> None:
+        """Execute, as traced code, what JAX traces and no call has led to, to see what it calls."""
+        for node in module.tree.every(cst.FunctionDef, cst.Lambda):
+            place = module.place(node)
+            is_traced = (
+                node in module.traced
+                or module.traced.is_handed_over(node)
+                or place in self._assumed_traced
+            )
+            if is_traced and place not in self._traced.executed:
+                with self.on_tracers():
+                    self._execute(place, {}, self._outside(module))
 
     def _run_classes(self, module: Module) -> None:
         """Execute the methods that nobody called, on an object as its class's makers left it."""
         for node in module.tree.every(cst.ClassDef):
             place = module.place(node)
             state = self._outside(module)
-            made = self._instances.get(place)
-            if made:
+            every = self._now.instances.get(place, {})
+            made = every.keys() - self._superseded
+            if every:
                 receiver = Instance(place, place)
-                for (owner, name), held in list(self._final.items()):
+                for (owner, name), held in list(self._now.final.items()):
                     if isinstance(owner, Instance) and owner in made:
                         key = (receiver, name)
                         before = state.variables.get(key)
@@ -390,12 +399,12 @@ class Program:
             uncalled = [
                 function
                 for method in methods
-                if (function := module.place(method)) not in self._executed
+                if not self._is_executed(function := module.place(method))
                 and method not in module.traced
             ]
             later = state.copy()
             for function in uncalled:
-                if function in self._executed:
+                if function in self._now.executed:
                     continue
                 branch = state.copy()
                 self.call_function(function, {0: value(receiver)}, branch, bound=True)
@@ -416,11 +425,48 @@ class Program:
     # -- names of other modules and bodies --------------------------------------------------------
 
     def expressions(self, module: Module) -> Expressions:
-        """Give the evaluator of a module's expressions: one serves all of its bodies."""
-        found = self._expressions.get(module.name)
+        """Give the evaluator of a module's expressions: one serves all of its bodies.
+
+        One for what happens, and one for what JAX traces.
+        """
+        found = self._now.expressions.get(module.name)
         if found is None:
-            found = self._expressions[module.name] = Expressions(self, module)
+            touched = self._touched if self.is_tracing else None
+            found = self._now.expressions[module.name] = Expressions(self, module, touched)
         return found
+
+    # -- tracing --------------------------------------------------------------------------------
+
+    @property
+    def is_tracing(self) -> bool:
+        """Whether what is executed now runs on tracers."""
+        return self._now is self._traced
+
+    def on_tracers(self) -> AbstractContextManager[None]:
+        """Execute what is inside as traced code: nothing of it happens by itself."""
+        return self._executing(self._traced)
+
+    @contextlib.contextmanager
+    def _executing(self, ledger: Ledger) -> Iterator[None]:
+        before, depth = self._now, self.loop_depth
+        if ledger is before:
+            yield
+            return
+        self._enter(ledger)
+        self.loop_depth = 0
+        try:
+            yield
+        finally:
+            self._enter(before)
+            self.loop_depth = depth
+
+    def _enter(self, ledger: Ledger) -> None:
+        self._now = ledger
+        self.containers, self.suspensions = ledger.containers, ledger.suspensions
+
+    def is_touched(self, tracer: Place) -> bool:
+        """Tell whether traced code does anything with the data of a tracer."""
+        return tracer in self._touched
 
     def module_of(self, place: Place) -> Module:
         """Give the module that a place is in."""
@@ -513,7 +559,7 @@ class Program:
         if isinstance(generator, Lazy):
             return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
         given = [held for _, held in generator.arguments]
-        result = self._results.get(generator.function, NOTHING)
+        result = self._now.results.get(generator.function, NOTHING)
         return any(self.carries_placement(held, state, 0) for held in (*given, result))
 
     def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
@@ -551,7 +597,7 @@ class Program:
 
     def _acts(self, function: Place) -> bool:
         """Tell whether calling a function does something with a placement, whatever it gives."""
-        acting = (self._hands_out, self._sets_default, self._moving)
+        acting = (self._now.hands_out, self._now.sets_default, self._now.moving)
         return any(function in places for places in acting)
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
@@ -563,7 +609,7 @@ class Program:
     def _made_by(self, atom: Atom) -> Value:
         """Give what a function gave when it was called, and what a container holds."""
         if isinstance(atom, Function):
-            return self._results.get(atom.place, NOTHING)
+            return self._now.results.get(atom.place, NOTHING)
         if isinstance(atom, Method):
             return value(Function(atom.function))
         if isinstance(atom, Partial):
@@ -582,18 +628,18 @@ class Program:
     def moves(self) -> None:
         """Note that the function being executed copies something, or may do so."""
         if self._frames:
-            self._moving.add(self._frames[-1].place)
+            self._now.moving.add(self._frames[-1].place)
 
     def hands_out(self) -> None:
         """Note that the functions being executed give a placement to a function of others."""
-        self._hands_out |= self._running
+        self._now.hands_out |= self._now.running
 
     def _holds_placement(self, cls: Place) -> bool:
         """Tell whether an object of a class has such an array in an attribute, or returns one."""
         state = State(self._base, (), Variables())
         held = [
             value_held
-            for (owner, _), value_held in self._final.items()
+            for (owner, _), value_held in self._now.final.items()
             if isinstance(owner, Instance) and owner.cls == cls
         ]
         node = self.node(cls)
@@ -602,7 +648,7 @@ class Program:
             methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
             if any(self._acts(method) for method in methods):
                 return True
-            held += [self._results.get(method, NOTHING) for method in methods]
+            held += [self._now.results.get(method, NOTHING) for method in methods]
         return any(self.carries_placement(each, state) for each in held)
 
     @functools.cached_property
@@ -697,7 +743,7 @@ class Program:
         self.note_read(key)
         found = state.variables.get(key)
         if found is None and (isinstance(key[0], Instance) or key[0] in self._module_scopes):
-            found = self._final.get(key)
+            found = self._now.final.get(key)
         return found
 
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
@@ -711,7 +757,7 @@ class Program:
         key = variable(owner, name)
         self.note_read(key)
         held = state.variables.get(key)
-        return self._final.get(key, UNKNOWN) if held is None else held
+        return self._now.final.get(key, UNKNOWN) if held is None else held
 
     def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
         """Give what a name is that is bound once, to a function, a class or an import."""
@@ -735,8 +781,10 @@ class Program:
         """Give what the name of a function is bound to, without decorators of the program."""
         computation = module.traced.computation(node)
         if computation is not None:
+            place = module.place(node)
+            computation = replace(computation, of=value(Function(place)))
             if module.traced.keeps_arguments(node):
-                computation = replace(computation, function=module.place(node))
+                computation = replace(computation, function=place)
             return value(computation)
         if all(keeps_signature(module, decorator) for decorator in node.decorators):
             return value(Function(module.place(node)))
@@ -761,8 +809,8 @@ class Program:
     def finish(self, changes: dict[Variable, Value]) -> None:
         """Keep what holds at the end of a body, for functions that run later."""
         for key, held in changes.items():
-            before = self._final.get(key)
-            self._final[key] = held if before is None or before == held else join(before, held)
+            before = self._now.final.get(key)
+            self._now.final[key] = held if before is None or before == held else join(before, held)
 
     def scopes_of(self, function: Place) -> set[int]:
         """Give the scopes, by id, of a function and of what is defined in it."""
@@ -782,7 +830,7 @@ class Program:
         """
         held = variables.get(key)
         if held is None and not isinstance(key[0], Instance) and key[0] not in self._module_scopes:
-            return self._final.get(key)
+            return self._now.final.get(key)
         return held
 
     @property
@@ -811,10 +859,10 @@ class Program:
         """
         module = self.module_of(place)
         node = self.node(place)
-        if isinstance(node, cst.FunctionDef) and node in module.traced:
+        if isinstance(node, cst.FunctionDef) and node in module.traced and not self.is_tracing:
             return UNKNOWN
         if len(self._frames) > _MAX_DEPTH:
-            self._executed.add(place)
+            self._now.executed.add(place)
             return UNKNOWN
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
@@ -826,8 +874,8 @@ class Program:
             and not makes_context(module, node)
         ):
             generator = Generator(place, tuple(bindings.items()), self.loop_depth > 0)
-            self._unconsumed.setdefault(generator, state.copy())
-            self._executed.add(place)
+            self._now.unconsumed.setdefault(generator, state.copy())
+            self._now.executed.add(place)
             return value(generator)
         return self._executed_or_later(place, bindings, state, call)
 
@@ -846,7 +894,7 @@ class Program:
                 made = self.expressions(self.module_of(atom.place)).consume(rest, branch)
                 found |= self.consumed(made, branch)
             else:
-                self._unconsumed.pop(atom, None)
+                self._now.unconsumed.pop(atom, None)
                 found |= self._executed_or_later(atom.function, dict(atom.arguments), branch)
             if branch is not state and (met := meet([state, branch])) is not None:
                 state.become(met)
@@ -859,7 +907,7 @@ class Program:
         The first step over an array takes its rows to the default device of that step: under
         another one, later, they are not where the array itself would go.
         """
-        under = self._consumed_under.setdefault(lazy.place, set())
+        under = self._now.consumed_under.setdefault(lazy.place, set())
         under.add(state.default)
         if len(under) < 2:
             return lazy
@@ -873,10 +921,10 @@ class Program:
 
         What such an inner call gives is unknown: what it does to its arguments is not.
         """
-        if place in self._running:
-            self._recursed.setdefault(place, []).append((bindings, state.copy()))
+        if place in self._now.running:
+            self._now.recursed.setdefault(place, []).append((bindings, state.copy()))
             self._forget_stored(place, bindings, state)
-            return UNKNOWN
+            return DOUBTFUL
         bindings = {name: self.containers.named(held) for name, held in bindings.items()}
         execution = self._memoized(place, bindings, state)
         module, node = self.module_of(place), self.node(place)
@@ -885,20 +933,22 @@ class Program:
             result = self._from_cache(place, execution, state)
         else:
             result = self._reuse(execution, state)
-        while self._recursed.get(place):
-            again, there = self._recursed[place].pop()
-            if self._again.get(place, 0) >= _MAX_RECURSIONS:
-                self._recursed[place].clear()
+        while self._now.recursed.get(place):
+            again, there = self._now.recursed[place].pop()
+            if self._now.again.get(place, 0) >= _MAX_RECURSIONS:
+                self._now.recursed[place].clear()
                 break
-            before = self._executions
+            before = self._now.executions
             self._reuse(self._memoized(place, again, there), there)
-            if self._executions > before:
-                self._again[place] = self._again.get(place, 0) + 1
-        if place in self._moving:
+            if self._now.executions > before:
+                self._now.again[place] = self._now.again.get(place, 0) + 1
+        if place in self._now.moving:
             self.moves()
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
             result = self.suspensions.suspend(at, place, bindings, entered, own, result)
+        if call is not None and execution.objects:
+            result = self._handed_out(result, execution.objects, call, state)
         if call is None or not execution.made:
             return result
         looping = self.loop_depth > 0
@@ -907,18 +957,18 @@ class Program:
             self._frames[-1].made.update(site for site in sites(renamed) if site[0] == call)
         return renamed
 
-    def _from_cache(self, place: Place, execution: _Execution, state: State) -> Value:
+    def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
         """Give what a function gives that may have kept what an earlier call gave."""
-        before = self._cached.get(place)
+        before = self._now.cached.get(place)
         if before is None:
-            self._cached[place] = self._reuse(execution, state)
-            return self._cached[place]
+            self._now.cached[place] = self._reuse(execution, state)
+            return self._now.cached[place]
         branch = state.copy()
-        self._cached[place] = join(before, self._reuse(execution, branch))
+        self._now.cached[place] = join(before, self._reuse(execution, branch))
         met = meet([state, branch])
         if met is not None:
             state.become(met)
-        return self._cached[place]
+        return self._now.cached[place]
 
     def _forget_stored(self, place: Place, bindings: dict[str, Value], state: State) -> None:
         """Forget what containers hold that a function stores into which is not followed here."""
@@ -926,8 +976,8 @@ class Program:
             if isinstance(name, str) and name in bindings:
                 forget(bindings[name], state, self.containers, loosened)
 
-    def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> _Execution:
-        contexts = self._memo.setdefault(place, {})
+    def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Execution:
+        contexts = self._now.memo.setdefault(place, {})
         key, there = self._key(bindings, state), state
         if key not in contexts and len(contexts) >= _MAX_SITED_CONTEXTS:
             self._forget_stored(place, bindings, state)
@@ -945,13 +995,13 @@ class Program:
                 self._seen(key, state.variables) == held for key, held in execution.reads.items()
             ):
                 return execution
-        self._executions += 1
+        self._now.executions += 1
         execution = self._execute(place, bindings, there)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
         return execution
 
-    def _key(self, bindings: dict[str, Value], state: State) -> _Key:
+    def _key(self, bindings: dict[str, Value], state: State) -> Key:
         return (
             tuple(bindings.items()),
             state.seen_by_callee(),
@@ -961,15 +1011,15 @@ class Program:
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:
         """Give arguments that hold for all calls of a function which is called in many ways."""
-        wide = self._widened.get(place)
+        wide = self._now.widened.get(place)
         if wide is None:
             wide = dict(bindings)
-            for known, *_ in self._memo[place]:
+            for known, *_ in self._now.memo[place]:
                 wide = {name: join(wide[name], held) for name, held in known}
-        self._widened[place] = {name: join(wide[name], held) for name, held in bindings.items()}
-        return self._widened[place]
+        self._now.widened[place] = {name: join(wide[name], held) for name, held in bindings.items()}
+        return self._now.widened[place]
 
-    def _reuse(self, execution: _Execution, state: State) -> Value:
+    def _reuse(self, execution: Execution, state: State) -> Value:
         for name in execution.reads:
             self.note_read(name)
         for name, held in execution.writes.items():
@@ -997,7 +1047,7 @@ class Program:
         It was called in `entered`, goes on in `at`, of which `since` is what it does not change,
         and does what it does to `state`.
         """
-        if place not in self._running:
+        if place not in self._now.running:
             self._reuse(self._execute(place, bindings, entered, (at, since)), state)
 
     def _execute(
@@ -1006,7 +1056,7 @@ class Program:
         bindings: dict[str, Value],
         state: State,
         resumption: tuple[State, Layer] | None = None,
-    ) -> _Execution:
+    ) -> Execution:
         module, node = self.module_of(place), self.node(place)
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
@@ -1048,25 +1098,65 @@ class Program:
             self.finish(changes)
             base = end.base if end.base != before else None
         if base is not None:
-            self._sets_default.add(place)
+            self._now.sets_default.add(place)
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
         blocks = () if end is None else end.blocks
         changed = _changed_blocks(around, around if is_context else blocks)
         result = self._result(module, node, frame)
-        before_this = self._results.get(place)
-        self._results[place] = result if before_this is None else join(before_this, result)
+        before_this = self._now.results.get(place)
+        self._now.results[place] = result if before_this is None else join(before_this, result)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
-        return _Execution(result, frame.reads, writes, base, made, *changed, suspended)
+        objects = self._own_objects(frame, writes, result) if frame.objects else set()
+        return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
+
+    def _own_objects(
+        self, frame: Frame, writes: dict[Variable, Value], result: Value
+    ) -> set[Instance]:
+        """Give the objects that an execution made, and that nothing but its result holds."""
+        inside = sum(1 for _ in objects_in(result))
+        if not inside or len(frame.own) > 1:
+            # A function that is defined in it may keep them.
+            return set()
+        pending = [(key, held) for key, held in writes.items() if key[0] not in frame.objects]
+        kept: set[Instance] = set()
+        while pending:
+            _, held = pending.pop()
+            for instance in objects_in(held):
+                if instance not in kept:
+                    kept.add(instance)
+                    pending += [each for each in writes.items() if each[0][0] == instance]
+        return frame.objects - kept
+
+    def _handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
+        """Give what a call returns: objects that it made are others than the last time."""
+        renamed: dict[Instance, Instance] = {}
+        pending = [each for each in objects_in(result) if each in made]
+        while pending:
+            old = pending.pop()
+            if old in renamed:
+                continue
+            renamed[old] = replace(old, through=call)
+            for held in self.trees.fields(old, state).values():
+                pending += [each for each in objects_in(held) if each in made]
+        self._superseded.update(renamed)
+        for old, new in renamed.items():
+            fields = self.trees.fields(old, state)
+            for name in fields:
+                state.variables[old, name] = NOTHING
+            self.trees.make(
+                new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
+            )
+        return with_objects(result, renamed)
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
     ) -> State | None:
         """Execute a body; give the state in which its caller goes on."""
         self._frames.append(frame)
-        self._running.add(frame.place)
-        self._executed.add(frame.place)
+        self._now.running.add(frame.place)
+        self._now.executed.add(frame.place)
         try:
             statements = Statements(self, module)
             if isinstance(node, cst.Lambda):
@@ -1075,7 +1165,7 @@ class Program:
             end = statements.function_body(node, state, frame)
             return statements.raised() if end is None else end
         finally:
-            self._running.discard(frame.place)
+            self._now.running.discard(frame.place)
             self._frames.pop()
 
     def _bind_locals(
@@ -1175,7 +1265,10 @@ class Program:
         passed = [held for held in (rest, more) if held is not None]
         if param.default is None:
             return join(*passed) if passed else UNKNOWN
-        held = module.record.values.get(module.tree.index(param.default), UNKNOWN)
+        default = module.tree.index(param.default)
+        held = self.expressions(module).record.values.get(default)
+        if held is None:
+            held = module.record.values.get(default, UNKNOWN)
         return join(held, *passed) if passed else held
 
     # -- classes ----------------------------------------------------------------------------------
@@ -1262,17 +1355,21 @@ class Program:
 
     def made(self, instance: Instance) -> None:
         """Note that an object of a class was made."""
-        self._instances.setdefault(instance.cls, {})[instance] = None
+        self._now.instances.setdefault(instance.cls, {})[instance] = None
+        if self._frames:
+            self._frames[-1].objects.add(instance)
 
-    def is_pytree(self, cls: Place) -> bool:
-        """Tell whether JAX takes the objects of a class apart, where it is given one."""
-        if cls not in self._pytrees:
-            self._pytrees[cls] = any(
-                isinstance(node := self.node(base), cst.ClassDef)
-                and is_pytree(self.module_of(base), node)
-                for base in self.bases(cls)
-            )
-        return self._pytrees[cls]
+    def supersede(self, held: Value, by: Value, state: State) -> None:
+        """Note that objects were put on devices: it is the others that methods are called on."""
+        committed = all(
+            array.committed for leaf in self.trees.leaves(by, state) for array in arrays(leaf)
+        )
+        if committed:
+            self._superseded.update(set(objects_in(held)) - set(objects_in(by)))
+
+    def take_apart(self, held: Value) -> None:
+        """Note that the program goes on with other objects, made of the arrays of these."""
+        self._superseded.update(objects_in(held))
 
     def attribute_names(self, instance: Instance) -> list[str]:
         """Give the attributes that were ever set on an object."""
@@ -1347,9 +1444,9 @@ class Program:
         key: Variable = (instance, name)
         self.note_read(key)
         held = state.variables.get(key)
-        if held is None and instance in self._instances.get(instance.cls, ()):
-            held = self._final.get(key)
-        if held is not None:
+        if held is None and instance in self._now.instances.get(instance.cls, ()):
+            held = self._now.final.get(key)
+        if held:
             return held
         function = self.method(instance.cls, name)
         if function is None:
@@ -1363,10 +1460,12 @@ class Program:
         is_static = isinstance(node, cst.FunctionDef) and (
             method_kind(module, node) == "staticmethod"
         )
-        if computation.usage is None or is_static:
+        if is_static:
             return value(computation)
         # The object itself is passed before all that the call passes.
-        return value(replace(computation, usage=computation.usage.bound()))
+        usage = None if computation.usage is None else computation.usage.bound()
+        of, bound = value(Function(function)), (value(instance),)
+        return value(replace(computation, usage=usage, of=of, bound=bound))
 
     def _class_variable(self, cls: Place, name: str, state: State) -> Value:
         for place in self.bases(cls):
@@ -1465,6 +1564,8 @@ def _is_placed(held: Value, depth: int = 4) -> bool:
             parts = (*(item for _, item in atom.items), atom.element)
             if any(_is_placed(item, depth - 1) for item in parts):
                 return True
+        elif isinstance(atom, AnyTree) and _is_placed(atom.leaf, 0):
+            return True
     return False
 
 
@@ -1580,6 +1681,15 @@ def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
                 devices, expression = default.devices, default.expression
                 atoms.append(DefaultDeviceContext(devices, expression, True, given))
     return value(*atoms) if atoms else UNKNOWN
+
+
+def _enters_default_in_function(module: Module) -> bool:
+    """Tell whether a function in a module enters a default device."""
+    return any(
+        module.names.qualified(node.func) == "jax.default_device"
+        and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
+        for node in module.tree.every(cst.Call)
+    )
 
 
 def _updates_in_function(module: Module) -> bool:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from placement_lint.jaxmodel.structures import Structure
+
 MAX_ALTERNATIVES = 12
 MAX_DEPTH = 4
 MAX_NESTING = 5
@@ -21,6 +23,10 @@ MAX_SIZE = 2_000
 
 `x = x + x` doubles a list with each line, and `x = (x, x)` what it is to look at all of a tuple.
 """
+
+
+MADE_ON_TRACERS = "\0"
+"""What the name of a module begins with where traced code makes an array, that is none yet."""
 
 
 class Place(NamedTuple):
@@ -278,6 +284,13 @@ class Sequence:
 
 
 @dataclass(frozen=True)
+class AnyTree(_Holder):
+    """A value of unknown structure, perhaps one array: every array in it is one of the leaf."""
+
+    leaf: Value
+
+
+@dataclass(frozen=True)
 class NamedTupleType(_Holder):
     """What `collections.namedtuple` gives."""
 
@@ -387,6 +400,14 @@ class Instance:
 
     cls: Place
     site: Place
+    through: Place | None = None
+    """The last call that gave another object like it, with other fields: `device_put(x, d)`. Of
+    the calls before that one nothing is kept, so that there are not ever more of them."""
+
+    @property
+    def owner(self) -> Place:
+        """What the containers belong to that it alone holds."""
+        return self.through or self.site
 
 
 @dataclass(frozen=True)
@@ -510,7 +531,24 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Computation:
+class Step:
+    """One transformation of a function, as far as it says what the function then gives."""
+
+    structure: Structure | None
+    """None: of what it gives nothing is known."""
+    is_staged: bool
+    """All that it computes is one program, which gives all that it gives."""
+    argnums: tuple[int, ...] | None = (0,)
+    """The arguments that it differentiates by; None: which ones is not known."""
+    is_single: bool = True
+    """It differentiates by one argument, and gives no tuple of derivatives."""
+    has_aux: bool | None = False
+    is_plain: bool = True
+    """It maps over the first axis of everything."""
+
+
+@dataclass(frozen=True)
+class Computation(_Holder):
     """A function that computes on the default device: `jax.jit(f)`, `jax.vmap(f)`."""
 
     places_arguments: bool = False
@@ -519,23 +557,43 @@ class Computation:
     """Its function is in this file: of another it cannot be known which arguments it uses."""
     donates: bool = False
     """It may destroy its arguments, once they are where it runs."""
+    changes_objects: bool = False
+    """It may change the objects that it is given."""
     usage: Usage | None = None
     """Which arguments it leaves where they are; None: none of them."""
+    keeps_unused: bool = False
+    """It was told to take also those arguments that it does not use."""
     gives_array: bool = False
     """Given arrays, it gives one array, where it runs."""
     closure: Value = frozenset()
     """The committed arrays that it closes over, where these say where it runs: not for `jit`."""
     function: Place | None = None
     """The function that it computes, whose arguments are its own; None: that is not known."""
+    of: Value = frozenset()
+    """What the transformations were applied to; nothing where that is not known."""
+    steps: tuple[Step, ...] = ()
+    """The transformations, the innermost first."""
+    bound: tuple[Value, ...] = ()
+    """Arguments that it was given before: an object by its method, some by `functools.partial`."""
+    bound_by_name: tuple[tuple[str, Value], ...] = ()
     fills: bool = False
     """It makes arrays of the shapes of arguments, and was told nothing of where."""
     moments: str | None = None
     """The optimizer of which it makes the moments, told nothing of where."""
 
+    @property
+    def is_staged(self) -> bool:
+        """Whether one compiled program gives all that it gives."""
+        return bool(self.steps) and self.steps[-1].is_staged
+
 
 @dataclass(frozen=True)
 class Anything:
     """A thing of which nothing is known."""
+
+    is_doubt: bool = False
+    """Beside others: it is one of them, but perhaps not where they are, or was changed since. Not
+    what another way through the program gives."""
 
 
 Atom: TypeAlias = (
@@ -559,6 +617,7 @@ Atom: TypeAlias = (
     | Sequence
     | NamedTupleType
     | Mapping
+    | AnyTree
     | Function
     | Class
     | Instance
@@ -577,7 +636,10 @@ HOLDERS = (_Holder, Sequence, Mapping, Thread)
 """What has a size."""
 
 ANYTHING = Anything()
+DOUBT = Anything(is_doubt=True)
 UNKNOWN: Value = frozenset({ANYTHING})
+DOUBTFUL: Value = frozenset({DOUBT})
+"""Beside what is known: it may not hold."""
 PLAIN: Value = frozenset({Plain()})
 NONE: Value = frozenset({Plain(truth=False)})
 HOST: Value = frozenset({Host()})
@@ -638,11 +700,18 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
             for _, item in atom.items:
                 yield from arrays(item, depth - 1)
             yield from arrays(atom.element, depth - 1)
+        elif isinstance(atom, AnyTree):
+            yield from arrays(atom.leaf, 0)
+
+
+def is_placed(array: Array) -> bool:
+    """Tell whether an array was made under a default device, or put anywhere."""
+    return array.committed or array.origin is None or array.origin.device is not None
 
 
 def without_parts(of: Value) -> Value:
     """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
-    return frozenset(Plain() if isinstance(a, Sequence | Mapping) else a for a in of)
+    return frozenset(Plain() if isinstance(a, Sequence | Mapping | AnyTree) else a for a in of)
 
 
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
@@ -658,6 +727,8 @@ def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
         elif depth and isinstance(atom, Mapping):
             pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
             changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1), atom.site))
+        elif isinstance(atom, AnyTree):
+            changed.append(AnyTree(map_arrays(atom.leaf, change, 0)))
         else:
             changed.append(atom)
     return limited(frozenset(changed))
@@ -712,12 +783,16 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
     """Give what indexing the containers in a value gives; arrays are not looked at."""
     found: list[Value] = []
     for atom in of:
-        if isinstance(atom, Sequence):
+        if isinstance(atom, AnyTree):
+            # Of an array it is another one, which may be elsewhere.
+            found.append(frozenset({atom}) if isinstance(key, str) else UNKNOWN)
+        elif isinstance(atom, Sequence):
             if atom.items is not None and isinstance(key, int):
+                # One of another place raises.
                 inside = -len(atom.items) <= key < len(atom.items)
-                found.append(atom.items[key] if inside else UNKNOWN)
+                found.append(atom.items[key] if inside else NOTHING)
             elif atom.items is not None:
-                found.append(join(*atom.items) if atom.items else UNKNOWN)
+                found.append(join(*atom.items) if atom.items else NOTHING)
             else:
                 found.append(atom.element)
         elif isinstance(atom, Mapping):

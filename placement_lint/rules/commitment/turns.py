@@ -39,21 +39,35 @@ def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
 
 
 def _rebound(use: Use, ctx: Context) -> set[Array]:
-    """Give the arrays from outside of a loop whose name is bound to something else in it."""
-    name = dotted(ctx.tree.nodes[use.node])
-    if use.always or not name:
+    """Give the arrays from outside of a loop whose name is bound to something else in it.
+
+    Or the name of the tree that they are of: `s` of `s["w"]` and `s.w`.
+    """
+    names = set(_names(ctx.tree.nodes[use.node]))
+    if use.always or not names:
         return set()
     found: set[Array] = set()
     for loop in loops_around(ctx.tree.nodes[use.node], ctx):
-        stored = [
-            set(values.arrays(ctx.flow.value(t)))
-            for t in targets_in(loop, ctx)
-            if dotted(t) == name
-        ]
-        if stored:
+        stored = [ctx.flow.value(t) for t in targets_in(loop, ctx) if dotted(t) in names]
+        if stored and not any(map(_has_other, stored)):
             inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
-            found |= use.moved.difference(inside, *stored)
+            found |= use.moved.difference(inside, *map(values.arrays, stored))
     return found
+
+
+def _names(node: cst.CSTNode) -> Iterator[str]:
+    """Give the name that an expression is, and those of what it is a part of."""
+    while True:
+        if name := dotted(node):
+            yield name
+        if not isinstance(node, cst.Attribute | cst.Subscript):
+            return
+        node = node.value
+
+
+def _has_other(held: values.Value) -> bool:
+    """Tell whether there may be arrays in a value beside those that are seen in it."""
+    return any(isinstance(atom, values.Instance) for atom in held)
 
 
 def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:

@@ -253,7 +253,7 @@ def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
         if row.effect is Effect.SAMPLE and _is_uncommitted(arguments.get(0, "key"), ctx):
-            held -= values.UNKNOWN
+            held -= values.UNKNOWN | values.DOUBTFUL
         if not _is_new(held, call, ctx):
             return None
         count = element_count(call, ctx)
