@@ -242,6 +242,10 @@ class MethodCalls:
                     indices += self.on.operands(element.slice.value, state)
         held = self.on.operand(operand, state)
         operands = self.on.arguments(node, state)
+        if self.on.touched is not None:
+            # In traced code it is one operation on all of them.
+            made = self.on.computed(node, [held, *indices, *operands], state)
+            return made if is_array(held[1]) else UNKNOWN
         for part in (*indices, *operands):
             if any(isinstance(atom, Array) and not atom.committed for atom in part[1]):
                 self.on.computed(node, [part], state)
