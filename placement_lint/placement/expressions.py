@@ -53,6 +53,7 @@ from placement_lint.placement.values import (
     Plain,
     Sequence,
     Site,
+    Taking,
     Value,
     arrays,
     element_of,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.containers import Change
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Program
+    from placement_lint.placement.supposition import Supposition
     from placement_lint.syntax.names import Scope
 
 Operand: TypeAlias = "tuple[int, Value]"
@@ -106,9 +108,8 @@ class Expressions:
         self.tree = module.tree
         self.names = module.names
         self.record = module.record
-        self.operations = Operations(
-            module.name, module.record, program.moves, accelerator=module.has_accelerator
-        )
+        self.supposed = program.supposed
+        self.operations = Operations(module, program.moves, self.supposed)
         self.calls = Calls(self)
         self.captured: dict[int, Value] = {}
         """What parts of the iterator that is consumed now gave where it was made."""
@@ -169,8 +170,22 @@ class Expressions:
         if evaluator is None:
             return UNKNOWN
         result = evaluator(node, state)
+        if self.supposed is not None:
+            result = self._supposed_of(node, result, self.supposed, state)
         self.record.saw_value(self.index(node), result)
         return result
+
+    def _supposed_of(
+        self, node: cst.CSTNode, held: Value, supposed: Supposition, state: State
+    ) -> Value:
+        """Give what an expression gives once what is supposed is written around it."""
+        place = self.module.place(node)
+        taking = Taking(place)
+        if taking in supposed.put_back:
+            made = self.operations.created(place.node, state)
+            held = supposed.returned(taking, held, made)
+        is_committed = place in supposed.committed and not supposed.rebinds
+        return supposed.commit(place, held) if is_committed else held
 
     def operand(self, node: cst.CSTNode, state: State) -> Operand:
         """Give an expression's place and value, as an operand of an operation."""
@@ -230,6 +245,8 @@ class Expressions:
                 names = self.program.attribute_names(atom)
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
+            if self.supposed is not None:
+                self.supposed.escaped(each)
             for array in arrays(each):
                 if array.origin is not None and not array.committed:
                     self.record.escaped.add(array.origin.created)
@@ -882,6 +899,10 @@ class Expressions:
                 UseKind.INDEXED,
                 in_loop=self.in_loop,
             )
+            taking = Taking(self.module.place(node), iterated=True)
+            if self.supposed is not None and taking in self.supposed.put_back:
+                made = self.operations.created(self.index(node), state)
+                row = self.supposed.returned(taking, row, made, alone=held == indexed)
             found = join(found, row) if found else row
         return found or UNKNOWN
 
@@ -906,6 +927,8 @@ class Expressions:
                 operand = (self.index(node.value), without_parts(held))
                 found |= self._compute(node, [operand], state)
             elif name in transfer.METADATA_ATTRIBUTES:
+                if self.supposed is not None:
+                    self.supposed.asked(name, held)
                 found |= PLAIN
             else:
                 found.add(ANYTHING)

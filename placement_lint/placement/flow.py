@@ -21,10 +21,11 @@ from placement_lint.placement.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import libcst as cst
 
+    from placement_lint.placement.commitments import Commitment
     from placement_lint.placement.program import Sources
     from placement_lint.placement.record import Use
     from placement_lint.placement.values import Place
@@ -85,6 +86,21 @@ class Flow:
         return array.origin is not None and array.origin.created in (
             self.program.replacements.places
         )
+
+    def commitment(self, arrays: Iterable[Array]) -> Commitment | None:
+        """Give how arrays that are copied are committed where they were made."""
+        origins = [array.origin for array in arrays]
+        if any(origin is None or origin.device is None for origin in origins):
+            return None
+        return self.program.commitments.of(o.commit_at for o in origins if o is not None)
+
+    def committed_by(
+        self, node: cst.CSTNode, device: Device, *, moves: bool = False, rebinds: bool = False
+    ) -> Commitment | None:
+        """Give what comes of committing what an expression gives: see `Supposition`."""
+        place = self.module.place(node)
+        commitments = self.program.committing(place, device, moves=moves, rebinds=rebinds)
+        return commitments.of([place])
 
     def may_clash(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, meets one that may be committed elsewhere.

@@ -135,8 +135,14 @@ class ObjectCalls:
                 self.on.escapes(frozenset(a for a in given if isinstance(a, Instance)), state)
                 if any(atom.donates for atom in computations):
                     self.on.escapes(given, state)
+                    if self.on.supposed is not None:
+                        # It was a copy that was donated, and would be the array itself.
+                        self.on.supposed.refused(given)
             for atom in sorted(computations, key=repr):
                 if atom.places_arguments:
+                    if self.on.supposed is not None:
+                        for _, given in operands:
+                            self.on.supposed.refused(given)
                     found.add(ANYTHING)
                     continue
                 left, known = self._left(node, atom)

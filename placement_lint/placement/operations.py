@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
     ANYTHING,
+    NO_CAUSES,
     SYSTEM_DEFAULT,
     Anything,
     Array,
@@ -32,23 +33,31 @@ if TYPE_CHECKING:
     from collections import abc
 
     from placement_lint.placement.environment import Devices, State
-    from placement_lint.placement.record import Record, UseKind
+    from placement_lint.placement.module import Module
+    from placement_lint.placement.record import UseKind
+    from placement_lint.placement.supposition import Supposition
+    from placement_lint.placement.values import Causes
+
+
+_NONE = frozenset({NO_CAUSES})
 
 
 class Operations:
     """Applies operations, and records what they copy."""
 
     def __init__(
-        self, module: str, record: Record, moves: abc.Callable[[], None], *, accelerator: bool
+        self,
+        module: Module,
+        moves: abc.Callable[[], None],
+        supposed: Supposition | None,
     ) -> None:
-        """Record into a module's record; `accelerator` False: the CPU is the system default.
-
-        `moves` is told that something is, or may be, copied.
-        """
-        self.module = module
-        self.record = record
+        """Record into a module's record. `moves` is told that something is, or may be, copied."""
+        self._module = module
+        self.module = module.name
+        self.record = module.record
         self.moves = moves
-        self.accelerator = accelerator
+        self.supposed = supposed
+        self.accelerator = module.has_accelerator
         self.later: frozenset[int] = frozenset()
         """Operands that were evaluated earlier than what is done to them now, perhaps for nothing:
         not every way that leads to them leads here."""
@@ -105,12 +114,17 @@ class Operations:
                 open_to_more = True
         if sum(map(bool, every)) > 1 or len(pinned) > 1:
             self.record.saw_operands(node, self._mixed(operands[:judged]))
+        because: dict[Device | None, set[Causes]] = {}
+        if self.supposed is not None:
+            default = state.default.devices
+            because = self.supposed.ran(self._module, node, operands, default, judged)
         places: Devices = frozenset(pinned)  # type: ignore[arg-type]
         if not surely:
             places |= state.default.devices
         for position, (place, _) in enumerate(operands):
             others_open = open_to_more and not _is_only_open(operands, position, judged)
             self._judge(
+                node,
                 place,
                 operands[position][1],
                 every[position],
@@ -133,8 +147,9 @@ class Operations:
                         pulls.update((made, device) for device in pinned)  # type: ignore[misc]
         weak = _stay_weak(operands, every)
         result: set[object] = {
-            Array(device, committed=True, is_weak=weak)  # type: ignore[arg-type]
+            Array(device, committed=True, is_weak=weak, supposed=causes)  # type: ignore[arg-type]
             for device in pinned
+            for causes in because.get(device, _NONE)  # type: ignore[call-overload]
         }
         if not surely:
             result |= set(self.created(node, state, is_weak=weak))
@@ -173,6 +188,7 @@ class Operations:
 
     def _judge(
         self,
+        node: int,
         place: int,
         held: Value,
         found: list[Array],
@@ -204,6 +220,7 @@ class Operations:
         self.record.saw_use(
             place,
             kind,
+            node,
             moved,
             possible,
             always=always,

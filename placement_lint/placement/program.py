@@ -92,7 +92,11 @@ from placement_lint.placement.values import (
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.commitments import Commitments
     from placement_lint.placement.module import Module
+    from placement_lint.placement.supposition import Supposition
     from placement_lint.syntax.names import Binding, Scope
 
 _MAX_CONTEXTS = 12
@@ -103,6 +107,8 @@ _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
+_MOST_SUPPOSED = 16
+"""Single expressions that are supposed to be committed, each in executions of its own."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
@@ -171,11 +177,21 @@ class Program:
     """All modules that are looked at together."""
 
     def __init__(  # noqa: PLR0915 - what is known of a run
-        self, modules: list[Module], sources: Sources | None = None
+        self,
+        modules: list[Module],
+        sources: Sources | None = None,
+        supposed: Supposition | None = None,
     ) -> None:
         """Take the modules, in the order in which they are to be run. Nothing is run yet."""
         self.modules = {module.name: module for module in modules}
+        self._given = tuple(self.modules)
         self._sources = sources
+        self.supposed = supposed
+        """What is supposed of this execution, which then is not the first one."""
+        self._asked = 0
+        """Of how many single expressions it was asked what comes of committing them."""
+        self._unasked: set[Place] = set()
+        """The functions that nothing in the program calls: whoever calls them is not seen."""
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._expressions: dict[str, Expressions] = {}
@@ -341,6 +357,7 @@ class Program:
                 continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
+            self._unasked.add(place)
             self._execute(place, {}, self._outside(module))
 
     def _run_classes(self, module: Module) -> None:
@@ -376,6 +393,7 @@ class Program:
             for function in uncalled:
                 if function in self._executed:
                     continue
+                self._unasked.add(function)
                 branch = state.copy()
                 self.call_function(function, {0: value(receiver)}, branch, bound=True)
                 self._keep_arrays(receiver, branch, later)
@@ -619,6 +637,81 @@ class Program:
             found.update(new)
             pending += new
         return frozenset(found)
+
+    # -- supposing ------------------------------------------------------------------------------
+
+    def suppose(self, supposed: Supposition) -> Program:
+        """Execute the program once more, with something supposed."""
+        modules = [self.modules[name].again() for name in self._given]
+        program = Program(modules, _Known(self), supposed)
+        program.run()
+        supposed.finish()
+        return program
+
+    @functools.cached_property
+    def commitments(self) -> Commitments:
+        """How the arrays that are copied can be committed."""
+        from placement_lint.placement.commitments import Commitments, copied
+
+        return Commitments(self, copied(self))
+
+    def committing(
+        self, place: Place, device: Device, *, moves: bool, rebinds: bool
+    ) -> Commitments:
+        """Give how what one expression gives can be committed."""
+        from placement_lint.placement.commitments import Commitments
+
+        self._asked += 1
+        return Commitments(
+            self,
+            {place: device},
+            moves=moves,
+            rebinds=rebinds,
+            gives_up=self._asked > _MOST_SUPPOSED,
+        )
+
+    def unseen(self) -> Iterator[Value]:
+        """Give what code that nobody sees may hold: what others may import, and be given."""
+        for place, result in self._results.items():
+            if place in self._unasked or self._is_open(self.module_of(place), self.node(place)):
+                yield result
+        for (owner, name), held in self._final.items():
+            if isinstance(owner, Instance):
+                is_made = bool(self._instances.get(owner.cls))
+                cls = self.node(owner.cls)
+                is_open = self._is_open(self.module_of(owner.cls), cls) and _is_public(name)
+                if is_open or not is_made:
+                    yield held
+            elif any(
+                owner == id(module.names.module_scope) and module.is_open and _is_public(name)
+                for module in self.modules.values()
+            ):
+                yield held
+        yield from self._closed_over()
+
+    def _is_open(self, module: Module, node: cst.CSTNode) -> bool:
+        """Tell whether others may import, by a public name, what a node defines."""
+        if not module.is_open or not isinstance(node, cst.FunctionDef | cst.ClassDef):
+            return False
+        around = [node, *module.tree.ancestors(node)]
+        if any(isinstance(each, cst.FunctionDef | cst.Lambda) for each in around[1:]):
+            return False
+        named = [each for each in around if isinstance(each, cst.FunctionDef | cst.ClassDef)]
+        return all(_is_public(each.name.value) for each in named)
+
+    def _closed_over(self) -> Iterator[Value]:
+        """Give what decorated functions that JAX traces take from outside, but for `jax.jit`, which
+        makes constants of that.
+        """
+        for module in self.modules.values():
+            for function in module.tree.every(cst.FunctionDef):
+                if function not in module.traced or module.traced.is_only_jitted(function):
+                    continue
+                own = self.scopes_of(module.place(function))
+                for node in module.tree.every(cst.Name, below=function):
+                    owner = module.names.owner(node.value, module.names.scope(node))
+                    if owner is not None and id(owner) not in own:
+                        yield self._final.get(variable(owner, node.value), NOTHING)
 
     @functools.cached_property
     def replacements(self) -> Replacements:
@@ -1364,6 +1457,25 @@ class Program:
                 ):
                     found[child.target.value] = child.value
         return list(found.items()) if generated else None
+
+
+class _Known:
+    """Gives the modules of a program once more, and no others."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        sources = self._program._sources
+        return None if sources is None else sources.find(importer, qualified)
+
+    def load(self, name: str) -> Module | None:
+        known = self._program.modules.get(name)
+        return None if known is None else known.again()
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
 
 
 _CHANGING_METHODS = frozenset({

@@ -25,6 +25,21 @@ class Place(NamedTuple):
     node: int
 
 
+class Taking(NamedTuple):
+    """An operation that takes a part of an array: an index, a call, or an iteration."""
+
+    place: Place
+    """The expression that gives the part; of an iteration, what is iterated over."""
+    iterated: bool = False
+
+
+Causes: TypeAlias = "frozenset[Place | Taking]"
+"""Of an array that is committed because something is supposed to be: the expressions of which that
+is supposed, and the operations that took it from what they give."""
+
+NO_CAUSES: Causes = frozenset()
+
+
 @dataclass(frozen=True)
 class Device:
     """A device as code names it: `jax.devices("cpu")[0]` is `Device("cpu", 0)`.
@@ -94,6 +109,8 @@ class Array:
     is_weak: bool = False
     """It has the type of a Python number, or may have: what is made like it stays on the default
     device, wherever it is committed (`lax.full_like`; measured on 0.4.30 to 0.12)."""
+    supposed: Causes = NO_CAUSES
+    """It is committed only by what is supposed: see `supposition`."""
 
 
 @dataclass(frozen=True)
@@ -547,19 +564,22 @@ def without_parts(of: Value) -> Value:
 
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
     """Give a value with every array in it, and in its containers, changed."""
+    return map_atoms(of, lambda a: change(a) if isinstance(a, Array) else a, depth)
+
+
+def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
+    """Give a value with everything in it changed, in its containers what these hold."""
     changed: list[Atom] = []
     for atom in of:
-        if isinstance(atom, Array):
-            changed.append(change(atom))
-        elif depth and isinstance(atom, Sequence):
-            items = atom.items and tuple(map_arrays(item, change, depth - 1) for item in atom.items)
-            element = map_arrays(atom.element, change, depth - 1)
+        if depth and isinstance(atom, Sequence):
+            items = atom.items and tuple(map_atoms(item, change, depth - 1) for item in atom.items)
+            element = map_atoms(atom.element, change, depth - 1)
             changed.append(replace(atom, items=items, element=element))
         elif depth and isinstance(atom, Mapping):
-            pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
-            changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1), atom.site))
+            pairs = tuple((key, map_atoms(item, change, depth - 1)) for key, item in atom.items)
+            changed.append(Mapping(pairs, map_atoms(atom.element, change, depth - 1), atom.site))
         else:
-            changed.append(atom)
+            changed.append(change(atom))
     return limited(frozenset(changed))
 
 
@@ -569,7 +589,7 @@ def committed_to(of: Value, devices: Iterable[Device | None]) -> Value:
 
     def on_device(atom: Atom, device: Device | None) -> Atom:
         if isinstance(atom, Array):
-            return replace(atom, device=device, committed=True)
+            return replace(atom, device=device, committed=True, supposed=NO_CAUSES)
         if isinstance(atom, Host | Plain | Anything):
             return Array(device, committed=True)
         if isinstance(atom, Sequence):
@@ -642,3 +662,4 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     ArrayChange: TypeAlias = Callable[[Array], Atom]
+    AtomChange: TypeAlias = Callable[[Atom], Atom]

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
 from placement_lint.rules.needs import AnyOf, Begins, Says
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
@@ -48,9 +50,10 @@ class DevicePutDiscarded(Rule):
     ```
 
     ## Fix safety
-    Safe where the operand is a plain name: the name is bound to the result, which is what the line
-    was written for. Where it is an attribute or an item, the fix is unsafe, because assigning to it
-    may run code or be refused.
+    Unsafe: the name is bound to the result, and what is computed with it then runs on that device.
+    Safe where the array is there already, uncommitted, and everything that is computed stays where
+    it was. No fix where arrays of another device would be copied to such a computation, or where
+    JAX would refuse it beside an array that is committed elsewhere.
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a
@@ -102,18 +105,35 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
         if ctx.names.owner(operand.value, scope) is not scope:
             # Binding it here would make another, local variable of it.
             return None
-        level = Applicability.SAFE
-    elif isinstance(operand, cst.Attribute | cst.Subscript):
-        level = Applicability.UNSAFE
-    else:
+    elif not isinstance(operand, cst.Attribute | cst.Subscript):
         return None
+    what = "Bind the result to the operand's name"
+    level = Applicability.UNSAFE
+    is_method = isinstance(call.func, cst.Attribute) and call.func.value is operand
+    target = Arguments(call).get(0 if is_method else 1, "device")
+    held = frozenset() if target is None else ctx.flow.value(target)
+    only = next(iter(held)) if len(held) == 1 else None
+    if isinstance(only, TheDevice) and only.device is not None:
+        commitment = ctx.flow.committed_by(call, only.device, rebinds=True)
+        returned = None if commitment is None else put_back(commitment, ctx)
+        if commitment is None or returned is None:
+            return None
+        what += effects(commitment)
+        if isinstance(operand, cst.Name) and not commitment.consequences:
+            level = Applicability.SAFE
+    else:
+        returned = []
+        what += ": what is computed with it then runs where it was put"
 
     def build(editor: Editor) -> list[Edit] | None:
         name = editor.text_alone(operand)
+        around = written(returned, editor)
         start, _ = editor.spans.outer(call)
-        return None if name is None else [editor.insert(start, f"{name} = ")]
+        if name is None or around is None:
+            return None
+        return [editor.insert(start, f"{name} = "), *around]
 
-    return FixPlan(level, "Bind the result to the operand's name", build)
+    return FixPlan(level, what, build, imports=imports_of(returned))
 
 
 def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:

@@ -10,6 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
 from placement_lint.placement import values
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
 from placement_lint.rules.needs import AllOf, AnyOf, Uses
 from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
@@ -191,21 +192,31 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
     if None in names:
         return None
     default_device, device_put, devices = names
+    host = values.Device("cpu", 0)
+    commitment = ctx.flow.committed_by(statement.value, host, moves=True)
+    returned = None if commitment is None else put_back(commitment, ctx)
+    if commitment is None or returned is None:
+        return None
 
-    def build(editor: Editor) -> list[Edit]:
-        host = f"{devices}({editor.string('cpu', node)})[0]"
+    def build(editor: Editor) -> list[Edit] | None:
+        around = written(returned, editor)
+        if around is None:
+            return None
+        named = f"{devices}({editor.string('cpu', node)})[0]"
         start, end = editor.spans.inner(statement)
         first, last = editor.source.position(start)[0], editor.source.position(end)[0]
         indent = editor.indentation(first)
         step = ctx.tree.module.default_indent
         newline = editor.source.newline
-        head = f"with {default_device}({host}):{newline}{indent}{step}"
-        wrapped = editor.wrap(statement.value, f"{device_put}(", f", {host})")
+        head = f"with {default_device}({named}):{newline}{indent}{step}"
+        wrapped = editor.wrap(statement.value, f"{device_put}(", f", {named})")
         return [
             editor.insert(start, head),
             *wrapped,
             *editor.indent_lines(first + 1, last, step),
+            *around,
         ]
 
-    what = "Load it on the host and commit it there"
-    return FixPlan(Applicability.UNSAFE, what, build, imports=needed(names))
+    what = f"Load it on the host and commit it there{effects(commitment)}"
+    imports = (*needed(names), *imports_of(returned))
+    return FixPlan(Applicability.UNSAFE, what, build, imports=imports)
