@@ -46,7 +46,7 @@ def read(folder: Path, program: ProgramCase) -> dict[str, str]:
 def lint(
     paths: list[str], *, fix: FixMode = FixMode.NONE, unsafe: bool = False
 ) -> Outcome:  # fmt: skip
-    return lint_paths(paths, lambda _: Settings(unsafe_fixes=unsafe), fix=fix)
+    return lint_paths(paths, lambda _: Settings(unsafe_fixes=unsafe), fix=fix, folders=True)
 
 
 def inside(folder: Path, path: str) -> str:

@@ -260,6 +260,7 @@ class Analysis:
                 exports=exports,
                 target=target_for(options.target_jax, source.path).target,
                 run=run,
+                is_whole=options.sight is Sight.WHOLE,
             )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""

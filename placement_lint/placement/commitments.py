@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.element_types import ElementTypes, Type
-from placement_lint.placement.supposition import Consequence, Supposition
+from placement_lint.placement.supposition import Consequence, Supposition, Target
 from placement_lint.placement.takings import Stays, rearranges, taking_of
 from placement_lint.placement.tampering import changes_precision
 from placement_lint.placement.values import Anything, Place, Taking, arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from placement_lint.placement.program import Program
     from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Causes, Device, Value
+    from placement_lint.placement.values import Causes, Value
 
 _MAX_ROUNDS = 4
 """Executions in which more and more is put back."""
@@ -36,7 +37,7 @@ _WHERE_UNCERTAIN = frozenset({Consequence.RETYPED, Consequence.UNSEEN})
 class Commitment:
     """What is to be written so that arrays are committed, and what comes of it."""
 
-    committed: Mapping[Place, Device]
+    committed: Mapping[Place, Target]
     """The expressions to commit, each with the device that it is on."""
     put_back: frozenset[Taking] = frozenset()
     """The operations whose results are to be put back on the default device."""
@@ -49,7 +50,7 @@ class Commitments:
     def __init__(
         self,
         program: Program,
-        committed: Mapping[Place, Device],
+        committed: Mapping[Place, Target],
         *,
         moves: bool = False,
         rebinds: bool = False,
@@ -67,31 +68,37 @@ class Commitments:
         self._types = ElementTypes(program)
         self._stays = {name: Stays(module) for name, module in program.modules.items()}
 
-    def of(self, places: Iterable[Place]) -> Commitment | None:
+    def of(self, places: Iterable[Place], *, alone: bool = False) -> Commitment | None:
         """Give how arrays are committed that expressions made; None where that does harm.
 
         Where parts of them can be put back, with all others whose parts are put back there too.
+        `alone`: nothing is put back.
         """
         wanted = frozenset(places)
         if not wanted <= self._committed.keys() or self._program.sets_mesh:
             return None
         if self._gives_up or self._is_too_large:
-            committed = {place: self._committed[place] for place in wanted}
-            return Commitment(committed, consequences=frozenset({Consequence.UNSEEN}))
-        put_back = self._with_parts_put_back
-        group = put_back.group(wanted)
-        consequences = put_back.consequences(group) | self._of_types(put_back.returned(group))
-        if consequences <= _WHERE_UNCERTAIN:
-            committed = {place: self._committed[place] for place in group}
-            return Commitment(committed, put_back.returned(group), consequences)
+            return self._commitment(wanted, frozenset(), {Consequence.UNSEEN})
+        if not alone:
+            trial = self._with_parts_put_back
+            group = trial.group(wanted)
+            returned = trial.returned(group)
+            consequences = trial.consequences(group) | self._of_types(returned)
+            if consequences <= _WHERE_UNCERTAIN:
+                return self._commitment(group, returned, consequences)
         consequences = self._alone.consequences(wanted)
         if not consequences.isdisjoint({Consequence.PULLED, Consequence.REFUSED}):
             return None
-        return Commitment(
-            {place: self._committed[place] for place in wanted},
-            # What is put back elsewhere stands for computations that stay.
-            consequences=consequences | {Consequence.MOVED},
-        )
+        return self._commitment(wanted, frozenset(), consequences | {Consequence.MOVED})
+
+    def _commitment(
+        self,
+        places: frozenset[Place],
+        put_back: frozenset[Taking],
+        consequences: AbstractSet[Consequence],
+    ) -> Commitment:
+        committed = {place: self._committed[place] for place in places}
+        return Commitment(committed, put_back, frozenset(consequences))
 
     def _of_types(self, takings: Iterable[Taking]) -> frozenset[Consequence]:
         is_kept = self._keeps_precision and all(
@@ -206,19 +213,16 @@ def _places(causes: Causes) -> Iterator[Place]:
     return (cause for cause in causes if not isinstance(cause, Taking))
 
 
-def copied(program: Program) -> dict[Place, Device]:
+def copied(program: Program) -> dict[Place, Target]:
     """Give the expressions that made arrays which are copied, with the device that each is on."""
-    found: dict[Place, set[Device | None]] = {}
+    found: dict[Place, set[Target]] = {}
     for module in program.modules.values():
         for use in module.record.uses.values():
             for array in use.moved:
                 if array.origin is not None and array.origin.device is not None:
-                    found.setdefault(array.origin.commit_at, set()).add(array.device)
-    return {
-        place: device
-        for place, devices in found.items()
-        if len(devices) == 1 and (device := next(iter(devices))) is not None
-    }
+                    target = Target(array.device, array.origin.device)
+                    found.setdefault(array.origin.commit_at, set()).add(target)
+    return {place: next(iter(targets)) for place, targets in found.items() if len(targets) == 1}
 
 
 def _commit_places(use: Use) -> set[Place]:

@@ -182,10 +182,17 @@ class Expressions:
         place = self.module.place(node)
         taking = Taking(place)
         if taking in supposed.put_back:
+            if isinstance(node, cst.Subscript) and self._is_array_or_none(node.value):
+                # Nothing comes of indexing None.
+                held -= PLAIN
             made = self.operations.created(place.node, state)
             held = supposed.returned(taking, held, made)
         is_committed = place in supposed.committed and not supposed.rebinds
         return supposed.commit(place, held) if is_committed else held
+
+    def _is_array_or_none(self, node: cst.CSTNode) -> bool:
+        seen = self.record.values.get(self.index(node), UNKNOWN)
+        return all(isinstance(atom, Array) for atom in seen - NONE)
 
     def operand(self, node: cst.CSTNode, state: State) -> Operand:
         """Give an expression's place and value, as an operand of an operation."""

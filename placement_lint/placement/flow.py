@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.commitments import Commitment
     from placement_lint.placement.program import Sources
     from placement_lint.placement.record import Use
+    from placement_lint.placement.supposition import Target
     from placement_lint.placement.values import Place
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
@@ -44,9 +45,11 @@ def interpret(modules: list[Module], sources: Sources | None = None) -> Program:
     return program
 
 
-def interpret_alone(name: str, tree: Tree, names: Names, *, accelerator: bool) -> Flow:
+def interpret_alone(
+    name: str, tree: Tree, names: Names, *, accelerator: bool, is_open: bool = False
+) -> Flow:
     """Execute one module as a program of its own; without `accelerator`, only on the CPU."""
-    module = Module(name, tree, names, accelerator=accelerator)
+    module = Module(name, tree, names, accelerator=accelerator, is_open=is_open)
     return Flow(interpret([module]), module)
 
 
@@ -87,19 +90,23 @@ class Flow:
             self.program.replacements.places
         )
 
-    def commitment(self, arrays: Iterable[Array]) -> Commitment | None:
-        """Give how arrays that are copied are committed where they were made."""
+    def commitment(self, arrays: Iterable[Array], *, alone: bool = False) -> Commitment | None:
+        """Give how arrays that are copied are committed where they were made.
+
+        `alone`: nothing that is taken of them is put back.
+        """
         origins = [array.origin for array in arrays]
         if any(origin is None or origin.device is None for origin in origins):
             return None
-        return self.program.commitments.of(o.commit_at for o in origins if o is not None)
+        places = [origin.commit_at for origin in origins if origin is not None]
+        return self.program.commitments.of(places, alone=alone)
 
     def committed_by(
-        self, node: cst.CSTNode, device: Device, *, moves: bool = False, rebinds: bool = False
+        self, node: cst.CSTNode, target: Target, *, moves: bool = False, rebinds: bool = False
     ) -> Commitment | None:
         """Give what comes of committing what an expression gives: see `Supposition`."""
         place = self.module.place(node)
-        commitments = self.program.committing(place, device, moves=moves, rebinds=rebinds)
+        commitments = self.program.committing(place, target, moves=moves, rebinds=rebinds)
         return commitments.of([place])
 
     def may_clash(self, array: Array) -> bool:

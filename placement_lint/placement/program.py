@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.commitments import Commitments
     from placement_lint.placement.module import Module
-    from placement_lint.placement.supposition import Supposition
+    from placement_lint.placement.supposition import Supposition, Target
     from placement_lint.syntax.names import Binding, Scope
 
 _MAX_CONTEXTS = 12
@@ -191,7 +191,8 @@ class Program:
         self._asked = 0
         """Of how many single expressions it was asked what comes of committing them."""
         self._unasked: set[Place] = set()
-        """The functions that nothing in the program calls: whoever calls them is not seen."""
+        """The functions that were executed because nothing had called them by then."""
+        self._called: set[Place] = set()
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._expressions: dict[str, Expressions] = {}
@@ -656,7 +657,7 @@ class Program:
         return Commitments(self, copied(self))
 
     def committing(
-        self, place: Place, device: Device, *, moves: bool, rebinds: bool
+        self, place: Place, target: Target, *, moves: bool, rebinds: bool
     ) -> Commitments:
         """Give how what one expression gives can be committed."""
         from placement_lint.placement.commitments import Commitments
@@ -664,7 +665,7 @@ class Program:
         self._asked += 1
         return Commitments(
             self,
-            {place: device},
+            {place: target},
             moves=moves,
             rebinds=rebinds,
             gives_up=self._asked > _MOST_SUPPOSED,
@@ -673,7 +674,8 @@ class Program:
     def unseen(self) -> Iterator[Value]:
         """Give what code that nobody sees may hold: what others may import, and be given."""
         for place, result in self._results.items():
-            if place in self._unasked or self._is_open(self.module_of(place), self.node(place)):
+            is_called = place in self._called or place not in self._unasked
+            if not is_called or self._is_open(self.module_of(place), self.node(place)):
                 yield result
         for (owner, name), held in self._final.items():
             if isinstance(owner, Instance):
@@ -868,6 +870,8 @@ class Program:
         node = self.node(place)
         if isinstance(node, cst.FunctionDef) and node in module.traced:
             return UNKNOWN
+        if call is not None:
+            self._called.add(place)
         if len(self._frames) > _MAX_DEPTH:
             self._executed.add(place)
             return UNKNOWN

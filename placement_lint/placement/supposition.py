@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.placement.takings import rearranges, taking_of
 from placement_lint.placement.values import (
@@ -63,12 +63,20 @@ class Consequence(enum.Enum):
     """JAX may refuse an operation, because another operand may be committed elsewhere."""
 
 
+class Target(NamedTuple):
+    """Where something is committed to."""
+
+    device: Device | None
+    expression: Place | None = None
+    """What names it: an array that was made while this named the default device is there."""
+
+
 class Supposition:
     """What is supposed of an execution of a program, and what was seen to come of it."""
 
     def __init__(
         self,
-        committed: Mapping[Place, Device],
+        committed: Mapping[Place, Target],
         taken: AbstractSet[Taking] = frozenset(),
         put_back: AbstractSet[Taking] = frozenset(),
         *,
@@ -107,7 +115,7 @@ class Supposition:
 
     def commit(self, place: Place, held: Value) -> Value:
         """Give what an expression gives once it is committed."""
-        device = self.committed[place]
+        device, expression = self.committed[place]
         causes = frozenset({place})
 
         def committed(atom: Atom) -> Atom:
@@ -115,18 +123,22 @@ class Supposition:
                 if not self._moves:
                     self.note(Consequence.MIXED, causes)
                 return Array(device, committed=True, supposed=causes)
-            if _same(atom.device, device):
+            there = device
+            made_under = None if atom.origin is None else atom.origin.device
+            if made_under is not None and made_under == expression and not self._moves:
+                there = atom.device
+            elif _same(atom.device, device):
                 if atom.committed and not atom.supposed:
                     return atom
             elif not self._moves:
                 self.note(Consequence.MOVED, causes)
-            return replace(atom, device=device, committed=True, supposed=atom.supposed | causes)
+            return replace(atom, device=there, committed=True, supposed=atom.supposed | causes)
 
         return map_atoms(held, committed)
 
     def rebound(self, place: Place, before: Value) -> Value:
         """Give what a name holds that is bound to what a statement gives, and held before."""
-        device = self.committed[place]
+        device, _ = self.committed[place]
         if not all(
             isinstance(atom, Array) and not atom.committed and _same(atom.device, device)
             for atom in before
@@ -238,7 +250,7 @@ def _agree(some: AbstractSet[Device | None], others: AbstractSet[Device | None])
     return all(_same(one, other) for one in some for other in others)
 
 
-def _put(atom: Atom, device: Device, causes: Causes) -> Atom:
+def _put(atom: Atom, device: Device | None, causes: Causes) -> Atom:
     if isinstance(atom, Array):
         return replace(atom, device=device, committed=True, supposed=causes)
     return Array(device, committed=True, supposed=causes)

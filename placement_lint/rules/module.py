@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
@@ -12,6 +13,7 @@ from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.versions import Target
 from placement_lint.rules.run_view import Alone
 from placement_lint.syntax.names import Names
+from placement_lint.syntax.programs import acts, has_main_guard
 from placement_lint.syntax.tree import Tree
 from placement_lint.timing import INTERPRETATION, timed
 
@@ -74,14 +76,19 @@ class ModuleFacts:
         exports: ExportResolver | None = None,
         target: Target | None = None,
         run: RunView | None = None,
+        is_whole: bool = False,
     ) -> None:
-        """Walk the tree and build its scopes. `accelerator` False: the CPU is the default."""
+        """Walk the tree and build its scopes. `accelerator` False: the CPU is the default.
+
+        `is_whole`: the run sees every file that may import this one, as far as anyone can tell.
+        """
         self.path = path
         self.accelerator = accelerator
         self.target = target or Target()
         """The versions of JAX that the file is meant for."""
         self.run = run or Alone()
         """What is known of the other files of the run."""
+        self._is_whole = is_whole
         self.tree = Tree(module)
         self.names = Names(self.tree, exports)
         self.siblings: dict[str, ModuleFacts] = {path: self}
@@ -124,7 +131,11 @@ class ModuleFacts:
         try:
             with timed(INTERPRETATION):
                 return interpret_alone(
-                    self.path, self.tree, self.names, accelerator=self.accelerator
+                    self.path,
+                    self.tree,
+                    self.names,
+                    accelerator=self.accelerator,
+                    is_open=self.is_open,
                 )
         except Exception as error:
             # Each rule that asks is to say so, and none is to wait for it once more.
@@ -135,6 +146,20 @@ class ModuleFacts:
     def has_relative_import(self) -> bool:
         """Whether the file says by a relative import that it is a module of a package."""
         return any(node.relative for node in self.tree.every(cst.ImportFrom))
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether code that is not of the run may import what is in the file.
+
+        A module of a package is there for others, unless it is a program; any other file may be
+        imported by one beside it that the run does not see, unless it does something at its top.
+        """
+        if self.is_test or not self.path.endswith(".py") or has_main_guard(self.tree.module):
+            return False
+        package = Path(self.path).with_name("__init__.py")
+        if self.has_relative_import or package.exists() or Path(self.path) == package:
+            return not acts(self.tree.module, loops_only=True)
+        return not self._is_whole and not acts(self.tree.module)
 
     @cached_property
     def is_test(self) -> bool:

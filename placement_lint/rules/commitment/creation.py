@@ -66,6 +66,10 @@ def _origins(use: Use) -> list[Origin]:
 def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
     """Put `jax.device_put(…, d)` around the expressions that made arrays."""
     commitment = ctx.flow.commitment(arrays)
+    returned = None if commitment is None else put_back(commitment, ctx)
+    if returned is None:
+        # There may be no way to write in a file what puts something back.
+        commitment, returned = ctx.flow.commitment(arrays, alone=True), []
     if commitment is None:
         return None
     named = _device_expressions(ctx)
@@ -83,9 +87,6 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
         if not is_repeatable(device, there):
             level = Applicability.UNSAFE
         calls.append(Around(place.module, made, (put,), last=target))
-    returned = put_back(commitment, ctx)
-    if returned is None:
-        return None
     calls += returned
     what = f"Commit the array where it is made{effects(commitment)}"
     return FixPlan(level, what, lambda editor: written(calls, editor), imports=imports_of(calls))

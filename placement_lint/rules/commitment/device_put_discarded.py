@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.placement.supposition import Target
 from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
@@ -114,7 +115,7 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
     held = frozenset() if target is None else ctx.flow.value(target)
     only = next(iter(held)) if len(held) == 1 else None
     if isinstance(only, TheDevice) and only.device is not None:
-        commitment = ctx.flow.committed_by(call, only.device, rebinds=True)
+        commitment = ctx.flow.committed_by(call, Target(only.device), rebinds=True)
         returned = None if commitment is None else put_back(commitment, ctx)
         if commitment is None or returned is None:
             return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement import values
+from placement_lint.placement.supposition import Target
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import (
     device_at,
@@ -145,7 +146,7 @@ def _name_device(
     there = next(iter(where)) if len(where) == 1 else None
     if device is None or there is None:
         return None
-    commitment = ctx.flow.committed_by(call, there)
+    commitment = ctx.flow.committed_by(call, Target(there, place))
     returned = None if commitment is None else put_back(commitment, ctx)
     if commitment is None or returned is None:
         return None

@@ -125,7 +125,7 @@ def _put_back(taking: Taking, ctx: Context) -> list[Around] | None:
 def effects(commitment: Commitment) -> str:
     """Say what a commitment does beside, as the end of a sentence."""
     text = ", and put back what is taken of it" if commitment.put_back else ""
-    where = " or ".join(sorted({str(device) for device in commitment.committed.values()}))
+    where = " or ".join(sorted({str(target.device) for target in commitment.committed.values()}))
     if Consequence.MOVED in commitment.consequences:
         return f"{text}: what is computed with it then runs on {where}"
     if Consequence.UNSEEN in commitment.consequences:

@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
 from placement_lint.placement import values
+from placement_lint.placement.supposition import Target
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
 from placement_lint.rules.needs import AllOf, AnyOf, Uses
@@ -192,7 +193,7 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
     if None in names:
         return None
     default_device, device_put, devices = names
-    host = values.Device("cpu", 0)
+    host = Target(values.Device("cpu", 0))
     commitment = ctx.flow.committed_by(statement.value, host, moves=True)
     returned = None if commitment is None else put_back(commitment, ctx)
     if commitment is None or returned is None:
