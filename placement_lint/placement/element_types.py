@@ -14,7 +14,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import movement, transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.values import Array, Host, Place, Plain, Sequence, arrays
+from placement_lint.placement.values import NONE, Array, Host, Place, Plain, Sequence, arrays
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ class ElementTypes:
 
     def _value(self, held: Value, plain: Type) -> Type:
         found = [Type.FLOAT]
-        for atom in held:
+        # Of None nothing is computed.
+        for atom in held - NONE:
             if isinstance(atom, Array):
                 found.append(Type.ANY if atom.origin is None else self[atom.origin.created])
             elif isinstance(atom, Sequence):

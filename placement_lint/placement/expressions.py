@@ -182,17 +182,10 @@ class Expressions:
         place = self.module.place(node)
         taking = Taking(place)
         if taking in supposed.put_back:
-            if isinstance(node, cst.Subscript) and self._is_array_or_none(node.value):
-                # Nothing comes of indexing None.
-                held -= PLAIN
             made = self.operations.created(place.node, state)
             held = supposed.returned(taking, held, made)
         is_committed = place in supposed.committed and not supposed.rebinds
         return supposed.commit(place, held) if is_committed else held
-
-    def _is_array_or_none(self, node: cst.CSTNode) -> bool:
-        seen = self.record.values.get(self.index(node), UNKNOWN)
-        return all(isinstance(atom, Array) for atom in seen - NONE)
 
     def operand(self, node: cst.CSTNode, state: State) -> Operand:
         """Give an expression's place and value, as an operand of an operation."""
@@ -950,7 +943,9 @@ class Expressions:
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:
         """Index: of a container, what it holds; of an array, a copy of all of it."""
+        # Nothing comes of indexing None.
         held = self.evaluate(node.value, state)
+        held = held - NONE or held
         indices: list[Operand] = []
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
