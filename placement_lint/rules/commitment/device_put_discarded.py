@@ -51,10 +51,10 @@ class DevicePutDiscarded(Rule):
     ```
 
     ## Fix safety
-    Unsafe: the name is bound to the result, and what is computed with it then runs on that device.
-    Safe where the array is there already, uncommitted, and everything that is computed stays where
-    it was. No fix where arrays of another device would be copied to such a computation, or where
-    JAX would refuse it beside an array that is committed elsewhere.
+    Unsafe: the name is bound to the result, and what is computed with it then runs on that device;
+    assigning to an attribute or an item may run code, or be refused. No fix where arrays of another
+    device would be copied to such a computation, or where JAX would refuse it beside an array that
+    is committed elsewhere.
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a
@@ -72,7 +72,7 @@ class DevicePutDiscarded(Rule):
     """
 
     code, name = "JDP204", "device-put-discarded"
-    severity, fix = Severity.ERROR, Applicability.SAFE
+    severity, fix = Severity.ERROR, Applicability.UNSAFE
     follows_callers = True
     needs = AnyOf(Begins("jax.device_put"), Says("to_device"))
 
@@ -109,7 +109,6 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
     elif not isinstance(operand, cst.Attribute | cst.Subscript):
         return None
     what = "Bind the result to the operand's name"
-    level = Applicability.UNSAFE
     is_method = isinstance(call.func, cst.Attribute) and call.func.value is operand
     target = Arguments(call).get(0 if is_method else 1, "device")
     held = frozenset() if target is None else ctx.flow.value(target)
@@ -120,8 +119,6 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
         if commitment is None or returned is None:
             return None
         what += effects(commitment)
-        if isinstance(operand, cst.Name) and not commitment.consequences:
-            level = Applicability.SAFE
     else:
         returned = []
         what += ": what is computed with it then runs where it was put"
@@ -134,7 +131,7 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
             return None
         return [editor.insert(start, f"{name} = "), *around]
 
-    return FixPlan(level, what, build, imports=imports_of(returned))
+    return FixPlan(Applicability.UNSAFE, what, build, imports=imports_of(returned))
 
 
 def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:
