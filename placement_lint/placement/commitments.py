@@ -164,6 +164,8 @@ class Commitments:
         program = self._program.suppose(supposed)
         for held in program.unseen():
             supposed.escaped(held)
+        for held in program.left():
+            supposed.left(held)
         if self._program.is_tampered or _loses_sight(self._program, program):
             for place in self._committed:
                 supposed.note(Consequence.UNSEEN, frozenset({place}))

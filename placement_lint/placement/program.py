@@ -691,6 +691,12 @@ class Program:
                 yield held
         yield from self._closed_over()
 
+    def left(self) -> Iterator[Value]:
+        """Give what is left at the end, in variables of modules and in objects."""
+        for (owner, _), held in self._final.items():
+            if isinstance(owner, Instance) or owner in self._module_scopes:
+                yield held
+
     def _is_open(self, module: Module, node: cst.CSTNode) -> bool:
         """Tell whether others may import, by a public name, what a node defines."""
         if not module.is_open or not isinstance(node, cst.FunctionDef | cst.ClassDef):

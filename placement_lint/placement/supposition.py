@@ -226,6 +226,13 @@ class Supposition:
         for array in arrays(held):
             self.note(Consequence.UNSEEN, array.supposed)
 
+    def left(self, held: Value) -> None:
+        """Note that something is left at the end, which may be a part that nobody meant to take."""
+        for array in arrays(held):
+            parts = {cause for cause in array.supposed if isinstance(cause, Taking)}
+            if not parts <= self.taken:
+                self.note(Consequence.UNSEEN, array.supposed)
+
     def refused(self, held: Value) -> None:
         """Note that something is given to what may refuse it once it is committed."""
         for array in arrays(held):

@@ -79,6 +79,11 @@ def differ(one: Device | None, other: Device | None, *, accelerator: bool) -> bo
     return one.index != other.index
 
 
+def is_host(device: Device | None) -> bool:
+    """Tell whether a device surely is a CPU."""
+    return device is not None and device.platform == "cpu"
+
+
 def _kind(device: Device, *, accelerator: bool) -> str | None:
     if device.platform is None:
         return None if accelerator else "cpu"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.supposition import Consequence
+from placement_lint.placement.values import is_host
 from placement_lint.syntax.calls import is_none, string_value
 from placement_lint.syntax.names import Known
 from placement_lint.syntax.spelling import Spelling, needed
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Edit
     from placement_lint.placement.commitments import Commitment
-    from placement_lint.placement.values import Taking
+    from placement_lint.placement.values import Device, Taking
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.spelling import Needed
@@ -125,14 +126,19 @@ def _put_back(taking: Taking, ctx: Context) -> list[Around] | None:
 def effects(commitment: Commitment) -> str:
     """Say what a commitment does beside, as the end of a sentence."""
     text = ", and put back what is taken of it" if commitment.put_back else ""
-    where = " or ".join(sorted({str(target.device) for target in commitment.committed.values()}))
+    places = sorted({_words(target.device) for target in commitment.committed.values()})
+    where = " or ".join(places)
     if Consequence.MOVED in commitment.consequences:
         return f"{text}: what is computed with it then runs on {where}"
     if Consequence.UNSEEN in commitment.consequences:
         return f"{text}: computations that are not seen here may then run on {where}"
     if Consequence.RETYPED in commitment.consequences:
-        return f"{text}: that may have another type than before"
+        return f"{text}: its type may be another one than before"
     return text
+
+
+def _words(device: Device | None) -> str:
+    return "the host" if is_host(device) else str(device)
 
 
 def imports_of(calls: Sequence[Around]) -> tuple[Needed, ...]:

@@ -218,6 +218,8 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
             *around,
         ]
 
-    what = f"Load it on the host and commit it there{effects(commitment)}"
+    parts = "; what is taken of it is computed with where it is now" if returned else ""
+    parts = parts or effects(commitment)
+    what = f"Load it on the host and commit it there{parts}"
     imports = (*needed(names), *imports_of(returned))
     return FixPlan(Applicability.UNSAFE, what, build, imports=imports)
