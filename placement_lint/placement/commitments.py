@@ -12,6 +12,8 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.placement.element_types import ElementTypes, Type
 from placement_lint.placement.supposition import Consequence, Supposition, Target
 from placement_lint.placement.takings import Stays, rearranges, taking_of
@@ -30,6 +32,8 @@ _MAX_ROUNDS = 4
 """Executions in which more and more is put back."""
 _MOST_NODES = 400_000
 """Nodes of the syntax trees of a program that is executed again: beyond, it would take too long."""
+_KEEPING = (cst.BaseSmallStatement, cst.FunctionDef, cst.Lambda, cst.NamedExpr)
+"""Nodes around an expression beyond which what it gives may be under a name."""
 _WHERE_UNCERTAIN = frozenset({Consequence.RETYPED, Consequence.UNSEEN})
 
 
@@ -61,7 +65,10 @@ class Commitments:
         `gives_up`: no execution is to be spent on it.
         """
         self._program = program
-        self._committed = committed
+        self._around = _around(program, committed)
+        self._committed = {
+            place: target for place, target in committed.items() if place not in self._around
+        }
         self._moves = moves
         self._rebinds = rebinds
         self._gives_up = gives_up
@@ -74,7 +81,7 @@ class Commitments:
         Where parts of them can be put back, with all others whose parts are put back there too.
         `alone`: nothing is put back.
         """
-        wanted = frozenset(places)
+        wanted = frozenset(self._around.get(place, place) for place in places)
         if not wanted <= self._committed.keys() or self._program.sets_mesh:
             return None
         if self._gives_up or self._is_too_large:
@@ -121,7 +128,8 @@ class Commitments:
         found: dict[Taking, bool] = {}
         for name, module in self._program.modules.items():
             for use in module.record.uses.values():
-                if self._committed.keys().isdisjoint(_commit_places(use)):
+                places = {self._around.get(place, place) for place in _commit_places(use)}
+                if self._committed.keys().isdisjoint(places):
                     continue
                 for operation in use.operations:
                     taking = taking_of(module, operation, use.node)
@@ -225,6 +233,23 @@ def copied(program: Program) -> dict[Place, Target]:
                     target = Target(array.device, array.origin.device)
                     found.setdefault(array.origin.commit_at, set()).add(target)
     return {place: next(iter(targets)) for place, targets in found.items() if len(targets) == 1}
+
+
+def _around(program: Program, committed: Mapping[Place, Target]) -> dict[Place, Place]:
+    """Give the expressions that need not be committed, since another one around each is.
+
+    What they give goes nowhere but there, or they may give what that gives.
+    """
+    found: dict[Place, Place] = {}
+    for place, target in committed.items():
+        tree = program.module_of(place).tree
+        for ancestor in tree.ancestors(tree.nodes[place.node]):
+            if isinstance(ancestor, _KEEPING):
+                break
+            around = Place(place.module, tree.index(ancestor))
+            if committed.get(around) == target:
+                found[place] = around
+    return found
 
 
 def _commit_places(use: Use) -> set[Place]:

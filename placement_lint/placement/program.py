@@ -741,6 +741,11 @@ class Program:
             return None
         return variable(self.modules[found[0]].names.module_scope, found[1])
 
+    def is_in_module(self, module: Module, qualified: str) -> bool:
+        """Tell whether a qualified name is of something in a module of the program."""
+        found = self._found(module, qualified)
+        return found is not None and found[0] in self.modules and bool(found[1])
+
     def is_rebound(self, key: Variable) -> bool:
         """Tell whether a variable was assigned to from outside of its module or class."""
         return key in self._rebound

@@ -65,8 +65,8 @@ class HostCommittedImport(Rule):
 
     ## Fix safety
     Unsafe: what is computed with the array then runs on the default device, and the array is
-    uncommitted there: it goes where other operands are. Tensors of other libraries get no fix: NumPy does not have all of their
-    types.
+    uncommitted there: it goes where other operands are. Tensors of other libraries get no fix:
+    NumPy does not have all of their types.
 
     ## What it does not flag
     A call that names a device. Tensors whose place is not known, and those on an accelerator. What

@@ -160,14 +160,17 @@ def written(calls: Sequence[Around], editor: Editor) -> list[Edit] | None:
         start, end = there.spans.inner(call.node)
         placed.append((start, -end, order, call, there))
     placed.sort(key=lambda each: each[:3])
-    befores: list[Edit] = []
-    afters: list[Edit] = []
-    for start, end, _, call, there in placed:
+    inserted: dict[tuple[str, int], str] = {}
+    for start, _, _, call, _ in placed:
         before = "".join(f"{function}(" for function in call.functions)
         if call.first is not None:
             outer = f"{call.functions[0]}("
             before = f"{outer}{call.first}, {before.removeprefix(outer)}"
+        key = (call.module, start)
+        inserted[key] = inserted.get(key, "") + before
+    for _, end, _, call, there in reversed(placed):
         last = "" if call.last is None else f", {call.last.at(call.node, there)}"
-        befores.append(there.insert(start, before))
-        afters.insert(0, there.insert(-end, f"{')' * (len(call.functions) - 1)}{last})"))
-    return [*befores, *afters]
+        key = (call.module, -end)
+        inserted[key] = inserted.get(key, "") + f"{')' * (len(call.functions) - 1)}{last})"
+    # One edit for each place: the same text twice is not one edit that two fixes have in common.
+    return [editor.of(path).insert(at, text) for (path, at), text in inserted.items()]
