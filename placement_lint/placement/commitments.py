@@ -150,16 +150,19 @@ class Commitments:
             before = len(taken) + len(put_back)
             for taking in trial.blamed:
                 stays = taking not in taken and self._stays[taking.place.module](taking)
-                if stays or self._takes_part(taking):
+                if stays or self._can_be_put_back(taking):
                     taken.add(taking)
                     put_back |= set() if stays else {taking}
             if len(taken) + len(put_back) == before:
                 break
         return trial
 
-    def _takes_part(self, taking: Taking) -> bool:
+    def _can_be_put_back(self, taking: Taking) -> bool:
         module = self._program.modules[taking.place.module]
-        return taking.iterated or not rearranges(module, taking.place.node)
+        if taking.iterated:
+            # Where it copies nothing, items of NumPy's array would be something else than rows.
+            return self._moves or taking in self._takings
+        return not rearranges(module, taking.place.node)
 
     @functools.cached_property
     def _alone(self) -> _Trial:
@@ -232,7 +235,17 @@ def copied(program: Program) -> dict[Place, Target]:
                 if array.origin is not None and array.origin.device is not None:
                     target = Target(array.device, array.origin.device)
                     found.setdefault(array.origin.commit_at, set()).add(target)
-    return {place: next(iter(targets)) for place, targets in found.items() if len(targets) == 1}
+    return {
+        place: next(iter(targets))
+        for place, targets in found.items()
+        if len(targets) == 1 and not _is_iterated(program, place)
+    }
+
+
+def _is_iterated(program: Program, place: Place) -> bool:
+    """Tell whether an expression made arrays by being iterated over: it is none of them itself."""
+    use = program.module_of(place).record.uses.get(place.node)
+    return use is not None and place.node in use.operations
 
 
 def _around(program: Program, committed: Mapping[Place, Target]) -> dict[Place, Place]:

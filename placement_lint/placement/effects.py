@@ -122,7 +122,7 @@ class Effects:
                 own = frozenset(a for a in held if not isinstance(a, Array) or not a.supposed)
                 there = {a.device for a in held if isinstance(a, Array) and a.supposed}
                 followed = map_arrays(
-                    committed_to(made, there), lambda array: replace(array, supposed=causes)
+                    committed_to(made, there), lambda a: replace(a, origin=None, supposed=causes)
                 )
                 return join(followed, self._like(made, own, state, keeps_type=keeps_type))
         committed = {a.device for a in held if isinstance(a, Array) and a.committed}

@@ -227,10 +227,13 @@ class Supposition:
             self.note(Consequence.UNSEEN, array.supposed)
 
     def left(self, held: Value) -> None:
-        """Note that something is left at the end, which may be a part that nobody meant to take."""
+        """Note that something is left at the end that is committed, and is no array of which that
+        is supposed, nor a part that is only read.
+        """
         for array in arrays(held):
             parts = {cause for cause in array.supposed if isinstance(cause, Taking)}
-            if not parts <= self.taken:
+            is_result = array.origin is None
+            if not parts <= self.taken or (not parts and is_result):
                 self.note(Consequence.UNSEEN, array.supposed)
 
     def refused(self, held: Value) -> None:

@@ -141,16 +141,27 @@ class Stays:
             return True
         uses = self._names.uses(target.value, scope)
         loads = [use for use in uses if not self._is_bound(use)]
-        if owner is self._names.module_scope and (
-            not loads or (self._module.is_open and not target.value.startswith("_"))
-        ):
-            # It is there for somebody else.
+        if owner is self._names.module_scope and not self._is_of_one_loop(uses):
+            # What it holds in the end may be there for somebody else.
             return False
         self._asked.add(key)
         try:
             return all(map(self._result, loads))
         finally:
             self._asked.discard(key)
+
+    def _is_of_one_loop(self, uses: list[cst.Name]) -> bool:
+        """Tell whether a name of the module is mentioned in one loop, and nowhere else."""
+        around: set[cst.CSTNode | None] = set()
+        for use in uses:
+            loop: cst.CSTNode | None = None
+            for ancestor in self._tree.ancestors(use):
+                if isinstance(ancestor, cst.For | cst.While):
+                    loop = ancestor
+                elif isinstance(ancestor, cst.ClassDef | cst.FunctionDef | cst.Lambda):
+                    return False
+            around.add(loop)
+        return len(around) == 1 and None not in around
 
     def _is_bound(self, use: cst.Name) -> bool:
         """Tell whether a name is bound or deleted where it stands, and not read."""

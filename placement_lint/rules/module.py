@@ -13,7 +13,7 @@ from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.versions import Target
 from placement_lint.rules.run_view import Alone
 from placement_lint.syntax.names import Names
-from placement_lint.syntax.programs import acts, has_main_guard
+from placement_lint.syntax.programs import has_main_guard, runs_at_top
 from placement_lint.syntax.tree import Tree
 from placement_lint.timing import INTERPRETATION, timed
 
@@ -152,14 +152,14 @@ class ModuleFacts:
         """Whether code that is not of the run may import what is in the file.
 
         A module of a package is there for others, unless it is a program; any other file may be
-        imported by one beside it that the run does not see, unless it does something at its top.
+        imported by one beside it that the run does not see, unless it loops at its top.
         """
         if self.is_test or not self.path.endswith(".py") or has_main_guard(self.tree.module):
             return False
         package = Path(self.path).with_name("__init__.py")
         if self.has_relative_import or package.exists() or Path(self.path) == package:
-            return not acts(self.tree.module, loops_only=True)
-        return not self._is_whole and not acts(self.tree.module)
+            return True
+        return not self._is_whole and not runs_at_top(self.tree.module)
 
     @cached_property
     def is_test(self) -> bool:

@@ -11,11 +11,7 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SETTING_UP = (
-    "environ", "filterwarnings", "basicConfig", "seed", "setLevel", "config", "path", "register",
-    "append", "insert", "update", "setdefault", "simplefilter", "getLogger",
-)  # fmt: skip
-"""Parts of the names of what modules call, when they are imported, to set something up."""
+_STARTING = frozenset({"main", "run"})
 
 
 def has_main_guard(module: cst.Module) -> bool:
@@ -29,24 +25,16 @@ def has_main_guard(module: cst.Module) -> bool:
     )
 
 
-def acts(module: cst.Module, *, loops_only: bool = False) -> bool:
-    """Tell whether a module does something when it is run that importing it would not be for.
+def runs_at_top(module: cst.Module) -> bool:
+    """Tell whether a module loops, or starts its program, when it is imported: nobody imports it.
 
-    It loops, prints, or calls something only for what that does. `loops_only`: the last does not
-    count, since modules of a package may well do so.
+    Many modules print something, or call what sets something up.
     """
     for statement in _statements(module):
         if isinstance(statement, cst.For | cst.While):
             return True
         call = statement.value if isinstance(statement, cst.Expr) else None
-        if isinstance(call, cst.Await):
-            return True
-        if not isinstance(call, cst.Call):
-            continue
-        name = dotted(call.func)
-        if name == "print":
-            return True
-        if not loops_only and not any(part in _SETTING_UP for part in name.split(".")):
+        if isinstance(call, cst.Call) and dotted(call.func).rpartition(".")[2] in _STARTING:
             return True
     return False
 

@@ -126,14 +126,14 @@ def _put_back(taking: Taking, ctx: Context) -> list[Around] | None:
 def effects(commitment: Commitment) -> str:
     """Say what a commitment does beside, as the end of a sentence."""
     text = ", and put back what is taken of it" if commitment.put_back else ""
+    if Consequence.RETYPED in commitment.consequences:
+        text += ", which may have another type then"
     places = sorted({_words(target.device) for target in commitment.committed.values()})
     where = " or ".join(places)
     if Consequence.MOVED in commitment.consequences:
         return f"{text}: what is computed with it then runs on {where}"
     if Consequence.UNSEEN in commitment.consequences:
         return f"{text}: computations that are not seen here may then run on {where}"
-    if Consequence.RETYPED in commitment.consequences:
-        return f"{text}: its type may be another one than before"
     return text
 
 

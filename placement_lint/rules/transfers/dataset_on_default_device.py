@@ -218,8 +218,7 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
             *around,
         ]
 
-    parts = "; what is taken of it is computed with where it is now" if returned else ""
-    parts = parts or effects(commitment)
-    what = f"Load it on the host and commit it there{parts}"
+    what = "Load it on the host and commit it there, to compute there with all of it"
+    what += effects(commitment)
     imports = (*needed(names), *imports_of(returned))
     return FixPlan(Applicability.UNSAFE, what, build, imports=imports)
