@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".placement_lint_cache"
 
-_FORMAT = 2
+_FORMAT = 3
 _FIRST, _SECOND = ".run.json", ".files.json"
 _MOST_RUNS = 32
 _MOST_BYTES = 64 * 1024 * 1024

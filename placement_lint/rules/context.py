@@ -229,11 +229,15 @@ class Context:
         related: Sequence[tuple[cst.CSTNode, str, str]] = (),
         confidence: Confidence = Confidence.DEFINITE,
         severity: Severity | None = None,
+        advice: str = "",
     ) -> None:
-        """Report a finding at a node. Related places: node, path of its file, message."""
+        """Report a finding at a node. Related places: node, path of its file, message.
+
+        `advice`: what to do where no fix can be offered, if it is not what the rule says.
+        """
         rule = self._rule
         draft = Draft(
-            rule, node, message, confidence, severity or rule.severity, fix, tuple(related)
+            rule, node, message, confidence, severity or rule.severity, fix, tuple(related), advice
         )
         self._drafts.append(draft)
 

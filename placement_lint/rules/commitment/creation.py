@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence
+from placement_lint.placement.record import UseKind
 from placement_lint.rules.base import FixPlan
 from placement_lint.rules.commitment.writing import (
     Around,
@@ -37,7 +38,8 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     """
     node = ctx.tree.nodes[use.node]
     devices = sorted({str(array.device) for array in use.moved})
-    what = f"`{dotted(node)}`" if dotted(node) else "this array"
+    name = dotted(node)
+    what = f"`{name}`" if name else "this array"
     often = " each time" if use.in_loop else ""
     arrays = sorted(use.moved, key=repr)
     origins = _origins(use)
@@ -52,7 +54,17 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
             if (made := ctx.beside(origin.created.module)) is not None
         ],
         fix=_commit(arrays, ctx),
+        advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
+
+
+def _advice(name: str, device: str, *, indexed: bool) -> str:
+    once = f"`{name} = jax.device_put({name}, jax.devices()[0])`"
+    commit = f"commit it where it is made, with `jax.device_put(…, {device})`"
+    if indexed:
+        part = "put each part of it on the accelerator: `jax.device_put(part, jax.devices()[0])`"
+        return f"{commit[0].upper()}{commit[1:]}, and {part}; or put all of it there once, {once}"
+    return f"Put it on the accelerator once, {once}; or {commit}, if the host is to compute"
 
 
 def _origins(use: Use) -> list[Origin]:

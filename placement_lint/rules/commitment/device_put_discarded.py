@@ -72,6 +72,7 @@ class DevicePutDiscarded(Rule):
     """
 
     code, name = "JDP204", "device-put-discarded"
+    advice = "Bind the result, `x = jax.device_put(x, device)`, or take the call away"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     follows_callers = True
     needs = AnyOf(Begins("jax.device_put"), Says("to_device"))

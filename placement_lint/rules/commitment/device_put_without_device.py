@@ -88,6 +88,7 @@ class DevicePutWithoutDevice(Rule):
     """
 
     code, name = "JDP203", "device-put-without-device"
+    advice = "Name the device: `jax.device_put(x, device)`"
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = AllOf(Uses("jax.device_put"), ELSEWHERE)

@@ -83,6 +83,7 @@ class HostCommittedImport(Rule):
     """
 
     code, name = "JDP207", "host-committed-import"
+    advice = "Put it on the device that is to compute, with `jax.device_put(x, device)`"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     needs = AnyOf(b"from_dlpack")

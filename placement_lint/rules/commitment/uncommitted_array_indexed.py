@@ -85,6 +85,10 @@ class UncommittedArrayIndexed(Rule):
     """
 
     code, name = "JDP201", "uncommitted-array-indexed"
+    advice = (
+        "Commit it where it is made, with `jax.device_put(array, device)`, and put each part "
+        "that is taken on the accelerator; or put it there once, whole"
+    )
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = Says("default_device", "jax_default_device")

@@ -86,6 +86,10 @@ class UncommittedArrayMoved(Rule):
     """
 
     code, name = "JDP202", "uncommitted-array-moved"
+    advice = (
+        "Put it on the accelerator once, `x = jax.device_put(x, jax.devices()[0])`, or commit "
+        "it where the computation belongs on the host"
+    )
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = Says("default_device", "jax_default_device")

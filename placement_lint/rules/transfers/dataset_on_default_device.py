@@ -95,6 +95,10 @@ class DatasetOnDefaultDevice(Rule):
     """
 
     code, name = "JDP401", "dataset-on-default-device"
+    advice = (
+        'Load it under `with jax.default_device(jax.devices("cpu")[0]):` and commit it there, '
+        "or load it with NumPy; then put each batch on the accelerator"
+    )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     needs = AnyOf(

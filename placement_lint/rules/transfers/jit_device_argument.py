@@ -89,6 +89,9 @@ class JitDeviceArgument(Rule):
     """
 
     code, name = "JDP404", "jit-device-argument"
+    advice = (
+        "Put the arguments on the device with `jax.device_put`: the function runs where they are"
+    )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     needs = AllOf(
