@@ -51,10 +51,11 @@ class DevicePutDiscarded(Rule):
     ```
 
     ## Fix safety
-    Unsafe: the name is bound to the result, and what is computed with it then runs on that device;
-    assigning to an attribute or an item may run code, or be refused. No fix where arrays of another
-    device would be copied to such a computation, or where JAX would refuse it beside an array that
-    is committed elsewhere.
+    Safe where the operand is a plain name and nothing is known of the device: the name is bound to
+    the result, which is what the line was written for. Unsafe where it is known that computations
+    with it then run on another device than before, and for an attribute or an item, since assigning
+    to it may run code or be refused. No fix where arrays of another device would be copied to such
+    a computation, or where JAX would refuse it beside an array that is committed elsewhere.
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a
@@ -73,7 +74,7 @@ class DevicePutDiscarded(Rule):
 
     code, name = "JDP204", "device-put-discarded"
     advice = "Bind the result, `x = jax.device_put(x, device)`, or take the call away"
-    severity, fix = Severity.ERROR, Applicability.UNSAFE
+    severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AnyOf(Begins("jax.device_put"), Says("to_device"))
 
@@ -107,7 +108,10 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
         if ctx.names.owner(operand.value, scope) is not scope:
             # Binding it here would make another, local variable of it.
             return None
-    elif not isinstance(operand, cst.Attribute | cst.Subscript):
+        level = Applicability.SAFE
+    elif isinstance(operand, cst.Attribute | cst.Subscript):
+        level = Applicability.UNSAFE
+    else:
         return None
     what = "Bind the result to the operand's name"
     is_method = isinstance(call.func, cst.Attribute) and call.func.value is operand
@@ -119,10 +123,12 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
         returned = None if commitment is None else put_back(commitment, ctx)
         if commitment is None or returned is None:
             return None
+        if commitment.consequences:
+            level = Applicability.UNSAFE
         what += effects(commitment)
     else:
+        # Nothing is known of the device but what the line asks for.
         returned = []
-        what += ": what is computed with it then runs where it was put"
 
     def build(editor: Editor) -> list[Edit] | None:
         name = editor.text_alone(operand)
@@ -132,7 +138,7 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
             return None
         return [editor.insert(start, f"{name} = "), *around]
 
-    return FixPlan(Applicability.UNSAFE, what, build, imports=imports_of(returned))
+    return FixPlan(level, what, build, imports=imports_of(returned))
 
 
 def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:
