@@ -68,9 +68,11 @@ class DevicePutWithoutDevice(Rule):
     ```
 
     ## Fix safety
-    Safe for an uncommitted array: it is committed to the device that it is on, which copies
-    nothing. None for an array that is committed elsewhere: only the author knows where it was
-    meant to go.
+    Safe for an uncommitted array where every computation stays where it runs: it is committed to
+    the device that it is on, which copies nothing, and each part that is taken of it is put back on
+    the default device (as JDP201 does). Unsafe where something is computed with it, which then
+    runs on that device, or where not all uses are seen. None for an array that is committed
+    elsewhere: only the author knows where it was meant to go.
 
     ## What it does not flag
     NumPy arrays and Python values: to put them on the default device is what the call is for.

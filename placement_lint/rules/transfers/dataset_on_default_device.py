@@ -57,6 +57,8 @@ class DatasetOnDefaultDevice(Rule):
     from safetensors.flax import load_file
 
     tokens = load_file("train.safetensors")["tokens"]
+    for i in range(1000):
+        batch = tokens[i]
     ```
 
     ## Use instead
@@ -66,14 +68,18 @@ class DatasetOnDefaultDevice(Rule):
 
     with jax.default_device(jax.devices("cpu")[0]):
         tokens = jax.device_put(load_file("train.safetensors")["tokens"], jax.devices("cpu")[0])
+    for i in range(1000):
+        batch = jax.device_put(jax.device_get(tokens[i]))
     ```
 
-    Or keep NumPy, which never leaves the host: `safetensors.numpy.load_file`, `np.load`. Then put
-    each batch on the accelerator: `jax.device_put(tokens[i], jax.devices()[0])`.
+    Each batch is put on the accelerator, where the parameters are: computed with as it is taken, it
+    would make every step run on the host. Or keep NumPy, which never leaves the host:
+    `safetensors.numpy.load_file`, `np.load`, and `jax.device_put(tokens[i])`.
 
     ## Fix safety
-    Unsafe: what is computed of the array runs on the host afterwards, until it is put on the
-    accelerator.
+    Unsafe: what is computed of the whole array runs on the host afterwards. Each part that is taken
+    of it is put back on the accelerator, so that what is computed of that stays there. No fix where
+    arrays of the accelerator would be copied to the host, or an operation be refused.
 
     ## What it does not flag
     Model weights: any word of theirs (`params`, `weights`, `model`, `checkpoint` …) in the same
