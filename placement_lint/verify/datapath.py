@@ -96,8 +96,8 @@ def load_in_block(path: str | os.PathLike[str], host: Any) -> Any:
 def load_committed(path: str | os.PathLike[str], host: Any) -> Any:
     """Load to the host to stay: committing an array where it already is copies nothing.
 
-    Gives a jax.Array uint16[rows, CONTEXT]. What is computed with it is computed on the host, and so
-    is what is computed with a batch of it, until that is put on the accelerator: see `put_each`.
+    Gives a jax.Array uint16[rows, CONTEXT]. What is computed with it is computed on the host, and
+    so is what is computed with a batch of it, until that is put on the accelerator: see `put_each`.
     """
     with jax.default_device(host):
         return jax.device_put(load_file(path)["tokens"], host)
