@@ -165,8 +165,8 @@ def run(
         dt.datetime.now(dt.timezone.utc).date().isoformat(),
         round(time.monotonic() - started, 1),
         jobs,
-        _tools(),
-        _source(),
+        tools(),
+        source(),
     )
 
 
@@ -208,7 +208,8 @@ def seeds_of(number: int) -> list[int]:
     return [0, 1, number % 1_000_000 + 2]
 
 
-def _tools() -> dict[str, str]:
+def tools() -> dict[str, str]:
+    """Give the versions of what a record is made with."""
     versions = {"python": platform.python_version()}
     for name in _TOOLS:
         try:
@@ -218,7 +219,8 @@ def _tools() -> dict[str, str]:
     return versions
 
 
-def _source() -> str:
+def source() -> str:
+    """Give a digest of the analyser."""
     digest = hashlib.sha256()
     for path in sorted((ROOT / "placement_lint").rglob("*.py")):
         digest.update(path.relative_to(ROOT).as_posix().encode())

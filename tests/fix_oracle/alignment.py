@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     """The range of offsets that is replaced, and by what."""
 
 NEW = -1
+_WORD = re.compile(r"\w")
 _TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
@@ -121,8 +122,10 @@ def _aligned(old: str, new: str) -> list[int]:
         starts.append(starts[-1] + len(token))
     found = [[NEW] * len(token) for token in after]
     for block in matcher.get_matching_blocks():
-        matched = before[block.a : block.a + block.size]
-        if not any(token[0].isalnum() or token[0] == "_" for token in matched):
+        end_old, end_new = block.a + block.size, block.b + block.size
+        is_end = (block.a, block.b) == (0, 0) or (end_old, end_new) == (len(before), len(after))
+        # Elsewhere, brackets and commas are the same by chance.
+        if not is_end and not any(_WORD.match(token) for token in before[block.a : end_old]):
             continue
         for number in range(block.size):
             start = starts[block.a + number]

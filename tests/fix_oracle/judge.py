@@ -224,8 +224,8 @@ class _Judging:
     def _is_new_error(self, before: Watched, after: Watched) -> bool:
         if after.error is None or self._is_missing_name(after.error):
             return False
-        kind = (before.error or "").partition(":")[0]
-        return kind != after.error.partition(":")[0]
+        # What raised before may go further, and raise something else there.
+        return before.error is None or after.steps < before.steps
 
     def _is_missing_name(self, error: str) -> bool:
         """Tell whether the original reads a name too that nothing in it binds."""

@@ -28,6 +28,7 @@ from tests.fix_oracle.judge import (
     leftovers,
 )
 from tests.marks import RUNS_PROGRAMS
+from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,28 +105,34 @@ def whats(judgement: Judgement) -> set[str]:
 # -- fixes that are right -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rest", "edits"),
-    [
-        (STEP + LOOP, [COMMIT, BACK]),
-        (STEP + MESH + LOOP, [COMMIT, BACK]),
-        ("for i in range(3):\n    print(np.asarray(tokens[i]))\n", [COMMIT]),
-        ("for i in range(3):\n    print(float(tokens[i, 0]), tokens[i].shape)\n", [COMMIT]),
-        ("for i in range(3):\n    row = tokens[i]\n    print(row[0])\n", [COMMIT]),
-        ("i = 0\nfirst = jax.device_put(tokens[i], jax.devices()[1])\nx = first + 1\n", [COMMIT]),
-        ("for i in range(3):\n    x = tokens[i] * 2\n    print(x.devices())\n", [COMMIT, BACK]),
-        ("i = np.array([0, 2])\nprint(tokens[i])\n", [COMMIT]),
-        ("def rows():\n    i = 0\n    yield tokens[i]\nx = sum(rows())\n", [COMMIT, BACK]),
-    ],
-    ids=["put-back", "mesh", "numpy", "printed", "taken-twice", "put-by-hand", "arithmetic",
-         "index-array", "generator"],
-)  # fmt: skip
-def test_a_right_fix_passes(judged: Callable[[Fixed], Judgement], rest: str, edits: Edits) -> None:
-    judgement = judged(by_hand(HEAD + rest, edits))
-    assert judgement.verdicts == []
-    assert judgement.exempt
-    assert judgement.copies
-    assert not judgement.cut
+RIGHT = {
+    "put-back": (STEP + LOOP, [COMMIT, BACK]),
+    "put-back-beside-a-mesh": (STEP + MESH + LOOP, [COMMIT, BACK]),
+    "to-numpy": ("for i in range(3):\n    print(np.asarray(tokens[i]))\n", [COMMIT]),
+    "an-element": ("for i in range(3):\n    print(float(tokens[i, 0]))\n", [COMMIT]),
+    "taken-twice": ("for i in range(3):\n    row = tokens[i]\n    print(row[0])\n", [COMMIT]),
+    "put-explicitly": (
+        "i = 0\nfirst = jax.device_put(tokens[i], jax.devices()[1])\nx = first + 1\n", [COMMIT],
+    ),
+    "arithmetic": (
+        "for i in range(3):\n    x = tokens[i] * 2\n    print(x.devices())\n", [COMMIT, BACK],
+    ),
+    "index-array": ("i = np.array([0, 2])\nprint(tokens[i])\n", [COMMIT]),
+    "generator": (
+        "def rows():\n    i = 0\n    yield tokens[i]\nx = sum(rows())\n", [COMMIT, BACK],
+    ),
+}  # fmt: skip
+
+
+def test_right_fixes_pass(judged: Callable[[Fixed], Judgement]) -> None:
+    with Trials() as trials:
+        for name, (rest, edits) in RIGHT.items():
+            with trials.of(name):
+                judgement = judged(by_hand(HEAD + rest, edits))
+                assert judgement.verdicts == []
+                assert judgement.exempt
+                assert judgement.copies
+                assert not judgement.cut
 
 
 def test_an_unsafe_fix_may_move_what_it_says(judged: Callable[[Fixed], Judgement]) -> None:
@@ -207,13 +214,14 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_fix_fails(judged: Callable[[Fixed], Judgement], case: str) -> None:
-    rest, edits, expected = WRONG[case]
-    judgement = judged(by_hand(HEAD + rest, edits))
-    # What comes of what runs elsewhere is elsewhere too.
-    follows = {DISPLACED} if MOVED in expected else set()
-    assert expected <= whats(judgement) <= expected | follows, [*map(str, judgement.verdicts)]
+def test_wrong_fixes_fail(judged: Callable[[Fixed], Judgement]) -> None:
+    with Trials() as trials:
+        for name, (rest, edits, expected) in WRONG.items():
+            with trials.of(name):
+                judgement = judged(by_hand(HEAD + rest, edits))
+                # What comes of what runs elsewhere is elsewhere too.
+                most = expected | ({DISPLACED} if MOVED in expected else set())
+                assert expected <= whats(judgement) <= most, [*map(str, judgement.verdicts)]
 
 
 def test_every_verdict_is_given_by_a_test() -> None:
@@ -245,8 +253,10 @@ def test_a_program_that_raises_is_compared_up_to_there(
     assert judged(by_hand(HEAD + raising, [COMMIT, ("1 / i", "1 / (i + 1)")])).verdicts == []
     moving = raising.replace("np.asarray(tokens[i])", "tokens[i].sum()")
     assert whats(judged(by_hand(HEAD + moving, [COMMIT]))) == {MOVED}
-    other = [COMMIT, ("1 / i", "[][i]")]
-    assert whats(judged(by_hand(HEAD + raising, other))) == {RAISED}
+    earlier = [COMMIT, ("print(np", "print([][i], np")]
+    assert whats(judged(by_hand(HEAD + raising, earlier))) == {RAISED}
+    further = [COMMIT, ("1 / i", "1 / (i + 1)"), ("jnp.ones(3) + 1", "[][i]")]
+    assert judged(by_hand(HEAD + raising, further)).verdicts == []
 
 
 @pytest.mark.parametrize(
