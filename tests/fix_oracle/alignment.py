@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NEW = -1
 _WORD = re.compile(r"\w")
+_CLOSING = frozenset(")]}")
 _TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
@@ -130,4 +131,17 @@ def _aligned(old: str, new: str) -> list[int]:
         for number in range(block.size):
             start = starts[block.a + number]
             found[block.b + number] = [*range(start, starts[block.a + number + 1])]
+    _slide(after, found)
     return [origin for token in found for origin in token]
+
+
+def _slide(tokens: list[str], found: list[list[int]]) -> None:
+    """Let the first of several closing brackets be the old one: what is new came around it."""
+    fresh: int | None = None
+    for number, token in enumerate(tokens):
+        if found[number][0] == NEW:
+            fresh = number if fresh is None else fresh
+            continue
+        if fresh is not None and token in _CLOSING and tokens[fresh] == token:
+            found[fresh], found[number] = found[number], found[fresh]
+        fresh = None

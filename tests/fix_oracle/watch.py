@@ -83,6 +83,8 @@ class Watcher(Observer):
         self._serials: dict[int, int] = {}
         self._origins: dict[int, _Origin] = {}
         self._kept: list[Any] = []
+        self._puts = 0
+        """In how many explicit `device_put` it is: they may cut an array to pieces themselves."""
 
     def executed(self, buffers: Sequence[Any], shardings: Sequence[Any]) -> None:
         """See nothing here: `computing` sees it with its results."""
@@ -121,7 +123,7 @@ class Watcher(Observer):
     ) -> Any:
         """Note a computation, with its operands and the shardings that it wants; compute."""
         found = self._frames()
-        if found is None or len(self.events) >= _MAX_EVENTS:
+        if found is None or self._puts or len(self.events) >= _MAX_EVENTS:
             return compute()
         frame, called = found
         program, place, number = self.operation_of(frame)
@@ -232,17 +234,19 @@ class Watcher(Observer):
             if number >= 0:
                 place = place_of(program.nodes[number])
             if len(self.puts) < _MAX_EVENTS:
-                sizes = [getattr(leaf, "nbytes", 0) for leaf in self.leaves(value)]
-                self.puts.append([program.name, place, sizes])
-        return put()
+                self.puts.append([program.name, place, _sizes(value)])
+        self._puts += 1
+        try:
+            return put()
+        finally:
+            self._puts -= 1
 
-    @staticmethod
-    def leaves(value: Any) -> list[Any]:
-        """Give what is in a tree of JAX."""
-        import jax
 
-        found: list[Any] = jax.tree.leaves(value)
-        return found
+def _sizes(value: Any) -> list[int]:
+    """Give the bytes of each array in a tree."""
+    import jax
+
+    return [getattr(leaf, "nbytes", 0) for leaf in jax.tree.leaves(value)]
 
 
 def _is_indexing(code: types.CodeType, name: str) -> bool:
