@@ -22,7 +22,7 @@ from tests.fix_oracle.trees import Carried, inside, tree_of
 from tests.fix_oracle.watch import ACCELERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tests.fix_oracle.client import Event, Left, Operand, Watched
     from tests.fix_oracle.fixing import Applied, Fixed, Found
@@ -68,6 +68,7 @@ PLACING = {
 _TO_HOST = re.compile(
     r"comput\w+\b.*\b(move|run)s?\b.*\bhosts?\b|\bhosts?\b.*\bcomput\w+", re.IGNORECASE
 )
+_OTHER_TYPE = re.compile(r"\b(d?type|types)\b", re.IGNORECASE)
 _TO_DEFAULT = re.compile(r"\bdefault device\b", re.IGNORECASE)
 _MISSING = re.compile(r"NameError: name '(?P<name>\w+)' is not defined")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
@@ -77,6 +78,11 @@ def goes_to(message: str) -> frozenset[bool]:
     """Give where an unsafe fix says that computations go: to hosts (True), to accelerators."""
     said = {True: _TO_HOST, False: _TO_DEFAULT}
     return frozenset(host for host, pattern in said.items() if pattern.search(message))
+
+
+def changes_types(message: str) -> bool:
+    """Tell whether an unsafe fix says that arrays may have another type."""
+    return _OTHER_TYPE.search(message) is not None
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,8 @@ class Judgement:
     copies: int = 0
     """Copies that the applied findings spoke of, made before."""
     said: int = 0
-    """Operations and arrays that are elsewhere, as the message of an unsafe fix says."""
+    """Operations and arrays that are elsewhere, and arrays of another type, as the message of an
+    unsafe fix says."""
     placing: int = 0
     """1 where an applied fix is meant to place arrays otherwise: where is not compared."""
     cut: int = 0
@@ -172,7 +179,8 @@ class _Judging:
         ]
         unsafe = [each.message for each in fixed.applied if each.unsafe]
         self.said = frozenset().union(*map(goes_to, unsafe))
-        self.leftover = leftovers(modules.get("main", ""))
+        self.other_types = any(map(changes_types, unsafe))
+        self.leftover = leftovers(modules)
 
     # -- what is found ----------------------------------------------------------------------------
 
@@ -218,7 +226,7 @@ class _Judging:
         self._copies(before, after)
         if before.error is None:
             self._arrays(before, after)
-            if _plain(before.printed) != _plain(after.printed):
+            if _plain(before.printed) != _plain(after.printed) and not self.other_types:
                 self.result.add(PRINTED, "main", _first_difference(before.printed, after.printed))
 
     def _is_new_error(self, before: Watched, after: Watched) -> bool:
@@ -268,7 +276,9 @@ class _Judging:
                     self._pair(where, one, other)
                 continue
             now = self.carried[module].to_fixed(place)
-            gone, more = list(filter(_has_array, old[a:b])), list(filter(_has_array, new[c:d]))
+            # The flagged use itself may be written as something that JAX does not run.
+            gone = [each for each in old[a:b] if _has_array(each) and not _takes_part(each)]
+            more = list(filter(_has_array, new[c:d]))
             if gone and not alignment.is_cut(place):
                 detail = f"{', '.join(sorted({e.name for e in gone}))} no longer ran"
                 self._changed(where, detail)
@@ -361,7 +371,10 @@ class _Judging:
                 self.result.add(CHANGED, path, "the array is no longer there")
                 continue
             if (old.kind, old.digest) != (new.kind, new.digest):
-                self.result.add(VALUE, path, f"{old.kind}, now {new.kind}")
+                if self.other_types:
+                    self.result.said += 1
+                else:
+                    self.result.add(VALUE, path, f"{old.kind}, now {new.kind}")
             written = self._is_put_by_fix(new)
             if old.devices != new.devices:
                 self._displaced(path, old, new, put=written)
@@ -425,16 +438,34 @@ class _Judging:
         return any(alignment.text[offset].isalnum() for offset in fresh)
 
 
-def leftovers(main: str) -> set[str]:
-    """Give the paths of the names that belong to one loop at the top of the module `main`.
+def leftovers(modules: Modules) -> set[str]:
+    """Give the paths of the names that belong to one loop at the top of a module.
 
-    Everything that binds or reads such a name stands in that loop: its last value is left over,
-    and nothing asks for it.
+    Everything that binds or reads such a name stands in that loop, and no other module mentions
+    it: its last value is left over, and nothing asks for it.
     """
-    loops: dict[str, set[int]] = defaultdict(set)
-    for name, loop in _names_in(ast.parse(main), None):
-        loops[name].add(-1 if loop is None else loop)
-    return {f"main.{name}" for name, found in loops.items() if len(found) == 1 and -1 not in found}
+    found: set[str] = set()
+    trees = {module: ast.parse(text) for module, text in modules.items()}
+    for module, tree in trees.items():
+        loops: dict[str, set[int]] = defaultdict(set)
+        for name, loop in _names_in(tree, None):
+            loops[name].add(-1 if loop is None else loop)
+        elsewhere = _mentioned(other for name, other in trees.items() if name != module)
+        found |= {
+            f"{module}.{name}"
+            for name, inside_of in loops.items()
+            if len(inside_of) == 1 and -1 not in inside_of and not {name, "*"} & elsewhere
+        }
+    return found
+
+
+def _mentioned(trees: Iterable[ast.Module]) -> set[str]:
+    """Give the names that modules import, and the attributes that they read."""
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    imported = {
+        alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    return imported | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 def _names_in(node: ast.AST, loop: int | None) -> Iterator[tuple[str, int | None]]:
@@ -456,6 +487,13 @@ def _names_in(node: ast.AST, loop: int | None) -> Iterator[tuple[str, int | None
 def _has_array(event: Event) -> bool:
     """Tell whether an array was computed with; constants JAX makes when it first needs them."""
     return any(not operand.small for operand in event.operands)
+
+
+def _takes_part(event: Event) -> bool:
+    """Tell whether a part of an array was taken, which was copied for it."""
+    return event.indexing and any(
+        operand.moved or operand.origin != operand.serial for operand in event.operands
+    )
 
 
 def _is_indexing_where_it_is(old: Event, new: Event) -> bool:

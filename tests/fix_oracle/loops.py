@@ -265,19 +265,21 @@ class Loops:
 
     def parameters(self) -> str:
         """Write the parameters; give how the step takes them apart: `{w}` and `{b}`."""
-        form = self.pick(["dict", "dict", "tuple", "named"])
+        form = self.pick(["dict", "dict", "tuple", "named", "array", "array", "array"])
         weights = self.pick(["jnp.zeros((4, 2))", "jnp.full((4, 2), 0.1)", "jnp.ones((4, 2))"])
         if form == "dict":
             self.line(f'params = {{"w": {weights}, "b": jnp.zeros(2)}}')
+        elif form == "array":
+            self.line(f"params = {weights}")
         elif form == "tuple":
             self.line(f"params = ({weights}, jnp.zeros(2))")
         else:
             self.line("class Params(NamedTuple):", "    w: jax.Array", "    b: jax.Array")
             self.line(f"params = Params({weights}, jnp.zeros(2))")
         placed = self._choose(0, 9)
-        if placed >= 8:
+        if placed == 9:
             self.line(f"params = jax.device_put(params, jax.devices()[{self._choose(0, 3)}])")
-        elif placed >= 5:
+        elif placed >= 7:
             self.mesh = True
             self.line('mesh = Mesh(np.array(jax.devices()), ("data",))')
             self.line("params = jax.device_put(params, NamedSharding(mesh, P()))")
@@ -287,7 +289,7 @@ class Loops:
         """Write the model, the loss and the step; tell whether the step gives the loss too."""
         w, b = {
             "dict": ('params["w"]', 'params["b"]'), "tuple": ("params[0]", "params[1]"),
-            "named": ("params.w", "params.b"),
+            "named": ("params.w", "params.b"), "array": ("params", "1.0"),
         }[form]  # fmt: skip
         self.line("def predict(params, x):", f"    return x @ {w} + {b}")
         self.line("def loss_of(params, x, y):")
@@ -298,10 +300,14 @@ class Loops:
         if decorator:
             self.line(decorator)
         self.line("def step(params, x, y):")
-        self.line("    loss, grads = jax.value_and_grad(loss_of)(params, x, y)")
-        self.line(
-            "    new = jax.tree.map(lambda p, g: (p - 0.1 * g).astype(p.dtype), params, grads)"
-        )
+        if form == "array" and self.chance(70):
+            self.line("    error = predict(params, x) - y")
+            self.line("    new, loss = params - 0.1 * error.mean(), (error ** 2).mean()")
+        else:
+            self.line("    loss, grads = jax.value_and_grad(loss_of)(params, x, y)")
+            self.line(
+                "    new = jax.tree.map(lambda p, g: p - (0.1 * g).astype(p.dtype), params, grads)"
+            )
         self.line(f"    return {'new, loss' if gives_loss else 'new'}")
         if self.chance(20):
             self.line("evaluate = jax.jit(loss_of)")
