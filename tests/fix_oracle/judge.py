@@ -65,11 +65,10 @@ PLACING = {
 }
 """The rules whose fix is to have a word about devices that had no effect take effect."""
 
-_TO_HOST = re.compile(
-    r"comput\w+\b.*\b(move|run)s?\b.*\bhosts?\b|\bhosts?\b.*\bcomput\w+", re.IGNORECASE
-)
+_TO_HOST = re.compile(r"\bcomput\w+\b.*\b(moves?|runs?)\b|\bhosts?\b.*\bcomput\w+", re.IGNORECASE)
 _OTHER_TYPE = re.compile(r"\b(d?type|types)\b", re.IGNORECASE)
 _TO_DEFAULT = re.compile(r"\bdefault device\b", re.IGNORECASE)
+_CONVERSIONS = frozenset({"jit(convert_element_type)", "jit(copy)"})
 _MISSING = re.compile(r"NameError: name '(?P<name>\w+)' is not defined")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
@@ -173,7 +172,7 @@ class _Judging:
         self.placing = any(each.code in PLACING for each in fixed.applied)
         self.result.placing = int(self.placing)
         self.created = [
-            (each.module, each.place)
+            (each.module, self._put(each.module, each.place))
             for each in fixed.applied
             if each.code in CREATING and each.place is not None
         ]
@@ -276,14 +275,27 @@ class _Judging:
                     self._pair(where, one, other)
                 continue
             now = self.carried[module].to_fixed(place)
+            is_changed = now is None or alignment.is_added_to(now)
             # The flagged use itself may be written as something that JAX does not run.
-            gone = [each for each in old[a:b] if _has_array(each) and not _takes_part(each)]
+            gone = [
+                each
+                for each in old[a:b]
+                if _has_array(each)
+                and not (each.indexing and (is_changed or self._is_flagged(each)))
+            ]
             more = list(filter(_has_array, new[c:d]))
             if gone and not alignment.is_cut(place):
                 detail = f"{', '.join(sorted({e.name for e in gone}))} no longer ran"
                 self._changed(where, detail)
-            if more and not ended and (now is None or not alignment.is_added_to(now)):
+            if more and not ended and not is_changed:
                 self._changed(where, f"{', '.join(sorted({e.name for e in more}))} ran")
+
+    def _is_flagged(self, event: Event) -> bool:
+        """Tell whether a part is taken of an array in a statement with a flagged use."""
+        return event.indexing and any(
+            event.module == module and event.statement == self.before[module].statement(place)
+            for module, place in self.flagged
+        )
 
     def _changed(self, where: tuple[str, Place], detail: str) -> None:
         self.result.add(CHANGED, self._where(where), f"{self._source(where)}: {detail}")
@@ -381,6 +393,19 @@ class _Judging:
             elif old.committed != new.committed and not written and new.serial not in used:
                 self._recommitted(path, new)
 
+    def _put(self, module: str, flagged: Place) -> Place:
+        """Give the expression around a flagged one that is all that a call of the fix is given."""
+        largest = flagged
+        for place, nodes in self.after[module].expressions.items():
+            for node in nodes:
+                if not isinstance(node, ast.Call) or self._origin(module, place) is not None:
+                    continue
+                for argument in node.args:
+                    whole = self._origin(module, place_of(argument))
+                    if whole is not None and inside(largest, whole):
+                        largest = whole
+        return largest
+
     def _is_creation(self, where: tuple[str, Place]) -> bool:
         module, place = where
         return any(module == name and inside(place, flagged) for name, flagged in self.created)
@@ -439,24 +464,32 @@ class _Judging:
 
 
 def leftovers(modules: Modules) -> set[str]:
-    """Give the paths of the names that belong to one loop at the top of a module.
+    """Give the paths of the names that belong to loops at the top of a module.
 
-    Everything that binds or reads such a name stands in that loop, and no other module mentions
-    it: its last value is left over, and nothing asks for it.
+    Everything that binds or reads such a name stands in one loop, or in loops of which it is the
+    target; and no other module mentions it. Its last value is left over, and nothing asks for it.
     """
     found: set[str] = set()
     trees = {module: ast.parse(text) for module, text in modules.items()}
     for module, tree in trees.items():
-        loops: dict[str, set[int]] = defaultdict(set)
+        loops: dict[str, set[ast.AST | None]] = defaultdict(set)
         for name, loop in _names_in(tree, None):
-            loops[name].add(-1 if loop is None else loop)
+            loops[name].add(loop)
         elsewhere = _mentioned(other for name, other in trees.items() if name != module)
         found |= {
             f"{module}.{name}"
-            for name, inside_of in loops.items()
-            if len(inside_of) == 1 and -1 not in inside_of and not {name, "*"} & elsewhere
+            for name, around in loops.items()
+            if None not in around
+            and (len(around) == 1 or all(_is_target(name, loop) for loop in around))
+            and not {name, "*"} & elsewhere
         }
     return found
+
+
+def _is_target(name: str, loop: ast.AST | None) -> bool:
+    return isinstance(loop, ast.For | ast.AsyncFor) and any(
+        isinstance(node, ast.Name) and node.id == name for node in ast.walk(loop.target)
+    )
 
 
 def _mentioned(trees: Iterable[ast.Module]) -> set[str]:
@@ -468,14 +501,14 @@ def _mentioned(trees: Iterable[ast.Module]) -> set[str]:
     return imported | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
-def _names_in(node: ast.AST, loop: int | None) -> Iterator[tuple[str, int | None]]:
+def _names_in(node: ast.AST, loop: ast.AST | None) -> Iterator[tuple[str, ast.AST | None]]:
     """Give each name that is mentioned, with the outermost loop at the module's own level."""
     if isinstance(node, ast.Name):
         yield node.id, loop
     elif isinstance(node, ast.Global):
         yield from ((name, None) for name in node.names)
     if isinstance(node, ast.For | ast.AsyncFor | ast.While) and loop is None:
-        loop = id(node)
+        loop = node
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         # Who knows when it is called.
         yield from ((each.id, None) for each in ast.walk(node) if isinstance(each, ast.Name))
@@ -485,15 +518,12 @@ def _names_in(node: ast.AST, loop: int | None) -> Iterator[tuple[str, int | None
 
 
 def _has_array(event: Event) -> bool:
-    """Tell whether an array was computed with; constants JAX makes when it first needs them."""
-    return any(not operand.small for operand in event.operands)
+    """Tell whether an array was computed with.
 
-
-def _takes_part(event: Event) -> bool:
-    """Tell whether a part of an array was taken, which was copied for it."""
-    return event.indexing and any(
-        operand.moved or operand.origin != operand.serial for operand in event.operands
-    )
+    Constants JAX makes when it first needs them; and whether an array has to be converted to a
+    type depends on whether it has that weakly.
+    """
+    return event.name not in _CONVERSIONS and any(not operand.small for operand in event.operands)
 
 
 def _is_indexing_where_it_is(old: Event, new: Event) -> bool:

@@ -294,6 +294,8 @@ def test_a_program_that_raises_is_compared_up_to_there(
         ("def f():\n    for a in xs:\n        pass\n", set()),
         ("for i in n:\n    for a in xs:\n        pass\n    print(a)\n", {"i", "a"}),
         ("b = [a for a in xs]\n", set()),
+        ("for a in xs:\n    pass\nfor i, a in xs:\n    print(a)\n", {"a", "i"}),
+        ("for a in xs:\n    b = a\nfor i in b:\n    pass\n", {"a", "i"}),
     ],
 )  # fmt: skip
 def test_what_belongs_to_a_loop_is_left_over(text: str, names: set[str]) -> None:
@@ -323,6 +325,7 @@ def test_the_last_value_of_a_loop_is_a_leftover(judged: Callable[[Fixed], Judgem
         ("Commit the array where it is made; computations may move to the host", {True}),
         ("Load it on the host: what is computed from it runs on the host", {True}),
         ("Load it on the host, and compute there", {True}),
+        ('Commit it: computations may then run on jax.devices("cpu")[0]', {True}),
         ("Commit the array where it is made", set()),
         ("Load it on the host and commit it there", set()),
         ("Convert it, uncommitted, on the default device", {False}),
