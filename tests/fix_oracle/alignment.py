@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 NEW = -1
 _WORD = re.compile(r"\w")
+_OPENING = frozenset("([{,")
+_BLANK = frozenset("()[]{}, \t\r\n\\")
 _CLOSING = frozenset(")]}")
 _TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
 
@@ -100,13 +102,20 @@ class Alignment:
         return end - start
 
     def is_cut(self, place: Place) -> bool:
-        """Tell whether something in a range of the original is gone."""
+        """Tell whether a word or operator in a range of the original is gone."""
         start, end = self.original.range(place)
-        return any(offset not in self._kept for offset in range(start, end))
+        text = self.original.text
+        return any(
+            offset not in self._kept and text[offset] not in _BLANK for offset in range(start, end)
+        )
 
     def is_added_to(self, place: Place) -> bool:
-        """Tell whether something in a range of the text is new."""
-        return NEW in self.origins(place)
+        """Tell whether a word or operator in a range of the text is new."""
+        start, end = self.lines.range(place)
+        return any(
+            self._origins[offset] == NEW and self.text[offset] not in _BLANK
+            for offset in range(start, end)
+        )
 
     def origins(self, place: Place) -> Sequence[int]:
         """Give, for each character of a range of the text, where it was, or NEW."""
@@ -117,20 +126,29 @@ class Alignment:
 def _aligned(old: str, new: str) -> list[int]:
     """Give, for each character of a replacement, which one of the replaced text it repeats."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     starts = [0]
     for token in before:
         starts.append(starts[-1] + len(token))
     found = [[NEW] * len(token) for token in after]
+    ends = 0
+    for one, other in zip(reversed(before), reversed(after), strict=False):
+        if one != other or one not in _CLOSING:
+            break
+        ends += 1
+        found[-ends] = [starts[len(before) - ends]]
+    first, second = before[: len(before) - ends], after[: len(after) - ends]
+    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     for block in matcher.get_matching_blocks():
-        end_old, end_new = block.a + block.size, block.b + block.size
-        is_end = (block.a, block.b) == (0, 0) or (end_old, end_new) == (len(before), len(after))
-        # Elsewhere, brackets and commas are the same by chance.
-        if not is_end and not any(_WORD.match(token) for token in before[block.a : end_old]):
+        olds, news = range(block.a, block.a + block.size), range(block.b, block.b + block.size)
+        # Brackets and commas alone are the same by chance.
+        if not any(_WORD.match(before[number]) for number in olds):
             continue
-        for number in range(block.size):
-            start = starts[block.a + number]
-            found[block.b + number] = [*range(start, starts[block.a + number + 1])]
+        begun = (olds.start, news.start) == (0, 0)
+        for one, other in zip(olds, news, strict=True):
+            # What opens belongs to what is before it.
+            begun = begun or not (before[one] in _OPENING or before[one].isspace())
+            if begun:
+                found[other] = [*range(starts[one], starts[one + 1])]
     _slide(after, found)
     return [origin for token in found for origin in token]
 

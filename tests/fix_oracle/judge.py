@@ -65,18 +65,33 @@ PLACING = {
 }
 """The rules whose fix is to have a word about devices that had no effect take effect."""
 
-_TO_HOST = re.compile(r"\bcomput\w+\b.*\b(moves?|runs?)\b|\bhosts?\b.*\bcomput\w+", re.IGNORECASE)
+_MOVES = re.compile(r"\bcomput\w+\b.*\b(?:moves?|runs?)\b(?P<where>.*)", re.IGNORECASE)
+_COMPUTED_THERE = re.compile(r"\bhosts?\b.*\bcompute[ds]?\b.*\bthere\b", re.IGNORECASE)
+_PLACES = {
+    True: re.compile(r"\bhosts?\b|\bcpu\b", re.IGNORECASE),
+    False: re.compile(r"\bdefault device\b|\baccelerators?\b|\bdevices\(\)", re.IGNORECASE),
+}
+"""What means a host in a message, and what an accelerator."""
+_BOTH = frozenset({True, False})
 _OTHER_TYPE = re.compile(r"\b(d?type|types)\b", re.IGNORECASE)
-_TO_DEFAULT = re.compile(r"\bdefault device\b", re.IGNORECASE)
+_TO_DEFAULT = re.compile(r"\bon the default device\b", re.IGNORECASE)
 _CONVERSIONS = frozenset({"jit(convert_element_type)", "jit(copy)"})
 _MISSING = re.compile(r"NameError: name '(?P<name>\w+)' is not defined")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
 def goes_to(message: str) -> frozenset[bool]:
-    """Give where an unsafe fix says that computations go: to hosts (True), to accelerators."""
-    said = {True: _TO_HOST, False: _TO_DEFAULT}
-    return frozenset(host for host, pattern in said.items() if pattern.search(message))
+    """Give where an unsafe fix says that computations go: to hosts (True), to accelerators.
+
+    A device that it gives by a name may be either.
+    """
+    moves = _MOVES.search(message)
+    if moves is not None:
+        named = {host for host, pattern in _PLACES.items() if pattern.search(moves["where"])}
+        return frozenset(named) or _BOTH
+    if _COMPUTED_THERE.search(message):
+        return frozenset({True})
+    return frozenset({False} if _TO_DEFAULT.search(message) else ())
 
 
 def changes_types(message: str) -> bool:
@@ -274,14 +289,17 @@ class _Judging:
                 for one, other in zip(old[a:b], new[c:d], strict=True):
                     self._pair(where, one, other)
                 continue
+            around = self.before[module].statement(place)
             now = self.carried[module].to_fixed(place)
+            whole = None if around is None else self.carried[module].to_fixed(around)
             is_changed = now is None or alignment.is_added_to(now)
+            is_rewritten = is_changed or whole is None or alignment.is_added_to(whole)
             # The flagged use itself may be written as something that JAX does not run.
             gone = [
                 each
                 for each in old[a:b]
                 if _has_array(each)
-                and not (each.indexing and (is_changed or self._is_flagged(each)))
+                and not (each.indexing and (is_rewritten or self._is_flagged(each)))
             ]
             more = list(filter(_has_array, new[c:d]))
             if gone and not alignment.is_cut(place):

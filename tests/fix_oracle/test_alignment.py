@@ -68,6 +68,18 @@ def test_an_expression_that_is_a_statement_is_itself() -> None:
     assert found.to_fixed((1, 0, 1, 4)) == (1, 4, 1, 8)
 
 
+def test_a_statement_may_be_written_on_several_lines() -> None:
+    before = "data = Batch(linspace(32).reshape(8), zeros(8))\n"
+    after = "Batch(\n    put(put(linspace(32), cpu).reshape(8), cpu),\n    put(zeros(8), cpu),\n)"
+    said = origins(before, before[7:-1], after)
+    assert said[after] == before[7:-1]
+    assert said["put(linspace(32), cpu).reshape(8)"] == "linspace(32).reshape(8)"
+    assert said["put(put(linspace(32), cpu).reshape(8), cpu)"] is None
+    assert said["linspace(32)"] == "linspace(32)"
+    assert said["put(linspace(32), cpu)"] is None
+    assert said["zeros(8)"] == "zeros(8)"
+
+
 def test_what_is_gone_is_nowhere() -> None:
     found, _ = carried("x = jnp.ones(4)\ny = a\n", "jnp", "np")
     assert found.to_fixed((1, 4, 1, 15)) is None

@@ -325,6 +325,8 @@ def test_the_last_value_of_a_loop_is_a_leftover(judged: Callable[[Fixed], Judgem
         ("Commit the array where it is made; computations may move to the host", {True}),
         ("Load it on the host: what is computed from it runs on the host", {True}),
         ("Load it on the host, and compute there", {True}),
+        ("Commit it: what is computed with it then runs on jax.devices()[0]", {False}),
+        ("Commit it: what is computed with it then runs on gpu0", {True, False}),
         ('Commit it: computations may then run on jax.devices("cpu")[0]', {True}),
         ("Commit the array where it is made", set()),
         ("Load it on the host and commit it there", set()),
