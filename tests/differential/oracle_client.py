@@ -97,9 +97,10 @@ class OracleClient:
             line = self._asked(json.dumps(request))
         except BaseException:
             # A question that was not waited for would be answered in place of the next one.
-            self._process.kill()
+            self._kill()
             raise
         if not line:
+            self._kill()
             self._errors.seek(0)
             raise OracleError(f"the oracle died:\n{self._errors.read()[-4000:]}")
         answer = json.loads(line)
@@ -107,6 +108,11 @@ class OracleClient:
             raise OracleError(answer["failure"])
         runs: list[dict[str, Any]] = answer["runs"]
         return runs
+
+    def _kill(self) -> None:
+        """End it at once. Until it has ended, it would be asked the next question."""
+        self._process.kill()
+        self._process.communicate()
 
     def _asked(self, question: str) -> str:
         requests, answers = self._pipe(self._process.stdin), self._pipe(self._process.stdout)

@@ -109,7 +109,7 @@ class WatchClient(OracleClient):
         try:
             runs = self.ask({"modules": modules, "seeds": seeds, "asked": sorted(asked)})
         except BrokenPipeError:
-            raise OracleError("the oracle died") from None
+            raise OracleError("the oracle died before it was asked") from None
         finally:
             timer.cancel()
         return [_decoded(run) for run in runs]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.fix_oracle.client import WatchClient
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def oracle() -> Iterator[WatchClient]:
     """Give a process in which programs run under JAX, with several accelerators and hosts."""
     from tests.fix_oracle.client import WatchClient

@@ -96,6 +96,13 @@ def test_a_good_record_has_no_shortcomings() -> None:
     demand_json(as_json(good_record()), SCHEMA)
 
 
+def test_the_schema_takes_no_other_names() -> None:
+    whole = json.loads(as_json(good_record()))
+    whole["families"][0]["verdicts"] = {"safe nonsense": 1}
+    with pytest.raises(AssertionError, match="nonsense"):
+        demand_json(json.dumps(whole), SCHEMA)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
