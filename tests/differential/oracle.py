@@ -45,7 +45,7 @@ DEVICES = 4
 SCHEME = "<program>/"
 _DEPTH = 4
 _MAX_ANSWERS = 25
-_MAX_STEPS = 4000
+MAX_STEPS = 4000
 _MAX_ARRAYS = 100
 _MAX_PRINTED = 10_000
 
@@ -156,7 +156,7 @@ class Observer:
         def probe(number: int, value: Any) -> Any:
             found = list(self.arrays(value))
             self.steps += 1
-            if self.steps > _MAX_STEPS or len(found) > _MAX_ARRAYS:
+            if self.steps > MAX_STEPS or len(found) > _MAX_ARRAYS:
                 raise EndlessError(f"cut after {self.steps} steps")
             for array in found:
                 self.seen[id(array)] = array

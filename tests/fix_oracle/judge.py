@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING
 
 from tests.differential.analysis import bare
 from tests.differential.instrument import Place, place_of
+from tests.differential.oracle import MAX_STEPS
+from tests.fix_oracle.leftovers import leftovers
+from tests.fix_oracle.messages import changes_types, goes_to
 from tests.fix_oracle.trees import Carried, inside, tree_of
 from tests.fix_oracle.watch import ACCELERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tests.fix_oracle.client import Event, Left, Operand, Watched
     from tests.fix_oracle.fixing import Applied, Fixed, Found
@@ -65,38 +68,9 @@ PLACING = {
 }
 """The rules whose fix is to have a word about devices that had no effect take effect."""
 
-_MOVES = re.compile(r"\bcomput\w+\b.*\b(?:moves?|runs?)\b(?P<where>.*)", re.IGNORECASE)
-_COMPUTED_THERE = re.compile(r"\bhosts?\b.*\bcompute[ds]?\b.*\bthere\b", re.IGNORECASE)
-_PLACES = {
-    True: re.compile(r"\bhosts?\b|\bcpu\b", re.IGNORECASE),
-    False: re.compile(r"\bdefault device\b|\baccelerators?\b|\bdevices\(\)", re.IGNORECASE),
-}
-"""What means a host in a message, and what an accelerator."""
-_BOTH = frozenset({True, False})
-_OTHER_TYPE = re.compile(r"\b(d?type|types)\b", re.IGNORECASE)
-_TO_DEFAULT = re.compile(r"\bon the default device\b", re.IGNORECASE)
 _CONVERSIONS = frozenset({"jit(convert_element_type)", "jit(copy)"})
 _MISSING = re.compile(r"NameError: name '(?P<name>\w+)' is not defined")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
-
-
-def goes_to(message: str) -> frozenset[bool]:
-    """Give where an unsafe fix says that computations go: to hosts (True), to accelerators.
-
-    A device that it gives by a name may be either.
-    """
-    moves = _MOVES.search(message)
-    if moves is not None:
-        named = {host for host, pattern in _PLACES.items() if pattern.search(moves["where"])}
-        return frozenset(named) or _BOTH
-    if _COMPUTED_THERE.search(message):
-        return frozenset({True})
-    return frozenset({False} if _TO_DEFAULT.search(message) else ())
-
-
-def changes_types(message: str) -> bool:
-    """Tell whether an unsafe fix says that arrays may have another type."""
-    return _OTHER_TYPE.search(message) is not None
 
 
 @dataclass(frozen=True)
@@ -226,8 +200,8 @@ class _Judging:
 
     def run(self, before: Watched, after: Watched) -> None:
         """Compare two runs with the same inputs."""
-        ends = [run.error for run in (before, after) if (run.error or "").startswith("EndlessErr")]
-        if ends or not before.whole or not after.whole:
+        is_short = before.whole and not _is_endless(before) and before.steps < MAX_STEPS / 2
+        if not is_short and (_is_endless(before) or _is_endless(after) or not after.whole):
             self.result.cut += 1
             return
         if self._is_new_error(before, after):
@@ -481,60 +455,6 @@ class _Judging:
         return any(alignment.text[offset].isalnum() for offset in fresh)
 
 
-def leftovers(modules: Modules) -> set[str]:
-    """Give the paths of the names that belong to loops at the top of a module.
-
-    Everything that binds or reads such a name stands in one loop, or in loops of which it is the
-    target; and no other module mentions it. Its last value is left over, and nothing asks for it.
-    """
-    found: set[str] = set()
-    trees = {module: ast.parse(text) for module, text in modules.items()}
-    for module, tree in trees.items():
-        loops: dict[str, set[ast.AST | None]] = defaultdict(set)
-        for name, loop in _names_in(tree, None):
-            loops[name].add(loop)
-        elsewhere = _mentioned(other for name, other in trees.items() if name != module)
-        found |= {
-            f"{module}.{name}"
-            for name, around in loops.items()
-            if None not in around
-            and (len(around) == 1 or all(_is_target(name, loop) for loop in around))
-            and not {name, "*"} & elsewhere
-        }
-    return found
-
-
-def _is_target(name: str, loop: ast.AST | None) -> bool:
-    return isinstance(loop, ast.For | ast.AsyncFor) and any(
-        isinstance(node, ast.Name) and node.id == name for node in ast.walk(loop.target)
-    )
-
-
-def _mentioned(trees: Iterable[ast.Module]) -> set[str]:
-    """Give the names that modules import, and the attributes that they read."""
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    imported = {
-        alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
-    return imported | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-
-
-def _names_in(node: ast.AST, loop: ast.AST | None) -> Iterator[tuple[str, ast.AST | None]]:
-    """Give each name that is mentioned, with the outermost loop at the module's own level."""
-    if isinstance(node, ast.Name):
-        yield node.id, loop
-    elif isinstance(node, ast.Global):
-        yield from ((name, None) for name in node.names)
-    if isinstance(node, ast.For | ast.AsyncFor | ast.While) and loop is None:
-        loop = node
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        # Who knows when it is called.
-        yield from ((each.id, None) for each in ast.walk(node) if isinstance(each, ast.Name))
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _names_in(child, loop)
-
-
 def _has_array(event: Event) -> bool:
     """Tell whether an array was computed with.
 
@@ -555,6 +475,10 @@ def _is_indexing_where_it_is(old: Event, new: Event) -> bool:
         and not other.moved
         for one, other in zip(old.operands, new.operands, strict=False)
     )
+
+
+def _is_endless(run: Watched) -> bool:
+    return (run.error or "").startswith("EndlessError")
 
 
 def _names(devices: Sequence[int]) -> str:

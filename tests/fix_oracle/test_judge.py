@@ -24,10 +24,10 @@ from tests.fix_oracle.judge import (
     WHATS,
     Judgement,
     asked,
-    goes_to,
     judge,
-    leftovers,
 )
+from tests.fix_oracle.leftovers import leftovers
+from tests.fix_oracle.messages import goes_to
 from tests.marks import RUNS_PROGRAMS
 from tests.trials import Trials
 
@@ -258,6 +258,15 @@ def test_a_fix_that_is_taken_back_fails() -> None:
     fixed.broken.append("main:1: JDP903 fixes of JDP201 are taken back")
     modules = {"main": fixed.alignments["main"].text}
     assert whats(judge(modules, fixed, findings(modules), [])) == {BROKEN}
+
+
+def test_a_fix_that_never_ends_fails(judged: Callable[[Fixed], Judgement]) -> None:
+    """A program that goes on too long by itself is only counted."""
+    rest = "i = 0\nprint(np.asarray(tokens[i]))\nwhile i < 3:\n    i = i + 1\n"
+    endless = ("i = i + 1", "i = i * 1")
+    assert whats(judged(by_hand(HEAD + rest, [COMMIT, endless]))) == {RAISED}
+    long = judged(by_hand(HEAD + rest.replace("i + 1", "i * 1"), [COMMIT]))
+    assert (long.verdicts, long.cut) == ([], 1)
 
 
 def test_what_is_not_compared_is_counted(judged: Callable[[Fixed], Judgement]) -> None:
