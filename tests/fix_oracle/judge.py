@@ -295,7 +295,7 @@ class _Judging:
     def _pair(self, where: tuple[str, Place], old: Event, new: Event) -> None:
         self.result.operations += 1
         if old.devices != new.devices:
-            if _is_indexing_where_it_is(old, new):
+            if _is_indexing_where_it_is(old, new, made_anew=bool(self.created)):
                 self.result.exempt += 1
             elif self._is_said(new.devices) or self._is_creation(where):
                 self.result.said += 1
@@ -464,12 +464,16 @@ def _has_array(event: Event) -> bool:
     return event.name not in _CONVERSIONS and any(not operand.small for operand in event.operands)
 
 
-def _is_indexing_where_it_is(old: Event, new: Event) -> bool:
-    """Tell whether indexing copied an array to where it ran, and now runs where the array is."""
+def _is_indexing_where_it_is(old: Event, new: Event, *, made_anew: bool) -> bool:
+    """Tell whether indexing now runs where a fix committed the array, and did not before.
+
+    That is where it was, and was copied from; unless a fix makes arrays elsewhere: `made_anew`.
+    """
     if not (old.indexing and new.indexing):
         return False
     return any(
-        other.origin_devices == new.devices == one.origin_devices
+        other.origin_devices == new.devices
+        and (made_anew or one.origin_devices == new.devices)
         and other.origin_committed
         and not one.origin_committed
         and not other.moved

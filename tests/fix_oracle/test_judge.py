@@ -260,6 +260,23 @@ def test_a_fix_that_is_taken_back_fails() -> None:
     assert whats(judge(modules, fixed, findings(modules), [])) == {BROKEN}
 
 
+def test_what_a_fix_loads_on_the_host_is_indexed_there(
+    judged: Callable[[Fixed], Judgement],
+) -> None:
+    """Of a fix that moves the dataset itself, and only it."""
+    text = HEAD.replace("with jax.default_device(cpu):\n    ", "") + STEP + LOOP
+    there = (
+        "tokens = jnp.ones((8, 4))",
+        "with jax.default_device(cpu):\n    tokens = jax.device_put(jnp.ones((8, 4)), cpu)",
+    )
+    made = "jnp.ones((8, 4))"
+    put_back = judged(by_hand(text, [there, BACK], made, "JDP401", unsafe=True))
+    assert put_back.verdicts == []
+    assert put_back.exempt
+    alone = judged(by_hand(text, [there], made, "JDP401", unsafe=True))
+    assert whats(alone) == {MOVED, DISPLACED}
+
+
 def test_a_fix_that_never_ends_fails(judged: Callable[[Fixed], Judgement]) -> None:
     """A program that goes on too long by itself is only counted."""
     rest = "i = 0\nprint(np.asarray(tokens[i]))\nwhile i < 3:\n    i = i + 1\n"
