@@ -51,7 +51,8 @@ def enter_stage(*, plain: bool, accelerators: int = 1) -> Stage:
             accelerator, host, f"{device_name(accelerator)} ({accelerator.device_kind}) beside cpu"
         )
     if len(devices) <= accelerators:
-        raise RuntimeError(f"the stage needs {accelerators + 1} virtual CPU devices")
+        msg = f"the stage needs {accelerators + 1} virtual CPU devices"
+        raise RuntimeError(msg)
     accelerator, host = devices[0], devices[accelerators]
     _play(list(devices[:accelerators]), list(devices[accelerators:]))
     return Stage(

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.differential.oracle_client import OracleError
-from tests.differential.record import RECORDS, default_jobs
+from tests.differential.record import default_jobs
 from tests.differential.reduction import reduced
 from tests.fix_oracle.client import WatchClient
 from tests.fix_oracle.examine import Examined, examine, report
 from tests.fix_oracle.record import Shown, failures, run, summary, write
-from tests.fix_oracle.sources import Program, program_named
+from tests.fix_oracle.sources import FAMILIES, Program, program_named
+from tests.records import RECORDS
 
 if TYPE_CHECKING:
     from tests.fix_oracle.client import Modules
@@ -27,6 +28,7 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="which ones (%(default)s)")
     parser.add_argument("--jobs", type=int, default=default_jobs(), help="processes (%(default)s)")
+    parser.add_argument("--families", nargs="+", default=FAMILIES, choices=FAMILIES)
     parser.add_argument(
         "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
         help="write a record; without a folder, where the tests look for the newest one",
@@ -47,7 +49,7 @@ def main() -> int:
     def say(each: Shown) -> None:
         print(f"{each.program} ({each.how}, {' '.join(each.codes)}): {each.what}", flush=True)
 
-    record = run(options.programs, options.seed, options.jobs, progress, say)
+    record = run(options.programs, options.seed, options.jobs, options.families, progress, say)
     for line in summary(record):
         print(line)
     for text in small(record.failures, options.reduce):

@@ -6,17 +6,14 @@ counts do not add up.
 
 from __future__ import annotations
 
-import concurrent.futures
-import datetime as dt
 import json
-import tempfile
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from tests import records
 from tests.differential.oracle_client import OracleError
-from tests.differential.record import RECORDS, source, tools
 from tests.fix_oracle.client import WatchClient
 from tests.fix_oracle.examine import CUT, NOT_STARTED, NOTHING_FIXED, RAN, Examined, examine
 from tests.fix_oracle.judge import (
@@ -33,21 +30,24 @@ from tests.fix_oracle.judge import (
     VALUE,
 )
 from tests.fix_oracle.sources import (
+    FAMILIES,
     GENERATORS,
     TOO_LARGE,
+    WRITTEN,
     Program,
     fixture_programs,
     own_programs,
     random_programs,
     written_programs,
 )
+from tests.records import RECORDS, in_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 VERSION = 1
-_SUFFIX = "-fixes.json"
+SUFFIX = "-fixes.json"
 _BATCH = 20
 _MAX_SHOWN = 200
 
@@ -186,42 +186,40 @@ def shares(programs: int, seed: int) -> dict[str, list[int]]:
 
 
 def run(
-    programs: int, seed: int, jobs: int,
+    programs: int, seed: int, jobs: int, families: Sequence[str] = FAMILIES,
     progress: Callable[[int, int], None] | None = None,
     say: Callable[[Shown], None] | None = None,
 ) -> Record:  # fmt: skip
-    """Examine so many random programs, and all that are written, in parallel.
+    """Examine random programs of some families, and what is written of them, in parallel.
+
+    `programs` are those of all families of random programs together.
 
     Each failure is said as soon as it and all before it are known.
     """
     started = time.monotonic()
     written, never_started = written_programs()
     never_started += [f"{name}: {why}" for name, why in TOO_LARGE.items()]
-    batches: list[tuple[str, list[Program] | list[int]]] = []
-    for family, numbers in shares(programs, seed).items():
-        batches += [(family, numbers[i : i + _BATCH]) for i in range(0, len(numbers), _BATCH)]
-    for every in (fixture_programs(), written, own_programs()):
-        batches += [(every[0].family, every[i : i + _BATCH]) for i in range(0, len(every), _BATCH)]
+    those: dict[str, Sequence[Program | int]] = {
+        **shares(programs, seed),
+        **dict(zip(WRITTEN, (fixture_programs(), written, own_programs()), strict=True)),
+    }
+    batches = [
+        (family, those[family][start : start + _BATCH])
+        for family in families
+        for start in range(0, len(those[family]), _BATCH)
+    ]
     total: dict[str, Family] = {}
     shown: list[Shown] = []
-    with (
-        tempfile.TemporaryDirectory() as cache,
-        concurrent.futures.ProcessPoolExecutor(
-            jobs, initializer=_start_oracle, initargs=(cache,)
-        ) as pool,
-    ):
-        for done, (counts, found) in enumerate(pool.map(_batch, *zip(*batches, strict=True)), 1):
-            total.setdefault(counts.family, Family(counts.family)).add(counts)
-            shown += found
-            if say is not None:
-                for each in found:
-                    say(each)
-            if progress is not None:
-                progress(done, len(batches))
+    for counts, found in in_parallel(batches, _batch, _start_oracle, jobs, progress):
+        total.setdefault(counts.family, Family(counts.family)).add(counts)
+        shown += found
+        if say is not None:
+            for each in found:
+                say(each)
     return Record(
         seed, [*total.values()], shown[:_MAX_SHOWN], never_started,
-        dt.datetime.now(dt.timezone.utc).date().isoformat(),
-        round(time.monotonic() - started, 1), jobs, tools(), source(),
+        records.today(), round(time.monotonic() - started, 1), jobs, records.tools(),
+        records.source(),
     )  # fmt: skip
 
 
@@ -233,9 +231,10 @@ def _start_oracle(cache: str) -> None:
     _oracle = WatchClient(cache)
 
 
-def _batch(family: str, those: Sequence[Program | int]) -> tuple[Family, list[Shown]]:
+def _batch(batch: tuple[str, Sequence[Program | int]]) -> tuple[Family, list[Shown]]:
     """Examine some programs in this process, with its own oracle."""
     assert _oracle is not None
+    family, those = batch
     counts, shown = Family(family), []
     for each in those:
         program = random_programs(family, each) if isinstance(each, int) else each
@@ -290,10 +289,7 @@ def as_json(record: Record) -> str:
 
 def write(record: Record, folder: Path) -> Path:
     """Write a record: one for a day."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{record.date}{_SUFFIX}"
-    path.write_text(as_json(record), encoding="utf-8")
-    return path
+    return records.write(as_json(record), record.date, SUFFIX, folder)
 
 
 def read(path: Path) -> Record:
@@ -322,7 +318,7 @@ def read(path: Path) -> Record:
 
 def newest(folder: Path = RECORDS) -> Path | None:
     """Give the newest record, by its date."""
-    return max(folder.glob(f"*{_SUFFIX}"), default=None, key=lambda path: path.name)
+    return records.newest(SUFFIX, folder)
 
 
 def summary(record: Record) -> Iterator[str]:

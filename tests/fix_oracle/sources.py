@@ -56,6 +56,11 @@ GENERATORS: dict[str, Callable[[int], Modules]] = {
 """The families of random programs."""
 
 
+WRITTEN = ("fixtures", "programs", "own")
+"""The families of programs that are written."""
+FAMILIES = (*GENERATORS, *WRITTEN)
+
+
 def fixture_programs() -> list[Program]:
     """Give every case of the fixtures that is there to be found, as a program of one module."""
     return [
