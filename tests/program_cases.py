@@ -11,9 +11,10 @@ right also where `# todo-missed: …` or `# todo-false-alarm: …` says that it 
 putting `error` in the place of the one, or taking away the other, is all that is to be done.
 """
 
+import itertools
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tests.fixture_cases import FIXTURES, Annotated, annotated
 
@@ -70,6 +71,21 @@ class ProgramCase:
         """Give the files as they are linted and run."""
         return {path: text.expected.text for path, text in self.files.items()}
 
+    def modules(self, texts: dict[str, str] | None = None) -> dict[str, str]:
+        """Give the program as modules by name; `main` is what starts it.
+
+        `texts` are its files, if they are others than those that are linted.
+        """
+        texts = self.texts() if texts is None else texts
+        modules = {module_name(path): text for path, text in texts.items()}
+        for name in [*modules]:
+            for package in itertools.accumulate(name.split(".")[:-1], "{}.{}".format):
+                modules.setdefault(package, "")  # a namespace package
+        if self.run is not None:
+            assert "main" not in modules
+            modules["main"] = self.run + "\n"
+        return modules
+
     def fixed(self, *, unsafe: bool = False) -> dict[str, Text]:
         """Give all files as they must be after fixing, with what must be left to be found."""
         changed = {**self.becomes, **(self.becomes_unsafe if unsafe else {})}
@@ -78,6 +94,14 @@ class ProgramCase:
         return {
             path: changed.get(path, text.without_findings()) for path, text in self.files.items()
         }
+
+
+def module_name(path: str) -> str:
+    """Give the name under which a file is imported; the folder `src` is on the path."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    if parts[0] == "src":
+        parts = parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def read_program(path: Path) -> ProgramCase:
