@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
+from placement_lint.files.neighbours import is_imported_beside
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.versions import Target
@@ -152,14 +153,17 @@ class ModuleFacts:
         """Whether code that is not of the run may import what is in the file.
 
         A module of a package is there for others, unless it is a program; any other file may be
-        imported by one beside it that the run does not see, unless it loops at its top.
+        imported by one beside it that the run does not see, unless it loops at its top, and none of
+        those that are there mentions it in an import.
         """
         if self.is_test or not self.path.endswith(".py") or has_main_guard(self.tree.module):
             return False
         package = Path(self.path).with_name("__init__.py")
         if self.has_relative_import or package.exists() or Path(self.path) == package:
             return True
-        return not self._is_whole and not runs_at_top(self.tree.module)
+        if self._is_whole:
+            return False
+        return not runs_at_top(self.tree.module) or is_imported_beside(self.path)
 
     @cached_property
     def is_test(self) -> bool:
