@@ -138,12 +138,18 @@ def _aligned(old: str, new: str) -> list[int]:
         found[-ends] = [starts[len(before) - ends]]
     first, second = before[: len(before) - ends], after[: len(after) - ends]
     matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
+    reached = (0, 0)
     for block in matcher.get_matching_blocks():
         olds, news = range(block.a, block.a + block.size), range(block.b, block.b + block.size)
+        # A line break is all that a layout puts between two tokens.
+        begun = all(
+            token.isspace()
+            for token in (*before[reached[0] : olds.start], *after[reached[1] : news.start])
+        )
         # Brackets and commas alone are the same by chance.
-        if not any(_WORD.match(before[number]) for number in olds):
+        if not begun and not any(_WORD.match(before[number]) for number in olds):
             continue
-        begun = (olds.start, news.start) == (0, 0)
+        reached = (olds.stop, news.stop)
         for one, other in zip(olds, news, strict=True):
             # What opens belongs to what is before it.
             begun = begun or not (before[one] in _OPENING or before[one].isspace())

@@ -80,6 +80,21 @@ def test_a_statement_may_be_written_on_several_lines() -> None:
     assert said["zeros(8)"] == "zeros(8)"
 
 
+def test_a_layout_of_several_lines_changes_nothing() -> None:
+    before = "x = f(g(a), (2, 1)), h(b)\n"
+    after = "x = f(\n    g(a), (2, 1)\n), put(h(b), cpu)\n"
+    said = origins(before, before[:-1], after[:-1])
+    assert said["f(\n    g(a), (2, 1)\n)"] == "f(g(a), (2, 1))"
+    assert said["h(b)"] == "h(b)"
+    assert said["put(h(b), cpu)"] is None
+
+
+def test_decorators_are_beside_what_they_decorate() -> None:
+    tree = tree_of("@first(1)\n@second(2)\ndef f():\n    pass\n")
+    assert tree.statement((1, 7, 1, 8)) == (1, 1, 1, 9)
+    assert tree.statement((2, 1, 2, 10)) == (2, 1, 2, 10)
+
+
 def test_what_is_gone_is_nowhere() -> None:
     found, _ = carried("x = jnp.ones(4)\ny = a\n", "jnp", "np")
     assert found.to_fixed((1, 4, 1, 15)) is None

@@ -36,6 +36,9 @@ def tree_of(text: str) -> Tree:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.stmt):
             tree.statements.setdefault(place_of(node), []).append(node)
+            # What decorates a definition is beside it.
+            for each in getattr(node, "decorator_list", ()):
+                tree.statements.setdefault(place_of(each), []).append(each)
         elif isinstance(node, ast.expr | ast.keyword):
             tree.expressions.setdefault(place_of(node), []).append(node)
     return tree
