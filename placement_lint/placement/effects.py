@@ -117,7 +117,7 @@ class Effects:
     def _like(self, made: Value, held: Value, state: State, *, keeps_type: bool) -> Value:
         """Give what a creator makes that follows a committed array to its device."""
         if self.on.supposed is not None:
-            causes = self.on.supposed.followed(held, state.default.devices)
+            causes = self.on.supposed.followed(held, state.default.devices, copied=True)
             if causes:
                 own = frozenset(a for a in held if not isinstance(a, Array) or not a.supposed)
                 there = {a.device for a in held if isinstance(a, Array) and a.supposed}

@@ -21,7 +21,9 @@ from placement_lint.placement.values import (
     Anything,
     Array,
     External,
+    Host,
     Place,
+    Plain,
     Taking,
     arrays,
     differ,
@@ -44,6 +46,10 @@ _TELLING = _TELLING_COMMITMENT | {
     "addressable_shards", "device", "devices", "format", "global_shards", "layout", "sharding",
 }  # fmt: skip
 """Attributes and methods of an array that say where it is."""
+
+
+_PUTTABLE = (Anything, External, Host, Plain)
+"""What may be put on a device, beside arrays, or is not known to be something else."""
 
 
 class Consequence(enum.Enum):
@@ -120,6 +126,8 @@ class Supposition:
 
         def committed(atom: Atom) -> Atom:
             if not isinstance(atom, Array):
+                if not isinstance(atom, _PUTTABLE):
+                    self.note(Consequence.REFUSED, causes)
                 if not self._moves:
                     self.note(Consequence.MIXED, causes)
                 return Array(device, committed=True, supposed=causes)
@@ -213,12 +221,15 @@ class Supposition:
                 self.note(Consequence.PULLED, result)
         return found
 
-    def followed(self, held: Value, default: Devices) -> Causes:
-        """Note that something is made where committed arrays are, if these are; give why."""
+    def followed(self, held: Value, default: Devices, *, copied: bool = False) -> Causes:
+        """Note that something is made where committed arrays are, if these are; give why.
+
+        `copied`: it is made on the default device, and then copied there.
+        """
         found = [array for array in arrays(held) if array.supposed]
         causes = causes_in(found)
         if not all(_same(array.device, each) for array in found for each in default):
-            self.note(Consequence.MOVED, causes)
+            self.note(Consequence.PULLED if copied else Consequence.MOVED, causes)
         return causes
 
     def escaped(self, held: Value) -> None:
