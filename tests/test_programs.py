@@ -223,6 +223,8 @@ def lines(files: dict[str, Text]) -> set[Place]:
 @pytest.mark.parametrize("program", RUNNABLE, ids=lambda program: program.id)
 def test_run(program: ProgramCase) -> None:
     """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed."""
+    if program.missing:
+        pytest.skip(f"there is no {', '.join(program.missing)}")
     assert moves(program, program.texts()) == lines(program.files)
     fixed = program.fixed(unsafe=True)
     texts = {path: text.expected.text for path, text in fixed.items()}

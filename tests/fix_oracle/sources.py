@@ -71,10 +71,11 @@ def fixture_programs() -> list[Program]:
 
 
 def written_programs() -> tuple[list[Program], list[str]]:
-    """Give the programs of several files; and the names of those that nothing starts."""
+    """Give the programs of several files; and the names of those that cannot be started."""
     every = all_programs()
-    runnable = [_of_case("programs", case) for case in every if case.run is not None]
-    return runnable, [case.id for case in every if case.run is None]
+    started = [case for case in every if case.run is not None and not case.missing]
+    others = [case.id for case in every if case not in started]
+    return [_of_case("programs", case) for case in started], others
 
 
 def own_programs() -> list[Program]:
