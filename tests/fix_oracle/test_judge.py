@@ -174,6 +174,52 @@ def test_an_unsafe_fix_may_change_a_type_that_it_speaks_of(
     assert whats(judged(by_hand(HEAD + rest, [COMMIT, narrower], message=said))) == {VALUE}
 
 
+DONATING = """
+import functools
+
+start = jnp.ones(4)
+
+@functools.partial(jax.jit, donate_argnums=0)
+def step(params, x):
+    return params + 0.1 * x
+
+i = 0
+params = step(start, tokens[i])
+"""
+
+
+def test_what_was_donated_may_be_copied_to_where_the_message_says(
+    judged: Callable[[Fixed], Judgement],
+) -> None:
+    said = "Commit the array where it is made; computations may move to the host"
+    assert judged(by_hand(HEAD + DONATING, [COMMIT], message=said, unsafe=True)).verdicts == []
+    assert VALUE in whats(judged(by_hand(HEAD + DONATING, [COMMIT], unsafe=True)))
+
+
+def test_what_is_found_in_a_file_that_a_fix_did_not_see() -> None:
+    """Only where the fix says that what is computed there may move."""
+    data = HEAD + "print(tokens[0])\n"
+    user = "import jax\nfrom data import tokens\n\nbatch = jax.device_put(tokens[0:2])\n"
+    said = "Commit it: computations that are not seen here may then run on the host"
+
+    def verdicts(message: str, *, alone: bool = True) -> set[str]:
+        modules = {"data": data, "main": user}
+        fixed = data.replace(*COMMIT)
+        alignments = {
+            "data": Alignment(data).edited([(0, len(data), fixed)]),
+            "main": Alignment(user),
+        }
+        applied = [Applied("JDP201", "data", None, message, unsafe=True)]
+        after = {"data": fixed, "main": user}
+        how = How(unsafe=True, alone=alone)
+        made = Fixed(how, after, alignments, applied, findings(after))
+        return whats(judge(modules, made, findings(modules), ()))
+
+    assert verdicts(said) == set()
+    assert verdicts("Commit it") == {FINDING}
+    assert verdicts(said, alone=False) == {FINDING}
+
+
 def test_an_unsafe_fix_may_not_raise(judged: Callable[[Fixed], Judgement]) -> None:
     said = "Commit the array where it is made; computations may move to the host"
     fixed = by_hand(HEAD + STEP + MESH + LOOP, [COMMIT], message=said, unsafe=True)
