@@ -184,6 +184,19 @@ def _is_placed_at_once(node: cst.Call, ctx: Context) -> bool:
     return False
 
 
+def _meets_arrays(load: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether other arrays are named in an expression, which may be anywhere."""
+    around = set(ctx.ancestors(load))
+    inside = {load, *ctx.tree.descendants(load)}
+    return any(
+        isinstance(part, cst.Name | cst.Attribute | cst.Call)
+        and part not in around
+        and part not in inside
+        and any(True for _ in values.arrays(ctx.flow.value(part)))
+        for part in ctx.tree.descendants(whole)
+    )
+
+
 def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
     """Load it under the host as default device, and commit it there."""
     statement = ctx.statement(node)
@@ -195,6 +208,7 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
         or not isinstance(line, cst.SimpleStatementLine)
         or len(line.body) != 1
         or not isinstance(statement.value, cst.Call | cst.Subscript)
+        or _meets_arrays(node, statement.value, ctx)
     ):
         return None
     names = [
