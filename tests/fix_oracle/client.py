@@ -39,6 +39,8 @@ class Operand:
     """The array that it was taken from by indexing alone; its own number if it was not."""
     origin_devices: tuple[int, ...]
     origin_committed: bool
+    passed: tuple[tuple[int, ...], ...]
+    """Where that array was, each part that another part was taken of, and itself: each place once."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,20 @@ def _decoded(run: dict[str, Any]) -> Watched:
 
 
 def _operand(found: list[Any]) -> Operand:
-    serial, devices, committed, moved, small, known, nbytes, (origin, where, held) = found
+    serial, devices, committed, moved, small, known, nbytes, source = found
+    origin, where, held, passed = source
     return Operand(
-        serial, tuple(devices), committed, moved, small, known, nbytes, origin, tuple(where), held
+        serial,
+        tuple(devices),
+        committed,
+        moved,
+        small,
+        known,
+        nbytes,
+        origin,
+        tuple(where),
+        held,
+        tuple(map(tuple, passed)),
     )
 
 

@@ -185,7 +185,9 @@ class _Judging:
             if place is None:
                 # It begins with what the fix wrote, in a statement that may have been there.
                 around = self.after[each.module].statement(each.place)
-                statement = None if around is None else self._origin(each.module, around)
+                alignment = self.fixed.alignments[each.module]
+                kept = None if around is None else alignment.kept(around)
+                statement = None if kept is None else self.before[each.module].statement(kept)
             key = (each.code, each.module, statement)
             if (statement is None or known[key] == 0) and self._is_said_unseen(each.module):
                 self.result.said += 1
@@ -482,13 +484,14 @@ def _has_array(event: Event) -> bool:
 def _is_indexing_where_it_is(old: Event, new: Event, *, made_anew: bool) -> bool:
     """Tell whether indexing now runs where a fix committed the array, and did not before.
 
-    That is where it was, and was copied from; unless a fix makes arrays elsewhere: `made_anew`.
+    That is where it was, or a part of it, and was copied from; unless a fix makes arrays elsewhere:
+    `made_anew`.
     """
     if not (old.indexing and new.indexing):
         return False
     return any(
         other.origin_devices == new.devices
-        and (made_anew or one.origin_devices == new.devices)
+        and (made_anew or new.devices in one.passed)
         and other.origin_committed
         and not one.origin_committed
         and not other.moved

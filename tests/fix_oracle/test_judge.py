@@ -118,6 +118,11 @@ RIGHT = {
     "arithmetic": (
         "for i in range(3):\n    x = tokens[i] * 2\n    print(x.devices())\n", [COMMIT, BACK],
     ),
+    "taken-of-a-part": (
+        "base = jnp.ones((4, 8, 4))\nwith jax.default_device(cpu):\n    part = base[0]\n"
+        "for i in range(3):\n    print(tokens[i, 0], part[i])\n",
+        [COMMIT, ("base[0]", "jax.device_put(base[0], cpu)")],
+    ),
     "index-array": ("i = np.array([0, 2])\nprint(tokens[i])\n", [COMMIT]),
     "generator": (
         "def rows():\n    i = 0\n    yield tokens[i]\nx = sum(rows())\n", [COMMIT, BACK],

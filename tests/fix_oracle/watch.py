@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import os
 import random
 import sys
 import types
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.differential.instrument import Place, place_of
@@ -54,13 +54,15 @@ _INDEXING_NAMES = frozenset({"jit(dynamic_index_in_dim)", "jit(unstack)"})
 _ITERATION = f"{os.sep}array.py"
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class _Origin:
     """Where an array was before parts were taken of it."""
 
     serial: int
     devices: tuple[int, ...]
     committed: bool
+    passed: tuple[tuple[int, ...], ...]
+    """Where it was, and each part of which another part was taken."""
 
 
 class Watcher(Observer):
@@ -174,13 +176,17 @@ class Watcher(Observer):
             array.ndim == 0 or array.dtype.name.startswith("key"),
             id(array) in self.seen,
             array.nbytes,
-            [origin.serial, origin.devices, origin.committed],
+            [origin.serial, origin.devices, origin.committed, origin.passed],
         ]
 
     def _origin(self, array: Any) -> _Origin:
         devices = tuple(sorted(device.id for device in array.devices()))
-        here = _Origin(self.serial(array), devices, array.committed)
-        return self._origins.get(id(array), here)
+        origin = self._origins.get(id(array))
+        if origin is None:
+            return _Origin(self.serial(array), devices, array.committed, (devices,))
+        if devices in origin.passed:
+            return origin
+        return dataclasses.replace(origin, passed=(*origin.passed, devices))
 
     def _remember(self, operands: Sequence[tuple[Any, Any]], results: Any) -> None:
         """Note what parts of an array were taken from: its largest operand."""
