@@ -40,7 +40,7 @@ class Operand:
     origin_devices: tuple[int, ...]
     origin_committed: bool
     passed: tuple[tuple[int, ...], ...]
-    """Where that array was, each part that another part was taken of, and itself: each place once."""
+    """Where that array was, the parts on the way, and itself: each place once."""
 
 
 @dataclass(frozen=True)
