@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.element_types import ElementTypes, Type
-from placement_lint.placement.supposition import Consequence, Supposition, Target
+from placement_lint.placement.supposition import Consequence, Supposition, Target, same
 from placement_lint.placement.takings import Stays, rearranges, taking_of
 from placement_lint.placement.tampering import changes_precision
 from placement_lint.placement.values import Anything, Place, Taking, arrays
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.program import Program
     from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Causes, Value
+    from placement_lint.placement.values import Causes, Device, Value
 
 _MAX_ROUNDS = 4
 """Executions in which more and more is put back."""
@@ -96,6 +96,9 @@ class Commitments:
         consequences = self._alone.consequences(wanted)
         if not consequences.isdisjoint({Consequence.PULLED, Consequence.REFUSED}):
             return None
+        if Consequence.UNSEEN in consequences and self._commits_elsewhere(wanted):
+            # Where nobody sees it, it may meet such an array, which JAX refuses.
+            return None
         return self._commitment(wanted, frozenset(), consequences | {Consequence.MOVED})
 
     def _commitment(
@@ -106,6 +109,23 @@ class Commitments:
     ) -> Commitment:
         committed = {place: self._committed[place] for place in places}
         return Commitment(committed, put_back, frozenset(consequences))
+
+    def _commits_elsewhere(self, places: Iterable[Place]) -> bool:
+        """Tell whether the program commits arrays to another device than what expressions give."""
+        here = [self._committed[place].device for place in places]
+        return any(not same(device, each) for device in self._devices for each in here)
+
+    @functools.cached_property
+    def _devices(self) -> set[Device | None]:
+        """The devices that the program commits arrays to."""
+        records = (module.record for module in self._program.modules.values())
+        return {
+            array.device
+            for record in records
+            for held in record.values.values()
+            for array in arrays(held)
+            if array.committed
+        }
 
     def _of_types(self, takings: Iterable[Taking]) -> frozenset[Consequence]:
         is_kept = self._keeps_precision and all(

@@ -967,12 +967,17 @@ class Program:
         """
         module = self.module_of(place)
         node = self.node(place)
+        given = (*arguments.values(), rest or NOTHING, more or NOTHING)
         if isinstance(node, cst.FunctionDef) and node in module.traced and not self.is_tracing:
+            for held in given:
+                self.expressions(module).escapes(held, state)
             return UNKNOWN
         if call is not None:
             self._called.add(place)
         if len(self._frames) > _MAX_DEPTH:
             self._now.executed.add(place)
+            for held in given:
+                self.expressions(module).escapes(held, state)
             return UNKNOWN
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)

@@ -135,7 +135,7 @@ class Supposition:
             made_under = None if atom.origin is None else atom.origin.device
             if made_under is not None and made_under == expression and not self._moves:
                 there = atom.device
-            elif _same(atom.device, device):
+            elif same(atom.device, device):
                 if atom.committed and not atom.supposed:
                     return atom
             elif not self._moves:
@@ -148,7 +148,7 @@ class Supposition:
         """Give what a name holds that is bound to what a statement gives, and held before."""
         device, _ = self.committed[place]
         if not all(
-            isinstance(atom, Array) and not atom.committed and _same(atom.device, device)
+            isinstance(atom, Array) and not atom.committed and same(atom.device, device)
             for atom in before
         ):
             self.note(Consequence.MOVED, frozenset({place}))
@@ -228,7 +228,7 @@ class Supposition:
         """
         found = [array for array in arrays(held) if array.supposed]
         causes = causes_in(found)
-        if not all(_same(array.device, each) for array in found for each in default):
+        if not all(same(array.device, each) for array in found for each in default):
             self.note(Consequence.PULLED if copied else Consequence.MOVED, causes)
         return causes
 
@@ -262,13 +262,13 @@ class Supposition:
                 self.note(Consequence.UNSEEN, array.supposed)
 
 
-def _same(one: Device | None, other: Device | None) -> bool:
+def same(one: Device | None, other: Device | None) -> bool:
     """Tell whether two devices surely are one; beside an accelerator, or nothing is copied."""
     return differ(one, other, accelerator=True) is False
 
 
 def _agree(some: AbstractSet[Device | None], others: AbstractSet[Device | None]) -> bool:
-    return all(_same(one, other) for one in some for other in others)
+    return all(same(one, other) for one in some for other in others)
 
 
 def _put(atom: Atom, device: Device | None, causes: Causes) -> Atom:

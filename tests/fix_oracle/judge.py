@@ -20,7 +20,7 @@ from tests.differential.analysis import bare
 from tests.differential.instrument import Place, place_of
 from tests.differential.oracle import MAX_STEPS
 from tests.fix_oracle.leftovers import leftovers
-from tests.fix_oracle.messages import changes_types, goes_to
+from tests.fix_oracle.messages import changes_types, goes_to, may_raise
 from tests.fix_oracle.trees import Carried, inside, tree_of
 from tests.fix_oracle.watch import ACCELERATORS
 
@@ -44,6 +44,9 @@ LEFT = "the copy that the finding speaks of is still made"
 COPIED = "an array is copied that was not"
 FINDING = "the fixed text has a finding that was not there"
 BROKEN = "the linter fails on its own fix"
+
+_INCOMPATIBLE = "Received incompatible devices"
+"""What JAX says of operands that are committed to different devices."""
 
 WHATS = (
     MOVED, CHANGED, DISPLACED, COMMITTED, VALUE, PRINTED, RAISED, LEFT, COPIED, FINDING, BROKEN,
@@ -206,6 +209,20 @@ class _Judging:
             for each in self.fixed.applied
         )
 
+    def _is_said_refused(self, after: Watched) -> bool:
+        """Tell whether a fix of another file, made without seeing this one, says that what is
+        computed here may raise, as it does.
+        """
+        module = after.error_places[-1][0] if after.error_places else None
+        return (
+            self.fixed.how.alone
+            and _INCOMPATIBLE in (after.error or "")
+            and any(
+                each.unsafe and each.module != module and may_raise(each.message)
+                for each in self.fixed.applied
+            )
+        )
+
     def _statement(self, found: Found) -> Place | None:
         return self.before[found.module].statement(found.place)
 
@@ -218,6 +235,9 @@ class _Judging:
             self.result.cut += 1
             return
         if self._is_new_error(before, after):
+            if self._is_said_refused(after):
+                self.result.said += 1
+                return
             where = ":".join(map(str, after.error_places[-1])) if after.error_places else "?"
             self.result.add(RAISED, where, after.error or "")
             return

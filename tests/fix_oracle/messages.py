@@ -30,6 +30,11 @@ def goes_to(message: str) -> frozenset[bool]:
     return frozenset({False} if _TO_DEFAULT.search(message) else ())
 
 
+def may_raise(message: str) -> bool:
+    """Tell whether an unsafe fix says that JAX may refuse what nobody sees here."""
+    return "not seen here" in message and "or raise where" in message
+
+
 def changes_types(message: str) -> bool:
     """Tell whether an unsafe fix says that arrays may have another type."""
     return _OTHER_TYPE.search(message) is not None

@@ -91,7 +91,7 @@ def by_hand(
 @pytest.fixture
 def judged(oracle: WatchClient) -> Callable[[Fixed], Judgement]:
     def run(fixed: Fixed) -> Judgement:
-        modules = {"main": fixed.alignments["main"].original.text}
+        modules = {name: each.original.text for name, each in fixed.alignments.items()}
         before, after = asked(fixed)
         first, second = oracle.watch(modules, [0], before), oracle.watch(fixed.modules, [0], after)
         return judge(modules, fixed, findings(modules), list(zip(first, second, strict=True)))
@@ -223,6 +223,27 @@ def test_what_is_found_in_a_file_that_a_fix_did_not_see() -> None:
     assert verdicts(said) == set()
     assert verdicts("Commit it") == {FINDING}
     assert verdicts(said, alone=False) == {FINDING}
+
+
+def test_what_jax_refuses_in_a_file_that_a_fix_did_not_see(
+    judged: Callable[[Fixed], Judgement],
+) -> None:
+    """Only where the fix says that JAX may do so there."""
+    user = "import jax\nfrom data import tokens\n\nhere = jax.device_put(1.0, jax.devices()[0])\n"
+    modules = {"data": HEAD, "main": f"{user}print(here + tokens.sum())\n"}
+    said = "Commit it: computations that are not seen here may run on the host, or raise where "
+
+    def verdicts(message: str, *, alone: bool = True) -> set[str]:
+        after = {**modules, "data": HEAD.replace(*COMMIT)}
+        alignments = {name: Alignment(text) for name, text in modules.items()}
+        alignments["data"] = Alignment(HEAD).edited([(0, len(HEAD), after["data"])])
+        applied = [Applied("JDP201", "data", None, message, unsafe=True)]
+        made = Fixed(How(unsafe=True, alone=alone), after, alignments, applied, findings(after))
+        return whats(judged(made))
+
+    assert RAISED not in verdicts(said)
+    assert RAISED in verdicts(said.replace("or raise where ", ""))
+    assert RAISED in verdicts(said, alone=False)
 
 
 def test_an_unsafe_fix_may_not_raise(judged: Callable[[Fixed], Judgement]) -> None:

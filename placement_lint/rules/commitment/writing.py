@@ -133,7 +133,10 @@ def effects(commitment: Commitment) -> str:
     if Consequence.MOVED in commitment.consequences:
         return f"{text}: what is computed with it then runs on {where}"
     if Consequence.UNSEEN in commitment.consequences:
-        return f"{text}: computations that are not seen here may then run on {where}"
+        return (
+            f"{text}: computations that are not seen here may then run on {where}, or raise where "
+            "another operand is committed elsewhere"
+        )
     return text
 
 
