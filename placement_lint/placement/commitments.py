@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.consequences import Consequence, Target
 from placement_lint.placement.element_types import ElementTypes, Type
-from placement_lint.placement.supposition import Consequence, Supposition, Target, same
+from placement_lint.placement.supposition import Supposition, same
 from placement_lint.placement.takings import Stays, rearranges, taking_of
 from placement_lint.placement.tampering import changes_precision
 from placement_lint.placement.values import Anything, Place, Taking, arrays

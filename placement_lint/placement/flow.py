@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.commitments import Commitment
+    from placement_lint.placement.consequences import Target
     from placement_lint.placement.program import Sources
     from placement_lint.placement.record import Use
-    from placement_lint.placement.supposition import Target
     from placement_lint.placement.values import Place
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree

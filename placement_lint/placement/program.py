@@ -104,9 +104,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from placement_lint.placement.commitments import Commitments
+    from placement_lint.placement.consequences import Target
     from placement_lint.placement.ledger import Key
     from placement_lint.placement.module import Module
-    from placement_lint.placement.supposition import Supposition, Target
+    from placement_lint.placement.supposition import Supposition
     from placement_lint.syntax.names import Binding, Scope
 
 _MAX_CONTEXTS = 12

@@ -9,11 +9,11 @@ it runs in the program as it is.
 
 from __future__ import annotations
 
-import enum
 import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from placement_lint.placement.consequences import Consequence
 from placement_lint.placement.takings import rearranges, taking_of
 from placement_lint.placement.values import (
     MAX_DEPTH,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from placement_lint.placement.consequences import Target
     from placement_lint.placement.environment import Devices
     from placement_lint.placement.module import Module
     from placement_lint.placement.values import Atom, Causes, Device, Value
@@ -50,31 +51,6 @@ _TELLING = _TELLING_COMMITMENT | {
 
 _PUTTABLE = (Anything, External, Host, Plain)
 """What may be put on a device, beside arrays, or is not known to be something else."""
-
-
-class Consequence(enum.Enum):
-    """What comes of supposing that something is committed, beside that it is."""
-
-    RETYPED = enum.auto()
-    """What is put back may be of another type than it was: NumPy knows no weak ones."""
-    UNSEEN = enum.auto()
-    """It goes where nobody follows it."""
-    MIXED = enum.auto()
-    """Where something is put back, something else comes by."""
-    MOVED = enum.auto()
-    """A computation runs on another device, or an array ends there."""
-    PULLED = enum.auto()
-    """Arrays that are on another device are copied to a computation that runs elsewhere now."""
-    REFUSED = enum.auto()
-    """JAX may refuse an operation, because another operand may be committed elsewhere."""
-
-
-class Target(NamedTuple):
-    """Where something is committed to."""
-
-    device: Device | None
-    expression: Place | None = None
-    """What names it: an array that was made while this named the default device is there."""
 
 
 class Supposition:

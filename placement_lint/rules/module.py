@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import libcst as cst
 
 from placement_lint.files.neighbours import is_imported_beside
+from placement_lint.files.script_cells import has_cells
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.versions import Target
@@ -180,11 +181,14 @@ class ModuleFacts:
     def is_open(self) -> bool:
         """Whether code that is not of the run may import what is in the file.
 
-        A module of a package is there for others, unless it is a program; any other file may be
+        A module of a package is there for others, unless it is a program, as scripts in cells are;
+        any other file may be
         imported by one beside it that the run does not see, unless it loops at its top, and none of
         those that are there mentions it in an import.
         """
         if self.is_test or not self.path.endswith(".py") or has_main_guard(self.tree.module):
+            return False
+        if self.source is not None and has_cells(self.source.content):
             return False
         package = Path(self.path).with_name("__init__.py")
         if self.has_relative_import or package.exists() or Path(self.path) == package:

@@ -14,6 +14,7 @@ from placement_lint.lint.examined import Request
 from placement_lint.lint.file import FileOptions
 from placement_lint.lint.outcome import FixMode, Outcome
 from placement_lint.lint.run import check_files
+from placement_lint.lint.unused import Sight
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 
@@ -248,8 +249,9 @@ def check(
     fix: FixMode = FixMode.NONE,
     unsafe: bool = False,
     parallel_bytes: int = 0,
+    sight: Sight = Sight.IMPORTS,
 ) -> Outcome:
-    request = Request(FileOptions(rules), unsafe)
+    request = Request(FileOptions(rules, sight=sight), unsafe)
     return check_files(
         map(str, files), lambda _: request, jobs=jobs, fix=fix, parallel_bytes=parallel_bytes
     )

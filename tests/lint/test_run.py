@@ -23,6 +23,7 @@ from placement_lint.lint.examined import Request
 from placement_lint.lint.file import FileResult, lint_source
 from placement_lint.lint.outcome import FixMode
 from placement_lint.lint.run import check_files, lint_paths, lint_text
+from placement_lint.lint.unused import Sight
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.registry import rule_by_code
 from placement_lint.rules.selection import UnknownSelectorError
@@ -487,7 +488,7 @@ print(TABLE[0])
 
 def fix_program(folder: Path) -> Outcome:
     rules = (rule_by_code("JDP201"), rule_by_code("JDP204"))
-    return check(files(folder), *rules, fix=FixMode.APPLY)
+    return check(files(folder), *rules, fix=FixMode.APPLY, sight=Sight.WHOLE)
 
 
 def test_a_mistake_of_two_files_is_mended_where_it_was_made(tmp_path: Path) -> None:

@@ -30,11 +30,11 @@ DISCARDED = """\
 %matplotlib inline
 !pip install -U jax
 import jax
-d = jax.devices("cpu")[0]
+d = jax.devices()[0]
 
 # %%
 %time jax.default_device(d)
-x = 1
+x = jax.numpy.ones(3)
 jax.device_put(x, d)
 x += 1
 """
@@ -87,7 +87,7 @@ def test_a_diff_shows_what_is_written(
     (tmp_path / "s.py").write_text(DISCARDED, encoding="utf-8")
     assert main(["s.py", "--diff", "-q"]) == 1
     diff = capsys.readouterr().out
-    assert " %time jax.default_device(d)\n x = 1\n-jax.device_put(x, d)\n" in diff
+    assert " %time jax.default_device(d)\n x = jax.numpy.ones(3)\n-jax.device_put(x, d)\n" in diff
     subprocess.run(["git", "apply", "-"], input=diff.encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "s.py").read_text(encoding="utf-8") == fixed(DISCARDED)[0]
 

@@ -139,6 +139,10 @@ class ComputationPulledToHost(Rule):
 
     code, name = "JDP208", "computation-pulled-to-host"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    advice = (
+        "Put what is taken from the host on the device of the other operands, with "
+        "`jax.device_put(x, device)`, or keep the data in NumPy"
+    )
     follows_callers = True
     needs = AllOf(COMMITTED, LISTED_DEVICES)
 

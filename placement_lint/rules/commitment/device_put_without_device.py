@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement import values
-from placement_lint.placement.supposition import Target
+from placement_lint.placement.consequences import Target
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import (
     device_at,

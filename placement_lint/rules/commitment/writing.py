@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.supposition import Consequence
+from placement_lint.placement.consequences import Consequence
 from placement_lint.placement.values import is_host
 from placement_lint.syntax.calls import is_none, string_value
-from placement_lint.syntax.names import Known
 from placement_lint.syntax.spelling import Spelling, needed
 
 if TYPE_CHECKING:
@@ -113,6 +112,8 @@ def _put_back(taking: Taking, ctx: Context) -> list[Around] | None:
         if isinstance(parent, cst.AugAssign) and parent.target is node:
             return None
         return [Around(module, node, (put, get))]
+    from placement_lint.syntax.names import Known
+
     if ctx.names.lookup("map", ctx.names.scope(node)) != Known("builtins.map"):
         return None
     mapping = Spelling("map")

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
 from placement_lint.placement import values
-from placement_lint.placement.supposition import Target
+from placement_lint.placement.consequences import Target
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
 from placement_lint.rules.needs import AllOf, AnyOf, Uses
