@@ -30,7 +30,7 @@ DISCARDED = """\
 %matplotlib inline
 !pip install -U jax
 import jax
-d = jax.devices()[0]
+d = choose()
 
 # %%
 %time jax.default_device(d)
