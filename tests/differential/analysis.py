@@ -96,7 +96,8 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
     run, compute, judge = Program.run, Operations.computed, Operations._judge
 
     def watched_run(self: Program) -> None:
-        programs.append(self)
+        if self.supposed is None:
+            programs.append(self)
         run(self)
 
     def watched_compute(
@@ -111,20 +112,20 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
         open_beside.update(
             (self.module, place)
             for position, (place, _) in enumerate(operands)
-            if unknown - {position}
+            if self.supposed is None and unknown - {position}
         )
         return compute(self, node, operands, *rest, judged=judged, **more)  # type: ignore[arg-type]
 
     def watched_judge(
-        self: Operations, place: int, held: object, found: list[Array], places: set[object],
-        *rest: object, **more: object,
+        self: Operations, node: int, place: int, held: object, found: list[Array],
+        places: set[object], *rest: object, **more: object,
     ) -> None:  # fmt: skip
         verdicts = [self._moves(array, device) for array in found for device in places]
         # What stays where it is whether or not there is anything to do is decided.
         by_others = (self.module, place) in open_beside and not any(verdicts)
-        if None in verdicts or by_others:
+        if self.supposed is None and (None in verdicts or by_others):
             undecided.add((self.module, place))
-        judge(self, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
+        judge(self, node, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
 
     once: set[tuple[str, int]] = set()
 
