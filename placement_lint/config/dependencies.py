@@ -29,7 +29,7 @@ _REQUIREMENT = re.compile(
 _BOUND = re.compile(r"(?P<operator>===|[<>=!~]=|[<>])\s*(?P<version>v?[0-9][\w.!+-]*\*?)", re.ASCII)
 _CARET = re.compile(r"(?P<sign>[\^~]?)\s*(?P<version>[0-9]+(?:\.[0-9]+)*)(?P<star>\.\*)?")
 _MOST_DIGITS = 9
-_REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements?(?:[-_.].*)?\.(?:txt|in)")
+_WORD_END = re.compile(r"[-_.]")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _text(path: str) -> str | None:
 
 def _in_requirements(folder: str) -> Iterator[Requirement]:
     try:
-        names = sorted(name for name in os.listdir(folder) if _REQUIREMENTS.fullmatch(name.lower()))
+        names = sorted(filter(_is_requirements, os.listdir(folder)))
     except OSError:
         return
     # The plain name first: it says what the project needs, others what its tests or docs need.
@@ -106,6 +106,12 @@ def _in_requirements(folder: str) -> Iterator[Requirement]:
         if any(found):
             yield from (Requirement(bounds, path) for bounds in found)
             return
+
+
+def _is_requirements(name: str) -> bool:
+    stem, ending = os.path.splitext(name.lower())
+    words = {"requirement", "requirements"}
+    return ending in {".txt", ".in"} and not words.isdisjoint(_WORD_END.split(stem))
 
 
 def _in_setup_cfg(text: str) -> Iterator[tuple[tuple[str, str], ...]]:

@@ -22,7 +22,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, NoReturn
 
 from placement_lint.files.line_ends import with_line_feeds
-from placement_lint.syntax.code_text import COMMENT, STRING
+from placement_lint.syntax.code_text import (
+    FORMATTED_PREFIX,
+    RAW_TEXT_STOP,
+    SPEC_STOP,
+    TEXT_STOP,
+    strings_and_comments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,10 +70,6 @@ class Limits:
     indentation: int = 500_000
     """Sum over the lines of their levels of indentation beyond the eighth: about 1 kB each."""
 
-    unclosed: int = 3_000_000
-    """Characters that are read for the ends of strings that have none: 3 to 10 ns each, of each
-    regular expression that knows strings."""
-
 
 DEFAULT_LIMITS = Limits()
 
@@ -83,7 +85,6 @@ class Excess(Enum):
     WEIGHT = "weight"
     REWORK = "rework"
     INDENTATION = "indentation"
-    UNCLOSED = "unclosed"
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,6 @@ _MESSAGES = {
     Excess.WEIGHT: "nested expressions of weight {size:,}, at most {limit:,}",
     Excess.REWORK: "chained terms that take {size:,} steps to parse, at most {limit:,}",
     Excess.INDENTATION: "lines indented by {size:,} levels together, at most {limit:,}",
-    Excess.UNCLOSED: "strings without an end, in which {size:,} characters are read for it, at most"
-    " {limit:,}",
 }
 
 # A run of logical lines of one physical line each, with no bracket inside a bracket, and short
@@ -152,47 +151,15 @@ _TOKEN = re.compile(
     |(?:and|await|else|for|if|in|is|lambda|not|or|yield)\b""",
     re.VERBOSE,
 )
-# What is in the fields of a formatted string counts, and so does its text; other strings are one.
-_COUNTED = re.compile(
-    rf"(?<![fFtT])(?<![fFtT][rR])(?:{STRING})|{COMMENT}|\w+|[^\w\s]|\n", re.DOTALL
-)
-# What is read from quotes on where no string begins, as far as one could go on.
-_PIECES = re.compile(rf"{COMMENT}|{STRING}|[^\"'#]+|[\"']", re.DOTALL)
-_IN_VAIN = {
-    "'": re.compile(r"'[^'\\\n]*(?:\\.[^'\\\n]*)*", re.DOTALL),
-    '"': re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*', re.DOTALL),
-    "'''": re.compile(r"'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*", re.DOTALL),
-    '"""': re.compile(r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*', re.DOTALL),
-}
+_WORDS = re.compile(r"\w+|[^\w\s]|\n")
 _CASE = re.compile(r"[ \t\f]*case\b")
 _ELIF = re.compile(r"^([ \t\f]*)(elif|if)\b", re.MULTILINE)
-_F_PREFIX = re.compile(r"(?:.*\W)?(?:[fFtT][rR]?|[rR][fFtT])\Z", re.DOTALL)
 _RAW_PREFIX = re.compile(r".?[rR].?\Z", re.DOTALL)
 _STRING_STOP = {
     "'": re.compile(r"\\.?|['\n]", re.DOTALL),
     '"': re.compile(r'\\.?|["\n]', re.DOTALL),
     "'''": re.compile(r"\\.?|'''", re.DOTALL),
     '"""': re.compile(r'\\.?|"""', re.DOTALL),
-}
-# As LibCST reads them: where text is not raw, the brace of `\N{` opens no field. No other backslash
-# keeps a brace from that, nor does this one in a format specification.
-_TEXT_STOP = {
-    "'": re.compile(r"\\(?:N\{|[^{}])?|\{\{?|'|\n", re.DOTALL),
-    '"': re.compile(r'\\(?:N\{|[^{}])?|\{\{?|"|\n', re.DOTALL),
-    "'''": re.compile(r"\\(?:N\{|[^{}])?|\{\{?|'''", re.DOTALL),
-    '"""': re.compile(r'\\(?:N\{|[^{}])?|\{\{?|"""', re.DOTALL),
-}
-_RAW_TEXT_STOP = {
-    "'": re.compile(r"\\[^{}]?|\{\{?|'|\n", re.DOTALL),
-    '"': re.compile(r'\\[^{}]?|\{\{?|"|\n', re.DOTALL),
-    "'''": re.compile(r"\\[^{}]?|\{\{?|'''", re.DOTALL),
-    '"""': re.compile(r'\\[^{}]?|\{\{?|"""', re.DOTALL),
-}
-_SPEC_STOP = {
-    "'": re.compile(r"\\[^{}]?|[{}]|'|\n", re.DOTALL),
-    '"': re.compile(r'\\[^{}]?|[{}]|"|\n', re.DOTALL),
-    "'''": re.compile(r"\\[^{}]?|[{}]|'''", re.DOTALL),
-    '"""': re.compile(r'\\[^{}]?|[{}]|"""', re.DOTALL),
 }
 _INDENT = re.compile(r"^[ \t\f]+(?=[^\s#])", re.MULTILINE)
 _DEEP_INDENT = re.compile(r"\n[ \t\f]{8}([ \t\f]+)")
@@ -214,14 +181,10 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
     Short lines without nested brackets count as nothing: they are within every limit.
     """
     text = with_line_feeds(text)
-    unclosed = without_end(text, limits)
-    if unclosed is not None:
-        return unclosed
     if len(text) > limits.tokens:
-        end = next(itertools.islice(_COUNTED.finditer(text), limits.tokens, None), None)
+        end = _token_beyond(text, limits.tokens)
         if end is not None:
-            place = _place(text, end.start())
-            return TooDeep(Excess.TOKENS, limits.tokens + 1, limits.tokens, *place)
+            return TooDeep(Excess.TOKENS, limits.tokens + 1, limits.tokens, *_place(text, end))
     elifs = _longest_elifs(text, limits) if text.count("elif") > limits.elifs else 0
     if isinstance(elifs, TooDeep):
         return elifs
@@ -246,36 +209,22 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
     )
 
 
-def without_end(text: str, limits: Limits = DEFAULT_LIMITS) -> TooDeep | None:
-    """Say where so many quotes begin no string that expressions with strings in them take too long.
+def _token_beyond(text: str, limit: int) -> int | None:
+    """Give where the first token begins that is one too many; None: there are not so many.
 
-    Of a text that has not so many of them, next to nothing is read: but for two on a line, or in a
-    text, only such quotes begin no string as a backslash stands before.
+    What is in the fields of a formatted string counts, and so does its text; other strings are one.
     """
-    text = with_line_feeds(text)
-    escaped = text.count("\\'") + text.count('\\"') + 2
-    triple = text.count("'''") + text.count('"""')
-    if escaped * _longest_line(text) + min(triple, escaped) * len(text) <= limits.unclosed:
-        return None
-    read = 0
-    for piece in _PIECES.finditer(text):
-        first, start = piece.group()[0], piece.start()
-        if first not in "'\"" or len(piece.group()) > 2:
-            continue
-        # Of three quotes of which the last ends no string, the first two are an empty one.
-        for quote in (3 * first, first) if len(piece.group()) == 1 else (3 * first,):
-            in_vain = _IN_VAIN[quote].match(text, start)
-            read += in_vain.end() - start if in_vain else 0
-        if read > limits.unclosed:
-            return TooDeep(Excess.UNCLOSED, read, limits.unclosed, *_place(text, start))
+    count = done = 0
+    whole = (len(text), len(text), False)
+    for start, end, is_formatted in itertools.chain(strings_and_comments(text), [whole]):
+        region = (done, end if is_formatted else max(start, done))
+        found = len(_WORDS.findall(text, *region))
+        if count + found > limit:
+            words = _WORDS.finditer(text, *region)
+            return next(itertools.islice(words, limit - count, None)).start()
+        count += found + (not is_formatted and text[start : start + 1] != "#")
+        done = max(done, end)
     return None
-
-
-def _longest_line(text: str) -> int:
-    """Give the length of the longest line; of all that backslashes may join, where any do."""
-    if "\\\n" in text:
-        text = text.replace("\\\n", "  ")
-    return max(map(len, text.split("\n")))
 
 
 def _place(text: str, position: int) -> tuple[int, int]:
@@ -522,7 +471,7 @@ class _Scan:
         mark, start = found[0], found.start()
         if len(mark) != 1 and mark not in {"'''", '"""'}:
             return -1
-        if _F_PREFIX.match(self.text, max(start - 3, 0), start):
+        if FORMATTED_PREFIX.match(self.text, max(start - 3, 0), start):
             raw = _RAW_PREFIX.match(self.text, max(start - 2, 0), start)
             return self._field_text(found.end(), "r" + mark if raw else mark, in_spec=False)
         return self._string_end(found.end(), mark)
@@ -543,8 +492,8 @@ class _Scan:
         `in_spec` is to be true in a format specification of the field that is the present frame.
         """
         closing = quote.removeprefix("r")
-        text_stop = _TEXT_STOP if closing == quote else _RAW_TEXT_STOP
-        while found := (_SPEC_STOP if in_spec else text_stop)[closing].search(self.text, position):
+        text_stop = TEXT_STOP if closing == quote else RAW_TEXT_STOP
+        while found := (SPEC_STOP if in_spec else text_stop)[closing].search(self.text, position):
             self.steps += 1
             mark, position = found[0], found.end()
             if mark in (closing, "\n"):

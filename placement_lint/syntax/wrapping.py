@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Edit, Span
+from placement_lint.syntax.code_text import STRING
 from placement_lint.syntax.edits import applied, offsets
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _TOKEN = re.compile(
-    r"(?P<string>[rRbBuUfFtT]*(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'))"
+    rf"(?P<string>[rRbBuUfFtT]*(?:{STRING}))"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)|(?P<other>[;\#\\])|(?P<word>\w+)|."
 )
 

@@ -19,7 +19,6 @@ from placement_lint.syntax.nesting import (
     TooDeep,
     measure,
     too_deep,
-    without_end,
 )
 from tests.trials import Trials
 
@@ -432,6 +431,10 @@ def test_the_depth_is_the_true_depth(expressions: list[tuple[str, int]]) -> None
         "a" * 81 + "(" + "b" * 81 + ")",
         "case {",
         "# (\r",
+        "'a\\",
+        "\"'\\",
+        "'\n\\''",
+        "'''\n\\",
     ],
 )
 def test_the_work_grows_with_the_length_only(unit: str) -> None:
@@ -442,21 +445,17 @@ def test_the_work_grows_with_the_length_only(unit: str) -> None:
     assert large.steps <= 2 * 3_000 * len(unit) + 10
 
 
-@pytest.mark.parametrize("unit", ["'a\\", "\"'\\", "'\n\\''", "'''\n\\"], ids=ascii)
-def test_quotes_that_begin_no_string_are_refused(unit: str) -> None:
-    """Each would be read to the end of its line, or of the text, by all that knows strings."""
-    found = too_deep(unit * 100_000)
-    assert found is not None
-    assert found.excess is Excess.UNCLOSED
-    assert "strings without an end" in found.message
-    assert too_deep(unit * 10) is None
-
-
 @pytest.mark.parametrize(
-    "text", ["'a\\'b'\n", '"\\"" ', "'''\\''''''\n", "'\\\n\\''\n", '"""\n"\\"\n"""\n'], ids=ascii
+    "text",
+    ["f\"'''\" + ", 'f\'{x}"""\' + ', "f'{a[\"'''\"]}' + ", "'\\'' + ", '"\'" + '],
+    ids=ascii,
 )
-def test_strings_that_end_are_not(text: str) -> None:
-    assert without_end(text * 20_000) is None
+def test_quotes_in_strings_hide_no_tokens(text: str) -> None:
+    many = f"x = ({text * 3}\n{'a + ' * 200})\n"
+    found = too_deep(many, Limits(tokens=200))
+    assert found is not None
+    assert found.excess is Excess.TOKENS
+    assert found.line == 2
 
 
 def test_elifs_and_indentation_end_with_their_block() -> None:
