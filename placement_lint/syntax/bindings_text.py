@@ -25,13 +25,13 @@ _MOST_PREFIXES = 32
 
 _IMPORT = re.compile(r"(?<![\w.])import(?!\w)")
 _BEFORE_IMPORT = re.compile(r"(?<![.\w\s\\])[.\w\s\\]*\Z")
-_FROM = re.compile(r"(?<!\w)from(?!\w)(?P<module>[.\w\s\\]+)\Z")
+_FROM = re.compile(r"(?<!\w)from(?!\w)(?P<module>.+)", re.DOTALL)
 _NAMES = re.compile(r"(?:[ \t\f]|\\\n)*(?:\((?P<inside>[^()]*)\)|(?P<line>(?:[\w.,* \t\f]|\\\n)*))")
 _ALIAS = re.compile(r"(?P<name>[^\W\d][\w.]*)(?: as (?P<alias>\w+))?")
 _LINE_END = re.compile(r"(?<!\\)\n")
 _VALUE = re.compile(
     rf"=(?!=)[\s\\(]*(?P<chain>{CHAIN})"
-    r"(?:(?P<bracket>[\s\\)]*\()|[ \t\f)]*(?![\w.(\[]|[\s\\)]*=(?!=)))"
+    r"(?:(?P<bracket>[\s\\)]*\()|(?![ \t\f)]*[\w.(\[])(?![\s\\)]*=(?!=)))"
 )
 _TEXT_VALUE = re.compile(r"\s*[rRuU]?[\"']+(?P<text>[\w.]+)")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")

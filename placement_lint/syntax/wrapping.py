@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(
     rf"(?P<string>[rRbBuUfFtT]*(?:{STRING}))"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)|(?P<other>[;\#\\])|(?P<word>\w+)|."
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)|(?P<other>[;\#\\])|(?P<word>\w+)|.",
+    re.DOTALL,
 )
 
 
