@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from typing import Any
+
+from placement_lint.config import toml
 
 DEFAULT = 88
 """What ruff and Black keep to where nobody says otherwise."""
@@ -47,10 +48,6 @@ def _in_folder(folder: str) -> int | None:
 
 
 def _read(path: str) -> dict[str, Any] | None:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > _SIZE_LIMIT:
             return None
@@ -58,6 +55,6 @@ def _read(path: str) -> dict[str, Any] | None:
             data = file.read()
         if b"line-length" not in data:
             return None
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return toml.loads(data.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return None

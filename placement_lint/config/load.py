@@ -10,11 +10,11 @@ nearer one sets replaces what the other one sets, `extend-…` lists are added t
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.config import toml
 from placement_lint.config.options import EXTEND
 from placement_lint.config.rebase import (
     common_root,
@@ -136,7 +136,7 @@ def _is_file_argument(config: str) -> bool:
 def _read_pair(pair: str) -> dict[str, object]:
     where = f"--config {pair}"
     try:
-        table = _toml(pair)
+        table = toml.loads(pair)
     except ValueError as error:
         message = f"{where}: neither a settings file nor KEY=VALUE in TOML ({error})"
         raise SettingsError(message) from error
@@ -229,7 +229,7 @@ def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
         message = f"{path}: {len(data)} bytes is too large for a settings file"
         raise SettingsError(message)
     try:
-        table = _toml(data.decode("utf-8-sig"))
+        table = toml.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         message = f"{path}: not valid UTF-8 at byte {error.start}"
         raise SettingsError(message) from error
@@ -263,11 +263,3 @@ def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
 def _beside(path: Path, name: str) -> Path:
     """Give a path that stands in a settings file."""
     return Path(os.path.normpath(path.parent / os.path.expanduser(name)))
-
-
-def _toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)
