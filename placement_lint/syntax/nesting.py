@@ -63,9 +63,13 @@ class Limits:
     The parser keeps a copy of each inner expression for each outer one: at most 0.25 kB a unit.
     """
 
-    rework: int = 30_000_000
+    rework: int = 3_000_000
     """Sum over the links of chains of the tokens before each, ten times for a call or subscript:
     the parser copies them, 0.2 to 1 µs each. Comparisons, `and` and `or` are not copied."""
+
+    rework_for_token: int = 100
+    """What a file may have of that beside, for each of its tokens: the parser's time stays in
+    proportion to the size."""
 
     indentation: int = 500_000
     """Sum over the lines of their levels of indentation beyond the eighth: about 1 kB each."""
@@ -525,8 +529,9 @@ class _Scan:
         frame.links += count
         self._chained(frame.links + frame.child, found)
         self.rework += (self.tokens - frame.start) * copies
-        if self.rework > self.limits.rework:
-            self._stop(Excess.REWORK, self.rework, self.limits.rework, found.start())
+        most = self.limits.rework + self.limits.rework_for_token * self.tokens
+        if self.rework > most:
+            self._stop(Excess.REWORK, self.rework, most, found.start())
 
     def _chained(self, height: int, found: re.Match[str]) -> None:
         if height > self.chain:

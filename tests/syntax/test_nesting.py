@@ -76,10 +76,10 @@ LINEAR_CHAINS: dict[str, tuple[Callable[[int], str], int, Excess]] = {
     "and": (chain(" and "), 12_000, Excess.CHAIN),
     "or": (chain(" or "), 12_000, Excess.CHAIN),
     "comparison": (chain(" < "), 12_000, Excess.CHAIN),
-    "dotted import": (lambda size: f"import a{'.b' * size}\n", 7_745, Excess.REWORK),
+    "dotted import": (lambda size: f"import a{'.b' * size}\n", 2_551, Excess.REWORK),
     "elif": (elifs, 4_500, Excess.ELIFS),
     "not": (lambda size: f"x = {'not ' * size}a\n", 2_827, Excess.WEIGHT),
-    "minus": (lambda size: f"x = {'- ' * size}a\n", 2_828, Excess.WEIGHT),
+    "minus": (lambda size: f"x = {'- ' * size}a\n", 2_551, Excess.REWORK),
     "run of signs": (lambda size: f"x = {'~' * size}a\n", 2_828, Excess.WEIGHT),
     "power": (chain("**"), 1_413, Excess.WEIGHT),
     "lambda": (lambda size: f"x = {'lambda: ' * size}a\n", 1_999, Excess.WEIGHT),
@@ -90,11 +90,11 @@ LINEAR_CHAINS: dict[str, tuple[Callable[[int], str], int, Excess]] = {
 }
 SLOW = {"not", "minus", "run of signs", "lambda", "conditional"}
 SQUARE_CHAINS: dict[str, tuple[Callable[[int], str], int, Excess]] = {
-    "sum": (chain("+"), 7_745, Excess.REWORK),
-    "attribute": (chain("."), 7_745, Excess.REWORK),
-    "call": (lambda size: f"x = a{'()' * size}\n", 2_448, Excess.REWORK),
-    "subscript": (lambda size: f"x = a{'[0]' * size}\n", 1_732, Excess.REWORK),
-    "method": (lambda size: f"x = a{'.b()' * size}\n", 1_650, Excess.REWORK),
+    "sum": (chain("+"), 2_551, Excess.REWORK),
+    "attribute": (chain("."), 2_551, Excess.REWORK),
+    "call": (lambda size: f"x = a{'()' * size}\n", 784, Excess.REWORK),
+    "subscript": (lambda size: f"x = a{'[0]' * size}\n", 557, Excess.REWORK),
+    "method": (lambda size: f"x = a{'.b()' * size}\n", 530, Excess.REWORK),
 }
 FLAT: dict[str, Callable[[int], str]] = {
     "list": lambda size: f"x = [{'1, ' * size}]\n",
