@@ -54,6 +54,7 @@ from placement_lint.placement.suspended import Suspensions
 from placement_lint.placement.tampering import sets_mesh, tampers
 from placement_lint.placement.values import (
     ANYTHING,
+    MAX_ALTERNATIVES,
     NOTHING,
     PLAIN,
     SYSTEM_DEFAULT,
@@ -99,6 +100,8 @@ _MAX_CONTEXTS = 12
 """Ways to call one function that are told apart; further ones share one in which all is unknown."""
 _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
+_MAX_BASES = 100
+"""Classes that one derives from, in any number of steps."""
 _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
 _MAX_DEPTH = 400
@@ -183,6 +186,8 @@ class Program:
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
+        self._named: dict[Place, list[Place]] = {}
+        """The bases that classes name themselves."""
         self._executed: set[Place] = set()
         self._results: dict[Place, Value] = {}
         self._memo: dict[Place, dict[_Key, list[_Execution]]] = {}
@@ -208,6 +213,8 @@ class Program:
         """Calls of functions from inside of themselves, that are still to be executed."""
         self._widened: dict[Place, dict[str, Value]] = {}
         """For functions that are called in too many ways: what holds for all of those."""
+        self._over_full: set[tuple[Place, str]] = set()
+        """Of those functions, the parameters with too many alternatives."""
         self._unconsumed: dict[Generator, State] = {}
         self._consumed_under: dict[Place, set[DefaultDevice]] = {}
         """The default devices under which an iterator is consumed, by the place that makes it."""
@@ -224,6 +231,8 @@ class Program:
         self._module_scopes: set[object] = set()
         self._followed: set[tuple[str, str]] = set()
         """Imports that are being followed: the names of modules, and what they import."""
+        self._handed_on: dict[tuple[str, str], tuple[str, str] | None] = {}
+        """From imports of what another module imports, to the last import of those."""
         self._rebound: set[Variable] = set()
         """Variables of modules that another module assigns to."""
 
@@ -646,7 +655,9 @@ class Program:
 
     def rebind(self, key: Variable, held: Value, state: State) -> None:
         """Assign to a variable of another module."""
-        self._rebound.add(key)
+        if key not in self._rebound:
+            self._rebound.add(key)
+            self._handed_on.clear()
         self.bind(key, held, state)
 
     def bind(self, key: Variable, held: Value, state: State) -> None:
@@ -688,10 +699,42 @@ class Program:
                 # Two modules import it of each other.
                 return None
             self._followed.add(followed)
-            held = self.imported(module, binding.target, state)
+            last = self._last_import(followed)
+            held = None if last is None else self.imported(self.modules[last[0]], last[1], state)
             self._followed.discard(followed)
             return held
         return None
+
+    def _last_import(self, first: tuple[str, str]) -> tuple[str, str] | None:
+        """Give the last import of those by which modules hand a name on; None in a circle."""
+        passed: dict[tuple[str, str], None] = {}
+        at: tuple[str, str] | None = first
+        while at is not None and at not in self._handed_on:
+            passed[at] = None
+            behind = self._import_behind(*at)
+            if behind is None:
+                self._handed_on[at] = at
+            at = None if behind in passed else behind or at
+        last = None if at is None else self._handed_on[at]
+        # Whoever asks for one of these again goes there at once.
+        self._handed_on.update(dict.fromkeys(passed, last))
+        return last
+
+    def _import_behind(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        """Give the import that binds what another one imports, if only an import does."""
+        found = self._found(self.modules[importer], qualified)
+        target = None if found is None else self.modules.get(found[0])
+        if found is None or target is None or qualified in self.modules[importer].reads_through:
+            return None
+        self.import_module(target.name)
+        owner = target.names.module_scope
+        bindings = owner.bindings.get(found[1], [])
+        if len(bindings) != 1 or variable(owner, found[1]) in self._rebound:
+            return None
+        (binding,) = bindings
+        if binding.kind is not BindingKind.IMPORT or binding.target is None:
+            return None
+        return target.name, binding.target
 
     def defined(self, module: Module, node: cst.FunctionDef) -> Value:
         """Give what the name of a function is bound to, without decorators of the program."""
@@ -922,13 +965,23 @@ class Program:
         )
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:
-        """Give arguments that hold for all calls of a function which is called in many ways."""
+        """Give arguments that hold for all calls of a function which is called in many ways.
+
+        One with too many alternatives stays what it then is: to lose some and take in others
+        would never end.
+        """
         wide = self._widened.get(place)
         if wide is None:
             wide = dict(bindings)
             for known, *_ in self._memo[place]:
                 wide = {name: join(wide[name], held) for name, held in known}
-        self._widened[place] = {name: join(wide[name], held) for name, held in bindings.items()}
+        self._widened[place] = {
+            name: wide[name] if (place, name) in self._over_full else join(wide[name], held)
+            for name, held in bindings.items()
+        }
+        for name, held in bindings.items():
+            if len(wide[name] | held) > MAX_ALTERNATIVES:
+                self._over_full.add((place, name))
         return self._widened[place]
 
     def _reuse(self, execution: _Execution, state: State) -> Value:
@@ -1143,30 +1196,35 @@ class Program:
     # -- classes ----------------------------------------------------------------------------------
 
     def bases(self, cls: Place) -> list[Place]:
-        """Give a class and its bases in the program, nearest first."""
+        """Give a class and its bases in the program, nearest first: not more than anybody writes.
+
+        What is beyond those is not known.
+        """
         if cls not in self._bases:
             # A base may be named by an attribute of the class, of which nothing is known yet.
             self._bases[cls] = [cls]
-            self._bases[cls] = self._find_bases(cls)
+            found: dict[Place, None] = {}
+            level = [cls]
+            while level and len(found) < _MAX_BASES:
+                found.update(dict.fromkeys(level))
+                below = (base for place in level for base in self._named_bases(place))
+                level = [place for place in dict.fromkeys(below) if place not in found]
+            self._bases[cls] = [*found][:_MAX_BASES]
         return self._bases[cls]
 
-    def _find_bases(self, cls: Place) -> list[Place]:
-        found: list[Place] = []
-        pending = [cls]
-        while pending:
-            place = pending.pop(0)
-            if place in found:
-                continue
-            found.append(place)
-            module, node = self.module_of(place), self.node(place)
-            if isinstance(node, cst.ClassDef):
-                state = State(self._base, (), Variables())
-                for base in node.bases:
-                    held = self.expressions(module).evaluate(base.value, state)
-                    for atom in held:
-                        if isinstance(atom, External):
-                            held = held | self.loaded(atom, state)
-                    pending += [atom.place for atom in held if isinstance(atom, Class)]
+    def _named_bases(self, cls: Place) -> list[Place]:
+        """Give the classes that a class names as its bases."""
+        found = self._named.get(cls)
+        if found is None:
+            module, node = self.module_of(cls), self.node(cls)
+            held: list[Value] = []
+            state = State(self._base, (), Variables())
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                named = self.expressions(module).evaluate(base.value, state)
+                read = (self.loaded(atom, state) for atom in named if isinstance(atom, External))
+                held += [named, *read]
+            found = [atom.place for each in held for atom in each if isinstance(atom, Class)]
+            self._named[cls] = found
         return found
 
     def method(self, cls: Place, name: str) -> Place | None:

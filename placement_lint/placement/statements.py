@@ -28,19 +28,21 @@ from placement_lint.placement.values import (
     Instance,
     Place,
     Value,
+    join,
     value,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from placement_lint.placement.environment import DefaultDevice
+    from placement_lint.placement.environment import DefaultDevice, Variable
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Frame, Program
 
 _MAX_RAISING = 64
 _MAX_LAST_BLOCKS = 3
-"""`finally` blocks inside one another that also run as after an error: each doubles the work."""
+"""`finally` blocks inside one another that run for each way on which they are reached: as after an
+error, behind a `return`, and at the end. Each multiplies the work."""
 _MAX_ROUNDS = 12
 """Rounds after which a loop that still changes is given up on: its variables become unknown."""
 
@@ -63,6 +65,9 @@ class Statements:
         self.names = module.names
         self.expressions = program.expressions(module)
         self._loops: list[_Loop] = []
+        self._heads: dict[int, dict[Variable, Value]] = {}
+        """What loops within the one that is executed, by their bodies, changed of what holds at
+        their heads."""
         self._raised: list[State | None] = []
         self._guarded: list[list[State | None]] = []
         """For each `try` around: the states in which its body may raise."""
@@ -369,8 +374,16 @@ class Statements:
         ends: bool,
         at_end: Callable[[State], State] | None = None,
     ) -> State | None:
-        """Execute a loop until what holds at its head no longer changes."""
+        """Execute a loop until what holds at its head no longer changes.
+
+        In a later round of a loop around it, it begins with what held there in the end: then one
+        round tells that nothing changes, where otherwise each loop would double those in it.
+        """
         head = state.copy()
+        before = head.variables.copy()
+        for key, carried in self._heads.get(id(body), {}).items():
+            known = head.variables.get(key)
+            head.variables[key] = carried if known is None else join(known, carried)
         breaks: list[State | None] = []
         for round_number in range(_MAX_ROUNDS):
             loop = _Loop()
@@ -391,6 +404,13 @@ class Statements:
                 for key in {key for way in ways for key in way.assigned_since(head.variables)}:
                     joined.variables[key] = UNKNOWN
             head = joined
+        if self._loops:
+            held_now = (
+                (key, head.variables.get(key)) for key in head.variables.differences(before)
+            )
+            self._heads[id(body)] = {key: held for key, held in held_now if held is not None}
+        else:
+            self._heads.clear()
         normal: State | None = head.copy() if ends else None
         if normal is not None and at_end is not None:
             with self.expressions.loop():
@@ -516,24 +536,41 @@ class Statements:
         met = meet(ends)
         if node.finalbody is None:
             return met
-        finally_ = node.finalbody.body
+        body = node.finalbody.body
         self._last_blocks += 1
-        if entry is not None and not self._guarded and self._last_blocks <= _MAX_LAST_BLOCKS:
-            self.suite(finally_, entry.copy())
-        for position, mark in enumerate(marks):
-            leaving = meet(ways[position][mark:])
-            if leaving is None:
-                continue
-            count = 0 if frame is None else len(frame.returns)
-            way = self.suite(finally_, leaving.copy())
-            ways[position][mark:] = [way]
-            if frame is not None and way is None and ways[position] is self._exits:
-                # It returns something else itself, or raises.
-                del frame.returns[returned:count]
-        # Where every way leaves, nothing follows the last block.
-        end = None if met is None else self.suite(finally_, met)
+        if self._last_blocks > _MAX_LAST_BLOCKS:
+            end = self._last_block_at_once(body, met, ways, marks)
+        else:
+            if entry is not None and not self._guarded:
+                self.suite(body, entry.copy())
+            for way, mark in zip(ways, marks, strict=True):
+                leaving = meet(way[mark:])
+                if leaving is not None:
+                    count = 0 if frame is None else len(frame.returns)
+                    way[mark:] = [self.suite(body, leaving.copy())]
+                    if frame is not None and way[mark] is None and way is self._exits:
+                        # It returns something else itself, or raises.
+                        del frame.returns[returned:count]
+            # Where every way leaves, nothing follows the last block.
+            end = None if met is None else self.suite(body, met)
         self._last_blocks -= 1
         return end
+
+    def _last_block_at_once(
+        self,
+        body: cst.BaseSuite,
+        met: State | None,
+        ways: list[list[State | None]],
+        marks: list[int],
+    ) -> State | None:
+        """Execute a `finally` block once for all ways together, which go on as one."""
+        leaving = [end for way, mark in zip(ways, marks, strict=True) for end in way[mark:]]
+        every = meet([met, *leaving])
+        end = None if every is None else self.suite(body, every.copy())
+        for way, mark in zip(ways, marks, strict=True):
+            if meet(way[mark:]) is not None:
+                way[mark:] = [None if end is None else end.copy()]
+        return None if met is None else end
 
 
 @dataclass(frozen=True)
