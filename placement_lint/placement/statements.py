@@ -65,9 +65,10 @@ class Statements:
         self.names = module.names
         self.expressions = program.expressions(module)
         self._loops: list[_Loop] = []
-        self._heads: dict[int, dict[Variable, Value]] = {}
-        """What loops within the one that is executed, by their bodies, changed of what holds at
-        their heads."""
+        self._heads: dict[int, _Head] = {}
+        """Of the loops within the one that is executed, by their bodies."""
+        self._unsettled = False
+        """Whether one of these is to be executed again."""
         self._raised: list[State | None] = []
         self._guarded: list[list[State | None]] = []
         """For each `try` around: the states in which its body may raise."""
@@ -376,39 +377,47 @@ class Statements:
     ) -> State | None:
         """Execute a loop until what holds at its head no longer changes.
 
-        In a later round of a loop around it, it begins with what held there in the end: then one
-        round tells that nothing changes, where otherwise each loop would double those in it.
+        One within a loop is executed once in each round of that, and begins with what held in the
+        round before: otherwise each loop would double those in it.
         """
-        head = state.copy()
-        before = head.variables.copy()
-        for key, carried in self._heads.get(id(body), {}).items():
-            known = head.variables.get(key)
-            head.variables[key] = carried if known is None else join(known, carried)
+        entered = state.copy()
+        head = self._head_of(body, entered)
         breaks: list[State | None] = []
+        unsettled = self._unsettled
         for round_number in range(_MAX_ROUNDS):
             loop = _Loop()
             self._loops.append(loop)
+            self._unsettled = False
             with self.expressions.loop():
                 after = self.suite(body, begin(head.copy()))
             self._loops.pop()
             breaks = loop.breaks
             joined = meet([head, after, *loop.continues])
-            if joined is None or (
+            settled = joined is None or (
                 joined.base == head.base
                 and joined.blocks == head.blocks
                 and joined.variables.equals(head.variables)
-            ):
+            )
+            if settled and not self._unsettled:
                 break
-            if round_number == _MAX_ROUNDS - 2:
+            if round_number == _MAX_ROUNDS - 2 and joined is not None:
                 ways = [way.variables for way in (after, *loop.continues) if way is not None]
                 for key in {key for way in ways for key in way.assigned_since(head.variables)}:
                     joined.variables[key] = UNKNOWN
-            head = joined
+                for held in self._heads.values():
+                    held.changed = dict.fromkeys(held.changed, UNKNOWN)
+            head = joined or head
+            if self._loops:
+                unsettled = True
+                break
+        self._unsettled = unsettled
         if self._loops:
-            held_now = (
-                (key, head.variables.get(key)) for key in head.variables.differences(before)
-            )
-            self._heads[id(body)] = {key: held for key, held in held_now if held is not None}
+            changed = {
+                key: there
+                for key in head.variables.differences(entered.variables)
+                if (there := head.variables.get(key)) is not None
+            }
+            self._heads[id(body)] = _Head(head.base, head.blocks, changed)
         else:
             self._heads.clear()
         normal: State | None = head.copy() if ends else None
@@ -418,6 +427,20 @@ class Statements:
         if normal is not None and orelse is not None:
             normal = self.suite(orelse.body, normal)
         return meet([normal, *breaks])
+
+    def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
+        """Give what holds at the head of a loop: what did in the round before, too."""
+        head = entered.copy()
+        known = self._heads.get(id(body))
+        if known is None:
+            return head
+        if (known.base, known.blocks) != (head.base, head.blocks):
+            other = State(known.base, known.blocks, head.variables.copy())
+            head = meet([head, other]) or head
+        for key, held in known.changed.items():
+            there = head.variables.get(key)
+            head.variables[key] = held if there is None else join(there, held)
+        return head
 
     # -- with ---------------------------------------------------------------------------------
 
@@ -571,6 +594,15 @@ class Statements:
             if meet(way[mark:]) is not None:
                 way[mark:] = [None if end is None else end.copy()]
         return None if met is None else end
+
+
+@dataclass
+class _Head:
+    """What holds at the head of a loop, as far as that differs from where it is entered."""
+
+    base: DefaultDevice
+    blocks: tuple[DefaultDevice, ...]
+    changed: dict[Variable, Value]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -46,7 +47,7 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
     found: set[Array] = set()
     for loop in _loops(use, ctx):
         stored = [
-            set(values.arrays(ctx.flow.value(t))) for t in _targets(loop, ctx) if dotted(t) == name
+            set(values.arrays(ctx.flow.value(bound))) for bound in _stored_in(loop, name, ctx)
         ]
         if stored:
             inside = {array for array in use.moved if _is_made_in(array, loop, ctx)}
@@ -69,16 +70,11 @@ def _loops(use: Use, ctx: Context) -> Iterator[cst.CSTNode]:
             yield around
 
 
-def _targets(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Give what the assignments in a loop bind, tuples by element."""
-    pending: list[cst.BaseExpression] = [
-        *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
-        *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=loop)),
-        *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=loop)),
-    ]
-    while pending:
-        target = pending.pop()
-        if isinstance(target, cst.Tuple | cst.List):
-            pending += [element.value for element in target.elements]
-        else:
-            yield target
+def _stored_in(loop: cst.CSTNode, name: str, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what assignments in a loop bind of a name."""
+    stored = ctx.module.stored.get(name, [])
+    top = ctx.tree.index(loop)
+    for number in range(bisect_left(stored, top, key=ctx.tree.index), len(stored)):
+        if not ctx.tree.is_inside(stored[number], loop):
+            return
+        yield stored[number]
