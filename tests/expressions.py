@@ -21,6 +21,7 @@ _ALL_OVER = frozenset({"findall", "finditer", "search", "split", "sub", "subn"})
 _METHODS = _ALL_OVER | {"fullmatch", "match"}
 
 PUT_TOGETHER: dict[str, tuple[str, ...]] = {
+    "files/wildmatch.py": (r"(?s)a.[b-d]a",),
     "lint/project.py": (r"(?<![\w.])(jax|jnp)((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)",),
     "rules/needs.py": (),  # found by asking the rules
     "syntax/code_text.py": (r"(?m)^[ \t\f]{0,4}[^ \t\f\n]",),

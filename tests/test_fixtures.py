@@ -268,6 +268,13 @@ def fixed_with_crlf_it_is_the_fixed_text_with_crlf(case: Case, share: Share) -> 
         assert crlf == with_crlf(fixed).text
 
 
+def fixed_without_a_line_end_it_has_none_either(case: Case, share: Share) -> None:
+    if share.one_in(3):
+        fixed = fix(case.before.text, case.code, unsafe=True).text
+        without = fix(case.before.text.rstrip("\n"), case.code, unsafe=True).text
+        assert without == fixed.rstrip("\n")
+
+
 def fixed_in_a_block_it_is_the_fixed_text_in_a_block(case: Case, share: Share) -> None:
     if _IN_A_BLOCK not in wrappings(case, share):
         return
@@ -305,6 +312,7 @@ _OF_HAZARDS = (
     the_file_filter_lets_it_through,
     each_finding_is_suppressed,
     fixed_with_crlf_it_is_the_fixed_text_with_crlf,
+    fixed_without_a_line_end_it_has_none_either,
     fixed_in_a_block_it_is_the_fixed_text_in_a_block,
 )
 

@@ -227,3 +227,170 @@ def test_links_lead_no_fix_out_of_the_folder(repository: Path, tmp_path: Path) -
     run(repository, tmp_path / "canary", "--fix", "--no-cache")
     assert (elsewhere / "inner.py").read_text(encoding="utf-8") == HAZARD
     assert (repository / "link.py").is_symlink()
+    assert outside.read_text(encoding="utf-8") == HAZARD
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_read"),
+    [
+        ([".", "--fix"], False),
+        ([".", "--add-noqa"], False),
+        (["package", ".", "--fix"], False),
+        # Who names a link, or the folder in which the file lies, asks for it.
+        (["link.py", "--fix"], True),
+        ([".", "link.py", "--fix"], True),
+        ([".", "../elsewhere", "--fix"], True),
+        ([".", "../elsewhere/inner.py", "--fix"], True),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_links_lead_out_only_where_that_was_asked_for(
+    repository: Path, tmp_path: Path, arguments: list[str], is_read: bool
+) -> None:
+    inner = tmp_path / "elsewhere" / "inner.py"
+    inner.parent.mkdir()
+    inner.write_text(HAZARD, encoding="utf-8")
+    (repository / "link.py").symlink_to(inner)
+    (repository / "package" / "inside.py").symlink_to(repository / "train.py")
+    done = run(repository, tmp_path / "canary", *arguments, "--no-cache")
+    assert (inner.read_text(encoding="utf-8") != HAZARD) == is_read
+    told = "note: link.py: not linted: a link to a file outside of the linted directories"
+    assert (told in done.stderr) != is_read
+    assert "inside.py" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["placement-lint.toml", "pyproject.toml"])
+def test_no_settings_turn_a_lint_into_a_fix(repository: Path, tmp_path: Path, name: str) -> None:
+    section = "[tool.placement-lint]\n" if name == "pyproject.toml" else ""
+    for line in ("fix = true", "fix = true\nunsafe-fixes = true", "unsafe-fixes = true"):
+        (repository / name).write_text(f"{section}{line}\n", encoding="utf-8")
+        before = listing(repository)
+        run(repository, tmp_path / "canary", code=1 if line.startswith("unsafe") else 2)
+        assert listing(repository) == before
+
+
+def test_settings_put_the_cache_nowhere_else(repository: Path, tmp_path: Path) -> None:
+    """Patterns of a file that is extended are relative to a folder above both: no place of ours."""
+    base = tmp_path / "base.toml"
+    base.write_text('extend-exclude = ["/generated/x.py"]\n', encoding="utf-8")
+    (repository / "placement-lint.toml").write_text(f'extend = "{base.as_posix()}"\n', "utf-8")
+    before = sorted(tmp_path.iterdir())
+    run(repository, tmp_path / "canary", code=1)
+    assert sorted(tmp_path.iterdir()) == before
+    assert (repository / ".placement_lint_cache").is_dir()
+    run(repository, tmp_path / "canary", "clean", code=0)
+    assert not (repository / ".placement_lint_cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("inside", "is_named", "code"),
+    [("", False, 0), ("git", False, 1), ("link", False, 2), ("out", False, 2), ("out", True, 1)],
+)
+def test_a_baseline_that_settings_name_is_written_in_the_project_only(
+    repository: Path, tmp_path: Path, inside: str, is_named: bool, code: int
+) -> None:
+    outside = tmp_path / "known.json"
+    run(repository, tmp_path / "canary", "--write-baseline", "known.json", ".", code=0)
+    before = (repository / "known.json").read_bytes()
+    if inside:
+        (repository / "known.json").replace(outside)
+    if inside == "link":
+        (repository / "known.json").symlink_to(outside)
+    if inside == "git":
+        (tmp_path / ".git").mkdir()
+    # Seen from another folder, the notebook's finding is a new one: exit code 1.
+    told = "known.json" if inside in {"", "link"} else "../known.json"
+    (repository / "placement-lint.toml").write_text(f'baseline = "{told}"\n', encoding="utf-8")
+    for path in (repository / "train.py", repository / "package" / "train.py"):
+        path.unlink()
+    named = ["--baseline", told] if is_named else []
+    done = run(repository, tmp_path / "canary", "--update-baseline", *named, code=code)
+    after = (outside if inside else repository / "known.json").read_bytes()
+    assert (after == before) == (code == 2)
+    if code == 2:
+        assert "not updated: it lies outside of the project" in done.stderr
+
+
+def test_a_module_of_the_same_name_in_front_of_it(repository: Path, tmp_path: Path) -> None:
+    """`python -m` asks the current folder first; the command, and `python -P -m`, do not."""
+    package = repository / "placement_lint"
+    package.mkdir()
+    for name in ("__init__.py", "__main__.py"):
+        (package / name).write_text(CANARY, encoding="utf-8")
+    environment = {**os.environ, "CANARY": str(tmp_path / "canary")}
+    command = [str(Path(sys.executable).with_name("placement-lint"))]
+    ways = [command] if Path(command[0]).exists() else []
+    if sys.version_info >= (3, 11):
+        ways.append([sys.executable, "-P", "-m", "placement_lint"])
+    for way in ways:
+        done = subprocess.run(
+            [*way, "--no-cache", "-j", "2"],
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, done.stderr
+        assert "train.py:6:5: JDP204" in done.stdout
+        assert not (tmp_path / "canary").exists()
+
+
+def test_a_folder_that_is_gone(repository: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, sys\nos.chdir(sys.argv[1])\nos.rmdir(sys.argv[1])\n"
+        "sys.argv[1:] = sys.argv[2:]\nimport runpy\n"
+        "runpy.run_module('placement_lint', run_name='__main__', alter_sys=True)\n"
+    )
+    for arguments in ([], [str(repository)], ["--fix", "."], ["clean"], ["-"], ["trace", "x.py"]):
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(gone), *arguments],
+            env={**os.environ, "PYTHONPATH": str(TOP)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2, arguments
+        assert done.stderr == "error: the current directory is gone: change to another one\n"
+
+
+def test_the_hooks_take_a_file_for_a_file(repository: Path, tmp_path: Path) -> None:
+    """Whatever its name: pre-commit puts the names behind the arguments."""
+    yaml = pytest.importorskip("yaml")
+    hooks = yaml.safe_load((TOP / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    name = "--output-file=train.py"
+    (repository / name).write_text(HAZARD, encoding="utf-8")
+    for hook in hooks:
+        before = (repository / "train.py").read_bytes()
+        words: list[str] = [*hook["entry"].split(), *hook["args"], name]
+        assert words[0] == "placement-lint"
+        done = run(repository, tmp_path / "canary", *words[1:])
+        assert (repository / "train.py").read_bytes() == before
+        assert f"./{name}:6:5: JDP204" in done.stdout or "mended 1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--output-file", "json:report"], ["--write-baseline", "report"]], ids=" ".join
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_output_is_not_written_through_a_link_of_the_repository(
+    repository: Path, tmp_path: Path, arguments: list[str], exists: bool
+) -> None:
+    outside = tmp_path / "outside"
+    if exists:
+        run(repository, tmp_path / "canary", "--write-baseline", "known.json", ".", code=0)
+        (repository / "known.json").replace(outside)
+    before = outside.read_bytes() if exists else b""
+    (repository / "report").symlink_to(outside)
+    done = run(repository, tmp_path / "canary", *arguments, ".", code=2)
+    assert "cannot be written: it is a link that leads out of its directory" in done.stderr
+    assert outside.exists() == exists
+    assert not exists or outside.read_bytes() == before
+    (repository / "below").mkdir()
+    (repository / "report").unlink()
+    (repository / "report").symlink_to("below/report")
+    run(repository, tmp_path / "canary", *arguments, ".")
+    assert json.loads((repository / "below" / "report").read_text(encoding="utf-8"))

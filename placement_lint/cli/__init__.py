@@ -5,6 +5,7 @@ Nothing is imported before it is known to be needed: `--help` and `--version` lo
 
 from __future__ import annotations
 
+import os
 import sys
 
 from placement_lint.cli import streams
@@ -29,11 +30,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except streams.OutputError as error:
-        streams.complain(f"error: {error}")
+        streams.fail(str(error))
         return FAILURE
     except Exception as error:
+        if isinstance(error, OSError) and _is_nowhere():
+            streams.fail("the current directory is gone: change to another one")
+            return FAILURE
         # The last resort: no traceback reaches a user.
         return _unexpected(error)
+
+
+def _is_nowhere() -> bool:
+    """Tell whether there is no current folder any more: somebody may have deleted it."""
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
 
 
 def _run(arguments: list[str]) -> int:

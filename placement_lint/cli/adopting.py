@@ -59,7 +59,7 @@ class Adoption:
         self._args = args
         self._settings_for = settings_for
         self._folders = folders
-        self._baselines = baselines.Baselines(settings_for)
+        self._baselines = baselines.Baselines(settings_for, is_tolerant=True)
         self._silenced: tuple[FixedFile, ...] = ()
 
     def applied(
@@ -112,6 +112,10 @@ class Adoption:
     def _without_known(self, outcome: Outcome) -> Outcome:
         return replace(outcome, findings=self._baselines.new(outcome.findings, outcome.sources))
 
+    def unusable(self) -> list[str]:
+        """Give what is wrong with baselines of other folders than the current one."""
+        return [str(error) for _, error in sorted(self._baselines.unusable.items())]
+
     def _write(self, outcome: Outcome, files: Sequence[str]) -> Outcome:
         """Make everything that is found known."""
         path = self._args.write_baseline
@@ -141,6 +145,7 @@ class Adoption:
             gone = baseline.count - sum(left.values())
             is_one = gone == 1
             if update:
+                self._demand_inside(baseline, files)
                 baselines.write(baseline.path, left)
             if self._args.quiet:
                 continue
@@ -152,6 +157,15 @@ class Adoption:
                     f"note: {known} {'is' if is_one else 'are'} found no longer; "
                     f"--update-baseline takes {'it' if is_one else 'them'} out"
                 )
+
+    def _demand_inside(self, baseline: baselines.Baseline, files: Sequence[str]) -> None:
+        """Raise BaselineError for one that settings name, of which they may not have us write."""
+        if self._args.baseline is None and not self._baselines.is_inside(baseline, files):
+            message = (
+                f"{baseline.path}: not updated: it lies outside of the project whose settings "
+                "name it; name it by --baseline"
+            )
+            raise baselines.BaselineError(message)
 
     def _looked_at(self, outcome: Outcome, files: Iterable[str]) -> Callable[[str, str], bool]:
         """Tell which rules would have found what they find in which files."""
@@ -196,7 +210,7 @@ class Adoption:
         written, failed = silencing.write(silenced)
         if written:
             # What is said then is what a run over the files as they are says.
-            self._baselines = baselines.Baselines(self._settings_for)
+            self._baselines = baselines.Baselines(self._settings_for, is_tolerant=True)
             outcome = self._without_known(again())
         self._silenced = tuple(each.file for each in written)
         return replace(outcome, skipped=(*outcome.skipped, *skipped, *failed))

@@ -7,7 +7,7 @@ import sys
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, escape_line, escape_path, inert_toml
 from placement_lint.timing import FINDING_FILES, IMPORTING, REPORT, timed, watch
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.files.discovery import Found
     from placement_lint.findings import Finding
+    from placement_lint.limits.budget import Limits
     from placement_lint.lint.outcome import FixMode, Outcome, Skipped
 
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
@@ -68,11 +69,11 @@ def main(arguments: Sequence[str]) -> int:
         try:
             return _Run(args, parser, outputs).run()
         except SettingsError as error:
-            streams.complain(f"error: {escape(str(error))}")
+            streams.fail(str(error))
             outputs.write_failure(str(error), args.output_format)
             return FAILED
     except streams.OutputError as error:
-        streams.complain(f"error: {escape(str(error))}")
+        streams.fail(str(error))
         return FAILED
 
 
@@ -103,7 +104,8 @@ def _parser() -> Parser:
     files.add_argument(
         "--stdin-filename", metavar="NAME", help="the name of what is read from standard input"
     )
-    add_setting(files, "file-time-limit")
+    for name in ("file-time-limit", "time-limit", "memory-limit"):
+        add_setting(files, name)
     files.add_argument("--show-files", action="store_true", help="list the files, and stop")
     fixes = parser.add_argument_group("Fixes")
     add_setting(fixes, "fix")
@@ -231,27 +233,36 @@ class _Run:
         return self._stdin() if self.from_stdin else self._paths()
 
     def _paths(self) -> int:
+        from placement_lint.cli.filters import filters_by
         from placement_lint.files.discovery import find_files
 
         if self.args.timing:
             watch().start()
         paths = self.args.paths or ["."]
+        # Without those of the run itself there is none; with wrong ones elsewhere there is.
+        here = self.loader.for_folder(".")
         with timed(FINDING_FILES):
-            found = find_files(paths, self.loader.for_folder)
+            found = find_files(paths, filters_by(self.loader))
         for failed in found.failed:
             self.failed = True
-            streams.complain(f"error: {escape(failed.path)}: {failed.reason}")
-        here = self.loader.for_folder(".")
+            streams.fail(f"{failed.path}: {failed.reason}")
+        for each in found.unread:
+            where = escape(os.path.relpath(each.path))
+            self._warn(f"{where} is not read, and ignores nothing: {each.reason}")
         if self.args.show_files or self.args.show_settings:
             self._check_all_selectors(found.files)
         if self.args.show_files:
-            streams.write("".join(f"{escape(path)}\n" for path in found.files))
+            streams.write("".join(f"{escape_path(path)}\n" for path in found.files))
         if self.args.show_settings:
             self._show_settings(found.files or ("",))
         if self.args.show_files or self.args.show_settings:
             return FAILED if self.failed else CLEAN
         self._say_what_is_left_out(found, paths)
         self._say_targets(found.files)
+        if self._writes(here):
+            from placement_lint.files.temporary import sweep
+
+            sweep({os.path.dirname(path) or "." for path in found.files})
 
         from dataclasses import replace
 
@@ -302,7 +313,11 @@ class _Run:
 
             raise SettingsError("--update-baseline: there is no baseline: --baseline names one")
         self.adoption = Adoption(self.args, self.loader.for_file, folders=folders)
-        return self.adoption.applied(outcome, found.files, again)
+        outcome = self.adoption.applied(outcome, found.files, again)
+        for problem in self.adoption.unusable():
+            self.failed = True
+            streams.fail(problem)
+        return outcome
 
     def _lint(
         self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
@@ -321,7 +336,7 @@ class _Run:
             from placement_lint.lint.cache import cache_for
             from placement_lint.lint.cached import lint_cached
 
-            cache = cache_for(str(here.root or "."), paths, self.args.cache_dir)
+            cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
             outcome = lint_cached(
                 found.files,
                 self.loader.for_file,
@@ -331,6 +346,7 @@ class _Run:
                 folders=folders,
                 prepare=lambda: self._check_all_selectors(found.files),
                 tell=progress.tell,
+                limits=self._limits(here),
             )
             if cache.problem and self.args.verbose:
                 progress.clear()
@@ -348,7 +364,13 @@ class _Run:
             reveal=self.args.reveal,
             folders=folders,
             tell=progress.tell,
+            limits=self._limits(here),
         )
+
+    def _limits(self, here: Settings) -> Limits:
+        from placement_lint.limits.budget import limits_of
+
+        return limits_of(here.time_limit, here.memory_limit, jobs=self.args.jobs)
 
     def _selects(self, files: Iterable[str]) -> bool:
         return any(_selectors(each) for each in self._settings_of(files))
@@ -362,23 +384,29 @@ class _Run:
 
     def _say_what_is_known(self, outcome: Outcome) -> None:
         for each in outcome.revealed:
-            place = f"{escape(each.path)}:{each.line}:{each.column}"
-            streams.write(f"{place}: {each.name} is {each.description}\n")
+            place = f"{escape_path(each.path)}:{each.line}:{each.column}"
+            streams.write(f"{place}: {escape(f'{each.name} is {each.description}')}\n")
 
     def _stdin(self) -> int:
+        from placement_lint.config.values import SettingsError
         from placement_lint.files.discovery import display_path, is_excluded
+        from placement_lint.regular import most_of, too_large
 
         path = display_path(self.args.stdin_filename or _STDIN_NAME)
         settings = self.loader.for_file(path)
         self._check_selectors([settings])
         excluded = settings.force_exclude and is_excluded(path, settings)
         if self.args.show_files and not excluded:
-            streams.write(f"{escape(path)}\n")
+            streams.write(f"{escape_path(path)}\n")
         if self.args.show_settings:
             self._show_settings([path])
         if self.args.show_files or self.args.show_settings:
             return CLEAN
-        data = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        most = most_of(path)
+        data = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)
+        if len(data) > most:
+            message = f"standard input: {too_large(most).strerror}"
+            raise SettingsError(message)
 
         from placement_lint.lint.outcome import FixMode
 
@@ -438,7 +466,11 @@ class _Run:
             settings = self.loader.for_file(path) if path else self.loader.for_folder(".")
             head = f"# settings of: {escape(path)}\n" if path else ""
             shown.setdefault(id(settings), head + show(settings))
-        streams.write("\n".join(shown.values()))
+        streams.write(inert_toml("\n".join(shown.values())))
+
+    def _writes(self, settings: Settings) -> bool:
+        """Tell whether linted files may be written."""
+        return (settings.fix or self.args.add_noqa is not None) and not self.args.diff
 
     def _fix_mode(self, settings: Settings) -> FixMode:
         from placement_lint.lint.outcome import FixMode
@@ -503,12 +535,12 @@ class _Run:
         from placement_lint.report import diff
 
         text = diff.render(outcome.fixed)
-        if streams.is_terminal(sys.stdout):
-            text = "\n".join(map(_shown, text.split("\n")))
         if self.outputs.file is not None:
             streams.write_file(self.outputs.file, text)
-        else:
-            streams.write(text)
+            return
+        if streams.is_terminal(sys.stdout) or streams.is_log(os.environ):
+            text = "\n".join(map(escape_line, text.split("\n")))
+        streams.write(text)
 
     def _summarise(self, outcome: Outcome) -> None:
         from placement_lint.report import summary
@@ -547,6 +579,7 @@ class _Run:
     def _say_targets(self, files: Sequence[str]) -> None:
         if not self.args.verbose or self.args.quiet:
             return
+        from placement_lint.config.dependencies import unreadable
         from placement_lint.lint.target import target_for
 
         folders = {os.path.dirname(path): path for path in reversed(files)}
@@ -557,6 +590,8 @@ class _Run:
         for target, folder in sorted(said.items(), key=lambda each: each[1]):
             where = "" if len(said) == 1 else f" for {escape(folder or '.')}"
             streams.complain(f"note: target JAX{where}: {escape(target)}")
+        for path, reason in unreadable().items():
+            streams.complain(f"note: {escape(os.path.relpath(path))}: not read: {reason}")
 
     def _say_skipped(self, skipped: Iterable[tuple[str, str]]) -> None:
         if self.args.quiet:
@@ -598,8 +633,3 @@ def _selectors_at(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 def _of_tool(findings: Iterable[Finding]) -> Iterable[Finding]:
     return (finding for finding in findings if finding.code.startswith(_TOOL_CODES))
-
-
-def _shown(line: str) -> str:
-    """Give a line of a diff for a terminal: its carriage return goes, tabs stay."""
-    return "\t".join(escape(piece) for piece in line.removesuffix("\r").split("\t"))

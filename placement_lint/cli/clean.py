@@ -6,9 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
+from placement_lint.cli.filters import filters_by
 from placement_lint.cli.parser import USAGE_ERROR, Parser
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
+from placement_lint.files.discovery import find_files
+from placement_lint.files.temporary import sweep
 from placement_lint.lint.cache import FOLDER, clean
 from placement_lint.report.escape import escape
 
@@ -21,21 +24,31 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
     parser = Parser(
         "placement-lint clean",
-        description=f"Delete {FOLDER} of the project that the current folder belongs to.",
+        description=f"Delete {FOLDER} of the project that the current folder belongs to, and the "
+        "temporary files of runs that were killed there.",
     )
     parser.add_argument(
         "--cache-dir", metavar="DIR", help="another folder in which it was remembered"
     )
     args: argparse.Namespace = parser.parse_args(arguments)
+    here = os.getcwd()
     try:
-        folder = args.cache_dir or os.path.join(_root(), FOLDER)
-        streams.complain(f"Deleted {escape(folder)}." if clean(folder) else "Nothing to delete.")
+        loader = SettingsLoader()
+        project = loader.for_folder(".").project
+        root = here if project is None else str(project)
+        folder = args.cache_dir or os.path.join("" if project is None else root, FOLDER)
+        is_clean = not clean(folder)
+        if not is_clean:
+            streams.complain(f"Deleted {escape(folder)}.")
+        # Where `--fix` may have written.
+        files = find_files([root], filters_by(loader)).files
+        count = sweep({root, *(os.path.dirname(path) or "." for path in files)})
+        if count:
+            what = "a temporary file" if count == 1 else f"{count} temporary files"
+            streams.complain(f"Deleted {what} of runs that were killed.")
+        elif is_clean:
+            streams.complain("Nothing to delete.")
     except (SettingsError, OSError) as error:
-        streams.complain(f"error: {escape(str(error))}")
+        streams.fail(str(error))
         return USAGE_ERROR
     return 0
-
-
-def _root() -> str:
-    root = SettingsLoader().for_folder(".").root
-    return "" if root is None else str(root)

@@ -74,9 +74,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments in one or two lines."""
+        from placement_lint.report.escape import escape, shortened
+
+        shown = escape(shortened(message))
         self.exit(
             USAGE_ERROR,
-            f"error: {message}{self._hint(message)}\nSee `{self.prog} --help` for the options.\n",
+            f"error: {shown}{self._hint(message)}\nSee `{self.prog} --help` for the options.\n",
         )
 
     def _hint(self, message: str) -> str:
@@ -180,6 +183,11 @@ def _joined(option: Option, value: Any) -> Any:
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         message = f"{text!r} is not {Kind.NUMBER.value}"
+        raise argparse.ArgumentTypeError(message)
+    from placement_lint.config.values import MOST
+
+    if len(text) > len(str(MOST)) or int(text) > MOST:
+        message = f"it may be {MOST:,} at most"
         raise argparse.ArgumentTypeError(message)
     return int(text)
 

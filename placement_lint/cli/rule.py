@@ -39,7 +39,7 @@ def _show(rules: list[Page], form: str, color: str, *, pages: bool) -> int:
     try:
         streams.write(_rendered(rules, form, colours, pages=pages))
     except streams.OutputError as error:
-        streams.complain(f"error: {error}")
+        streams.fail(str(error))
         return _USAGE_ERROR
     return 0
 

@@ -49,19 +49,28 @@ def complain(text: str) -> None:
     _write(sys.stderr, text + "\n", "standard error")
 
 
+def fail(message: str) -> None:
+    """Say, in a line on standard error, why what was asked for is not done."""
+    from placement_lint.report.escape import escape, shortened
+
+    complain(f"error: {escape(shortened(message))}")
+
+
 def write_file(path: str, text: str) -> None:
     """Write a file in UTF-8, whole or not at all. Raises OutputError.
 
     What is no regular file, such as a pipe, is written to as it is.
     """
+    from placement_lint.files.temporary import target_of, write_whole
+
     data = text.encode("utf-8", "backslashreplace")
-    target = os.path.realpath(path)
     try:
+        target = target_of(path)
         if os.path.lexists(target) and not os.path.isfile(target):
             with open(target, "wb") as file:
                 file.write(data)
         else:
-            _replace(target, data)
+            write_whole(target, data)
     except OSError as error:
         raise OutputError(_why_not(path, error)) from error
 
@@ -78,30 +87,6 @@ def demand_folder(path: str) -> None:
         raise OutputError(message)
 
 
-def _replace(target: str, data: bytes) -> None:
-    """Put a file in its place in one step, with the mode that it had, or that a new one gets."""
-    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        mode = os.stat(target).st_mode & 0o7777
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not os.access(target, os.W_OK):
-        # Renaming asks only for a folder that may be written; a file that may not be is to stay.
-        raise PermissionError("it is read-only")
-    descriptor = os.open(temporary, flags, 0o666)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        if mode is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
-        raise
-
-
 def _why_not(path: str, error: OSError) -> str:
     try:
         demand_folder(path)
@@ -113,6 +98,14 @@ def _why_not(path: str, error: OSError) -> str:
 def is_terminal(stream: TextIO | None) -> bool:
     """Tell whether a person reads a stream."""
     return stream is not None and stream.isatty()
+
+
+def is_log(environment: Mapping[str, str]) -> bool:
+    """Tell whether what is printed goes to the log of a build, which may hold commands for it."""
+    return any(
+        environment.get(name, "").lower() not in {"", "0", "false"}
+        for name in ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+    )
 
 
 def use_colour(choice: str, stream: TextIO | None, environment: Mapping[str, str]) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_devices
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, escape_path
 
 if TYPE_CHECKING:
     import argparse
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Run a program unchanged, and report by its own lines each uncommitted array that JAX copied to
-another device: how often, how many bytes, how long, and the line that made it. Then set that
-beside what linting finds: confirmed, not reached, or seen and not flagged.
+another device: how often, how many bytes, how long, and the line that made it; and each computation
+that ran on the host because one operand is committed there. Then set that beside what linting
+finds: confirmed, not reached, or seen and not flagged.
 
 The report goes to standard error, or to a file; what the program reads and writes, and its exit
 code, are its own. Options of placement-lint stand before the script; all behind it is the
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _Trace(args, target).run()
     except (CannotTraceError, streams.OutputError) as error:
-        streams.complain(f"error: {escape(str(error))}")
+        streams.fail(str(error))
         return USAGE_ERROR
 
 
@@ -103,7 +104,7 @@ class _Trace:
             raise launch.CannotTraceError(seen.refused)
         problem = self._report(seen, devices, status, seconds)
         if problem is not None:
-            streams.complain(f"error: {escape(problem)}")
+            streams.fail(problem)
         return launch.end_like(status) or (0 if problem is None else USAGE_ERROR)
 
     def _report(self, seen: Record, devices: str, status: int, seconds: float) -> str | None:
@@ -182,4 +183,4 @@ class Shown:
 
     def __call__(self, path: str) -> str:
         """Give a path for the reader."""
-        return escape(Path(self.relative(path)).as_posix())
+        return escape_path(Path(self.relative(path)).as_posix())

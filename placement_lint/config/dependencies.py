@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.config import toml
+from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 PACKAGE = "jax"
 """jaxlib is no second voice: its version is given by that of jax."""
 
-_SIZE_LIMIT = 4 * 1024 * 1024
 _MENTION = PACKAGE.encode()
 _REQUIREMENT = re.compile(
     r"\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;#)@]*)",
@@ -69,6 +69,15 @@ def jax_requirements(folder: str) -> tuple[Requirement, ...]:
 def forget() -> None:
     """Read the files anew when they are asked for next."""
     _of_folder.cache_clear()
+    _unreadable.clear()
+
+
+def unreadable() -> dict[str, str]:
+    """Give the files that are there and could not be read, each with the reason."""
+    return dict(sorted(_unreadable.items()))
+
+
+_unreadable: dict[str, str] = {}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -95,11 +104,11 @@ def _requirements(
 def _text(path: str) -> str | None:
     """Read a file that mentions jax."""
     try:
-        if not os.path.isfile(path) or os.path.getsize(path) > _SIZE_LIMIT:
-            return None
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:
+        data = read_regular(path, MOST_OF_SETTINGS)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        _unreadable[path] = error.strerror or str(error)
         return None
     return data.decode("utf-8-sig", "replace") if _MENTION in data.lower() else None
 

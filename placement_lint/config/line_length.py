@@ -7,11 +7,10 @@ import os
 from typing import Any
 
 from placement_lint.config import toml
+from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 DEFAULT = 88
 """What ruff and Black keep to where nobody says otherwise."""
-
-_SIZE_LIMIT = 4 * 1024 * 1024
 
 
 def line_length(path: str) -> int | None:
@@ -49,10 +48,7 @@ def _in_folder(folder: str) -> int | None:
 
 def _read(path: str) -> dict[str, Any] | None:
     try:
-        if not os.path.isfile(path) or os.path.getsize(path) > _SIZE_LIMIT:
-            return None
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_regular(path, MOST_OF_SETTINGS)
         if b"line-length" not in data:
             return None
         return toml.loads(data.decode("utf-8-sig"))

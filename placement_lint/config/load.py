@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.config import toml
 from placement_lint.config.options import EXTEND
 from placement_lint.config.rebase import (
     common_root,
@@ -24,6 +23,7 @@ from placement_lint.config.rebase import (
 )
 from placement_lint.config.settings import Settings
 from placement_lint.config.values import SettingsError, check_extend, check_table
+from placement_lint.regular import MOST_OF_SETTINGS, read_given, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,8 @@ OWN_FILE = "placement-lint.toml"
 PROJECT_FILE = "pyproject.toml"
 SECTION = "placement-lint"
 
-_SIZE_LIMIT = 4 * 1024 * 1024
+_MOST_EXTENDED = 50
+"""Settings files that extend one another; more than anybody needs."""
 
 # Naming rules with --select is a fresh start: what a file adds or leaves out goes with its own.
 _SET_ASIDE_BY_SELECT = ("select", "extend_select", "ignore", "extend_ignore")
@@ -67,7 +68,7 @@ class SettingsLoader:
             if not _is_file_argument(config):
                 self._inline.update(_read_pair(config))
         if files:
-            layer = _read_file(Path(files[0]), must_have_section=True)
+            layer = _read_file(Path(files[0]), must_have_section=True, is_given=True)
             # As on the command line that names it: its globs are relative to where one stands.
             here = Path.cwd()
             values, root = ({}, here) if layer is None else _whole(layer, here)
@@ -102,15 +103,20 @@ class SettingsLoader:
     def _read_folder(self, folder: Path) -> Settings | None:
         for name in (OWN_FILE, PROJECT_FILE):
             path = folder / name
-            if os.path.isfile(path):
+            # A folder of that name is none, and neither is a link to nothing.
+            if os.path.exists(path) and not os.path.isdir(path):
                 layer = _read_file(path, must_have_section=False)
                 if layer is not None:
                     values, root = _whole(layer, folder)
-                    return self._resolve(values, path, root=root)
+                    return self._resolve(values, path, root, project=folder)
         return None
 
     def _resolve(
-        self, values: Mapping[str, Any], source: Path | None, root: Path | None
+        self,
+        values: Mapping[str, Any],
+        source: Path | None,
+        root: Path | None,
+        project: Path | None = None,
     ) -> Settings:
         here = Path.cwd()
         inline: Mapping[str, Any] = written_in(here, self._inline)
@@ -126,18 +132,18 @@ class SettingsLoader:
             merged = {k: v for k, v in merged.items() if k not in _SET_ASIDE_BY_SELECT}
         for key, value in options.items():
             merged[key] = _added(merged.get(key), value) if key in _ADDING else value
-        return Settings(**merged, root=root, source=source)
+        return Settings(**merged, root=root, source=source, project=project)
 
 
 def _is_file_argument(config: str) -> bool:
-    return "=" not in config or Path(config).is_file()
+    return "=" not in config or os.path.isfile(config)
 
 
 def _read_pair(pair: str) -> dict[str, object]:
     where = f"--config {pair}"
     try:
-        table = toml.loads(pair)
-    except ValueError as error:
+        table = _toml(pair)
+    except (ValueError, RecursionError) as error:
         message = f"{where}: neither a settings file nor KEY=VALUE in TOML ({error})"
         raise SettingsError(message) from error
     return check_table(table, where)
@@ -163,6 +169,9 @@ def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
         real = _real(base)
         if real in seen:
             message = f"{here}: `extend` leads in a circle, back to {base}"
+            raise SettingsError(message)
+        if len(layers) > _MOST_EXTENDED:
+            message = f"{first.path}: `extend` goes over more than {_MOST_EXTENDED} files"
             raise SettingsError(message)
         try:
             layer = _read_file(base, must_have_section=True)
@@ -214,10 +223,14 @@ def _added(to: Any, more: Any) -> Any:
     return (*(to or ()), *more)
 
 
-def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
-    """Read the settings in a file. None: it has no section of ours."""
+def _read_file(path: Path, *, must_have_section: bool, is_given: bool = False) -> _Layer | None:
+    """Read the settings in a file. None: it has no section of ours.
+
+    `is_given`: somebody named it on the command line; then it may be a pipe.
+    """
+    read = read_given if is_given else read_regular
     try:
-        data = path.read_bytes()
+        data = read(path, MOST_OF_SETTINGS)
     except OSError as error:
         message = f"{path}: cannot be read: {error.strerror or error}"
         raise SettingsError(message) from error
@@ -225,11 +238,8 @@ def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
     # A project file that never names us is not parsed: it may be a template and no TOML at all.
     if not whole and not must_have_section and SECTION.encode() not in data:
         return None
-    if len(data) > _SIZE_LIMIT:
-        message = f"{path}: {len(data)} bytes is too large for a settings file"
-        raise SettingsError(message)
     try:
-        table = toml.loads(data.decode("utf-8-sig"))
+        table = _toml(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         message = f"{path}: not valid UTF-8 at byte {error.start}"
         raise SettingsError(message) from error
@@ -253,7 +263,7 @@ def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
         table = section
     given = dict(table)
     extends = given.pop(EXTEND.name, None)
-    values = check_table(given, str(path))
+    values = check_table(given, str(path), is_file=True)
     if "baseline" in values:
         values["baseline"] = str(_beside(path, str(values["baseline"])))
     base = None if extends is None else _beside(path, check_extend(extends, str(path)))
@@ -263,3 +273,10 @@ def _read_file(path: Path, *, must_have_section: bool) -> _Layer | None:
 def _beside(path: Path, name: str) -> Path:
     """Give a path that stands in a settings file."""
     return Path(os.path.normpath(path.parent / os.path.expanduser(name)))
+
+
+def _toml(text: str) -> dict[str, Any]:
+    # Most runs have no settings to read.
+    from placement_lint.config import toml
+
+    return toml.loads(text)

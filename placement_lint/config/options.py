@@ -33,15 +33,21 @@ class Option:
         metavar: str = "",
         choices: tuple[str, ...] = (),
         on_command_line: bool = True,
+        in_files: bool = True,
         is_path: bool = False,
     ) -> None:
-        """Take what is said of it; `is_path`: its strings, or its table's keys, are globs."""
+        """Take what is said of it.
+
+        `in_files`: a settings file may set it. `is_path`: its strings, or its table's keys, are
+        globs.
+        """
         self.name = name
         self.kind = kind
         self.help = help
         self.metavar = metavar
         self.choices = choices
         self.on_command_line = on_command_line
+        self.in_files = in_files
         self.is_path = is_path
 
     @property
@@ -121,7 +127,8 @@ OPTIONS: tuple[Option, ...] = (
         "pass over excluded files even where they are named as arguments",
     ),
     Option("respect-gitignore", Kind.BOOLEAN, "pass over what git ignores (the default)"),
-    Option("fix", Kind.BOOLEAN, "apply the safe fixes"),
+    # No repository may have it: who lints one has not asked for anything to be written.
+    Option("fix", Kind.BOOLEAN, "apply the safe fixes", in_files=False),
     Option("unsafe-fixes", Kind.BOOLEAN, "count the unsafe fixes in, wherever fixes are applied"),
     Option(
         "accelerator",
@@ -171,8 +178,21 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "file-time-limit",
         Kind.NUMBER,
-        "seconds of processor time that one file may take; 0: as long as it likes",
+        "seconds of processor time that one file may take; 0: no limit",
         metavar="SECONDS",
+    ),
+    Option(
+        "time-limit",
+        Kind.NUMBER,
+        "seconds of processor time that the whole run may take; 0: no limit",
+        metavar="SECONDS",
+    ),
+    Option(
+        "memory-limit",
+        Kind.NUMBER,
+        "megabytes of memory that each process may take; 0: no limit (default: half of the"
+        " machine's memory, shared by the processes)",
+        metavar="MB",
     ),
 )
 

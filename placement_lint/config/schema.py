@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from placement_lint.config.options import EXTEND, OPTIONS, Kind, Option
-from placement_lint.config.values import VERSION
+from placement_lint.config.values import MOST, VERSION
 
 
 def schema() -> dict[str, Any]:
@@ -22,7 +22,7 @@ def schema() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             EXTEND.name: _property(EXTEND),
-            **{option.name: _property(option) for option in OPTIONS},
+            **{option.name: _property(option) for option in OPTIONS if option.in_files},
         },
     }
 
@@ -39,8 +39,8 @@ def _property(option: Option) -> dict[str, Any]:
         Kind.MAP: {"type": "object", "additionalProperties": strings},
         Kind.BOOLEAN: {"type": "boolean"},
         Kind.CHOICE: {"type": "string", "enum": list(option.choices)},
-        Kind.NUMBER: {"type": "integer", "minimum": 0},
-        Kind.PATH: {"type": "string", "minLength": 1},
+        Kind.NUMBER: {"type": "integer", "minimum": 0, "maximum": MOST},
+        Kind.PATH: {"type": "string", "pattern": r"^[^\u0000]+$"},
         # A line end at the end is no end for Python's `$`.
         Kind.VERSION: {"type": "string", "pattern": rf"^(auto|{VERSION.pattern})$(?!\n)"},
     }

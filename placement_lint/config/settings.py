@@ -71,8 +71,15 @@ class Settings:
     max_findings: int | None = None
     """None: all are written."""
     file_time_limit: int = 60
-    """Seconds of processor time; 0: any number."""
+    """Seconds of processor time; 0: no limit."""
+    time_limit: int = 3600
+    """Seconds of processor time; 0: no limit."""
+    memory_limit: int | None = None
+    """Megabytes; 0: no limit; None: half of the machine's memory, shared by the processes."""
     root: Path | None = None
     """The folder of the settings file, against which its globs are read; None: the current one."""
     source: Path | None = None
     """The settings file, if there is one."""
+    project: Path | None = field(default=None, compare=False)
+    """The folder of the settings file that was found, which `root` may lie above: what is written
+    without being named goes there. None: the current one."""

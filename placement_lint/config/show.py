@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 def show(settings: Settings) -> str:
     """Give settings as the TOML that would set them; what is unset is a comment."""
-    lines = [f"# read from: {settings.source or 'no settings file'}"]
+    source = "no settings file" if settings.source is None else str(settings.source)
+    # A comment ends with its line.
+    lines = ["# read from: " + source.replace("\n", "\\n").replace("\r", "\\r")]
     for option in OPTIONS:
+        if not option.in_files:
+            continue
         value = getattr(settings, option.field)
         lines.append(
             f"# {option.name} is not set" if value is None else f"{option.name} = {_toml(value)}"

@@ -14,17 +14,27 @@ VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[A-Za-z0-9_.
 """What is taken for a version; the JSON schema has it too."""
 
 
+MOST = 10**9
+"""The largest number that a setting may be: in seconds, thirty years."""
+
+
 class SettingsError(Exception):
     """Settings that cannot be used; the message names the key, the file and the nearest name."""
 
 
-def check_table(table: Mapping[str, object], where: str) -> dict[str, object]:
+def check_table(
+    table: Mapping[str, object], where: str, *, is_file: bool = False
+) -> dict[str, object]:
     """Give the fields of `Settings` that a table of settings sets.
 
-    `where` is the file or option that the table is from. Raises SettingsError for an unknown key
-    or a value of the wrong type.
+    `where` is the file or option that the table is from. Raises SettingsError for an unknown key,
+    a value of the wrong type, or a key that a file cannot have.
     """
     options = {key: _known(key, where) for key in table}
+    for key, option in options.items():
+        if is_file and not option.in_files:
+            message = f"{where}: `{key}` is not a setting of files: use --{key} on the command line"
+            raise SettingsError(message)
     return {option.field: _check(option, table[key], where) for key, option in options.items()}
 
 
@@ -68,12 +78,18 @@ def _check(option: Option, value: object, where: str) -> object:
                 return table
     elif option.kind is Kind.PATH:
         if isinstance(value, str) and value:
+            if "\0" in value:
+                message = f"{where}: `{option.name}` is not a path: it holds a null character"
+                raise SettingsError(message)
             return value
     elif option.kind is Kind.VERSION:
         if isinstance(value, str) and (value == "auto" or VERSION.fullmatch(value)):
             return value
     elif option.kind is Kind.NUMBER:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            if value > MOST:
+                message = f"{where}: `{option.name}` may be {MOST:,} at most"
+                raise SettingsError(message)
             return value
     elif isinstance(value, str):
         if value in option.choices:

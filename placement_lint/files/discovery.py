@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from placement_lint.files.globs import Globs
+from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
+
+
+class FiltersError(Exception):
+    """Settings of a folder that cannot be used; the message says which, and why."""
 
 
 class Filters(Protocol):
@@ -62,6 +67,8 @@ class Found:
     """What was asked for and is not there or cannot be looked into."""
     walked: int = 0
     """How many of the named paths are folders that were looked into."""
+    unread: tuple[Passed, ...] = ()
+    """Files of globs that could not be read, and so ignore nothing."""
 
     @property
     def excluded_only(self) -> bool:
@@ -79,11 +86,16 @@ def find_files(
     A file that is named is linted whatever its name and whatever excludes it, unless
     `force_exclude`. A folder that is named is walked: files with one of the suffixes, without
     what is excluded or git ignores. A glob that excludes the named folder itself is set aside in
-    it: naming it is asking for it. Links to folders are not followed, except a named one. A file
-    that is reached twice is linted once, under its shortest path.
+    it: naming it is asking for it. Links to folders are not followed, except a named one, and links
+    to files only where these lie in a named folder: a link that somebody left there leads to no
+    file that nobody asked about. A file that is reached twice is linted once, under its shortest
+    path.
+
+    `filters_for_folder` may raise FiltersError: then that folder has failed, with what lies below.
     """
-    walk = _Walk(filters_for_folder, suffixes)
-    for path in dict.fromkeys(map(display_path, paths)):
+    named = [*dict.fromkeys(map(display_path, paths))]
+    walk = _Walk(filters_for_folder, suffixes, frozenset(map(_real, named)))
+    for path in named:
         walk.start(path)
     return walk.found()
 
@@ -106,7 +118,7 @@ def is_matched(path: str, globs: tuple[str, ...], root: Path | None) -> bool:
     """
     parts = Path(os.path.abspath(path)).parts
     usable, base = _usable_globs(globs, root, parts)
-    return usable.covers(parts[len(base) :], is_folder=Path(path).is_dir())
+    return usable.covers(parts[len(base) :], is_folder=os.path.isdir(path))
 
 
 @dataclass
@@ -124,15 +136,32 @@ class _Ignores:
 
 
 @dataclass
+class _Excludes(_Ignores):
+    """Globs of settings, whose folder need not be one around what is asked about."""
+
+    elsewhere: Globs
+    """Those that hold outside of that folder."""
+
+    def ignore(self, absolute: tuple[str, ...], *, is_folder: bool) -> bool:
+        ((_, base),) = self.levels
+        if absolute[: len(base)] == base and len(absolute) > len(base):
+            return super().ignore(absolute, is_folder=is_folder)
+        return bool(self.elsewhere.verdict(absolute[1:], is_folder=is_folder))
+
+
+@dataclass
 class _Walk:
     filters_for_folder: Callable[[str], Filters]
     suffixes: tuple[str, ...]
+    roots: frozenset[str]
+    """Where the named folders and files really are."""
     files: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
     """From where a file really is to what it is shown under: a link last, the shortest first."""
     excludes: dict[object, _Ignores] = field(default_factory=dict)
     skipped: set[Passed] = field(default_factory=set)
     failed: set[Passed] = field(default_factory=set)
     excluded: set[str] = field(default_factory=set)
+    unread: set[Passed] = field(default_factory=set)
     walked: int = 0
 
     def found(self) -> Found:
@@ -142,6 +171,7 @@ class _Walk:
             failed=tuple(sorted(self.failed)),
             excluded=tuple(sorted(self.excluded)),
             walked=self.walked,
+            unread=tuple(sorted(self.unread)),
         )
 
     def start(self, path: str) -> None:
@@ -155,14 +185,18 @@ class _Walk:
         elif not stat.S_ISREG(mode):
             self.failed.add(Passed(path, "not a regular file"))
         else:
-            filters = self.filters_for_folder(os.path.dirname(path) or ".")
+            filters = self._filters(os.path.dirname(path) or ".", path)
+            if filters is None:
+                return
             if filters.force_exclude and is_excluded(path, filters):
                 self.excluded.add(path)
             else:
-                self._add(path, os.path.realpath(path), is_link=Path(path).is_symlink())
+                self._add(path, os.path.realpath(path), is_link=os.path.islink(path))
 
     def _folder(self, given: str) -> None:
-        filters = self.filters_for_folder(given)
+        filters = self._filters(given, given)
+        if filters is None:
+            return
         if filters.force_exclude and is_excluded(given, filters):
             self.excluded.add(given)
             return
@@ -184,7 +218,9 @@ class _Walk:
         given: tuple[str, ...],
     ) -> list[tuple[str, str, tuple[str, ...], _Ignores]]:
         """Take the files of one folder, and give the folders in it that are to be walked."""
-        filters = self.filters_for_folder(shown or ".")
+        filters = self._filters(shown or ".", shown or ".")
+        if filters is None:
+            return []
         try:
             with os.scandir(real) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
@@ -193,7 +229,8 @@ class _Walk:
             return []
         ignores = above
         if filters.respect_gitignore:
-            ignores = _inside(above, real, parts, {entry.name for entry in entries}, given)
+            names = {entry.name for entry in entries}
+            ignores = self._inside(above, real, parts, names, given)
         excludes = self._excludes(filters, given)
         folders = []
         for entry in entries:
@@ -226,11 +263,32 @@ class _Walk:
         if stat.S_ISREG(mode):
             is_link = entry.is_symlink()
             real = os.path.realpath(entry.path) if is_link else entry.path
-            self._add(path, real, is_link=is_link)
+            if is_link and not self._is_asked_for(real):
+                reason = "a link to a file outside of the linted directories"
+                self.skipped.add(Passed(path, reason))
+            else:
+                self._add(path, real, is_link=is_link)
         elif stat.S_ISDIR(mode):
             self.skipped.add(Passed(path, "a link to a folder is not followed"))
         else:
             self.skipped.add(Passed(path, "not a regular file"))
+
+    def _is_asked_for(self, real: str) -> bool:
+        """Tell whether a file is named, or lies in a named folder, wherever that is."""
+        while real not in self.roots:
+            above = os.path.dirname(real)
+            if above == real:
+                return False
+            real = above
+        return True
+
+    def _filters(self, folder: str, path: str) -> Filters | None:
+        """Give the settings of a folder; None where they cannot be used, and a path has failed."""
+        try:
+            return self.filters_for_folder(folder)
+        except FiltersError as error:
+            self.failed.add(Passed(path, str(error)))
+            return None
 
     def _add(self, path: str, real: str, *, is_link: bool) -> None:
         name = (is_link, len(path), path)
@@ -244,7 +302,7 @@ class _Walk:
             globs, base = _usable_globs(lines, filters.root, given)
             if len(given) > len(base):
                 globs = globs.without_those_that_match(given[len(base) :])
-            self.excludes[key] = _Ignores(((globs, base),))
+            self.excludes[key] = _Excludes(((globs, base),), globs.names_only())
         return self.excludes[key]
 
     def _ignores_above(self, folder: Path) -> _Ignores:
@@ -258,41 +316,57 @@ class _Walk:
         for depth in range(len(root.parts), len(folder.parts)):
             parts = folder.parts[:depth]
             real = str(Path(*parts))
-            names = {name for name in (".git", ".gitignore") if (Path(real) / name).exists()}
-            ignores = _inside(ignores, real, parts, names, folder.parts)
+            names = {
+                name for name in (".git", ".gitignore") if os.path.exists(os.path.join(real, name))
+            }
+            ignores = self._inside(ignores, real, parts, names, folder.parts)
         return ignores
 
+    def _inside(
+        self,
+        above: _Ignores,
+        real: str,
+        parts: tuple[str, ...],
+        names: set[str],
+        given: tuple[str, ...],
+    ) -> _Ignores:
+        """Give what holds inside a folder: what holds above it, and its own .gitignore.
 
-def _inside(
-    above: _Ignores, real: str, parts: tuple[str, ...], names: set[str], given: tuple[str, ...]
-) -> _Ignores:
-    """Give what holds inside a folder: what holds above it, and its own .gitignore.
+        A repository inside another one starts anew.
+        """
+        levels = above.levels
+        sources = []
+        if ".git" in names:
+            levels = ()
+            sources.append(os.path.join(real, ".git", "info", "exclude"))
+        if ".gitignore" in names:
+            sources.append(os.path.join(real, ".gitignore"))
+        for source in sources:
+            globs = self._read_globs(source)
+            if len(given) > len(parts):
+                globs = globs.without_those_that_match(given[len(parts) :])
+            if globs.globs:
+                levels = (*levels, (globs, parts))
+        return _Ignores(levels)
 
-    A repository inside another one starts anew.
-    """
-    levels = above.levels
-    sources = []
-    if ".git" in names:
-        levels = ()
-        sources.append(Path(real, ".git", "info", "exclude"))
-    if ".gitignore" in names:
-        sources.append(Path(real, ".gitignore"))
-    for source in sources:
-        globs = _read_globs(source)
-        if len(given) > len(parts):
-            globs = globs.without_those_that_match(given[len(parts) :])
-        if globs.globs:
-            levels = (*levels, (globs, parts))
-    return _Ignores(levels)
+    def _read_globs(self, path: str) -> Globs:
+        """Read a file of globs. One that cannot be read ignores nothing, as for git."""
+        try:
+            data = read_regular(path, MOST_OF_SETTINGS)
+        except (FileNotFoundError, NotADirectoryError):
+            return Globs(())
+        except OSError as error:
+            self.unread.add(Passed(path, _reason(error)))
+            return Globs(())
+        text = data.decode("utf-8-sig", "surrogateescape")
+        return Globs.parse(text.replace("\r\n", "\n").split("\n"))
 
 
-def _read_globs(path: Path) -> Globs:
-    """Read a file of globs. One that cannot be read ignores nothing, as for git."""
+def _real(path: str) -> str:
     try:
-        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
-    except OSError:
-        return Globs(())
-    return Globs.parse(text.split("\n"))
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # what is wrong with it is said when it is looked at
+        return path
 
 
 def _usable_globs(
@@ -313,7 +387,7 @@ def _parse_globs(lines: tuple[str, ...]) -> Globs:
 
 
 def _is_repository(folder: Path) -> bool:
-    return (folder / ".git").exists()
+    return os.path.exists(folder / ".git")
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -27,6 +27,7 @@ _TIMED = re.compile(r"%(?:time|timeit)(?:[ ]+-(?:[nrp][ ]*\d+|[tcqo]))*[ ]+(?=[^
 _ESCAPE = re.compile(r"[ \t]*(?:%|!|\?|,|;|/)")
 _HELP = re.compile(r"[ \t]*[%!]{0,2}[\w.*\[\]]+\?{1,2}[ \t]*\Z")
 _ASSIGNED = re.compile(r"[ \t]*[^\W\d][^=!<>%]*=[ \t]*(?=(?:!|%(?!=))\S)")
+_EMPTY = re.compile(r"\s*(?:#|\Z)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _STRING_START = re.compile(r"\"\"\"|'''|\"|'")
@@ -59,6 +60,11 @@ def read_notebook(path: str, data: bytes) -> Source:
 def with_cell_texts(source: Source, texts: Mapping[int, str]) -> Source:
     """Give a notebook with other texts in some of its cells, masked anew."""
     return _assembled(source.path, {**source.cell_texts, **texts}.items(), source.document)
+
+
+def commented_out(text: str) -> str:
+    """Give the text of a cell as comments of the same length, that no parser stops at."""
+    return "".join(map(_comment, _split(text.replace("\0", " "))))
 
 
 def mask(text: str) -> str:
@@ -150,8 +156,11 @@ def _split(text: str) -> list[str]:
 
 
 def _mask_cell(lines: list[str]) -> list[str]:
-    """Mask what only IPython understands in one cell."""
-    first = next((index for index, line in enumerate(lines) if line.strip()), len(lines))
+    """Mask what only IPython understands in one cell.
+
+    Comments may stand above a cell magic: the first lines of a form in Colab, as `#@title Install`.
+    """
+    first = next((index for index, line in enumerate(lines) if not _EMPTY.match(line)), len(lines))
     if first < len(lines) and lines[first].startswith("%%"):
         words = lines[first][2:].split(maxsplit=1)
         if not words or words[0] not in _PYTHON_CELL_MAGICS:

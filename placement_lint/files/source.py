@@ -9,9 +9,9 @@ import re
 import tokenize
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 from placement_lint.files.unsaved import unsaved
+from placement_lint.regular import most_of, read_regular
 from placement_lint.timing import READING, timed
 
 # Python's own line ends only: str.splitlines also splits at form feeds and Unicode separators.
@@ -190,13 +190,16 @@ class Source:
 
 
 def read_bytes(path: str) -> bytes:
-    """Read a file, or what stands in for it. Raises UnreadableError with the system's own words."""
+    """Read a source file, or what stands in for it.
+
+    Raises UnreadableError, with the system's own words, or those of `read_regular`.
+    """
     data = unsaved(path)
     if data is not None:
         return data
     try:
         with timed(READING):
-            return Path(path).read_bytes()
+            return read_regular(path, most_of(path))
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from error
     except MemoryError as error:

@@ -6,11 +6,13 @@ import contextlib
 import os
 import signal
 import stat
-import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from placement_lint.files.temporary import create
+from placement_lint.regular import most_of, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,7 +86,7 @@ class _Staged:
         self.temporary = _beside(self.target, self.status, replacement.after)
 
     def demand_unchanged(self) -> None:
-        content = self.target.read_bytes()
+        content = read_regular(self.target, most_of(str(self.target)))
         if content not in {self.replacement.before, self.replacement.after}:
             raise FileChangedError("changed since it was read")
 
@@ -123,7 +125,7 @@ def _has_a_writer(status: os.stat_result) -> bool:
 
 def _beside(target: Path, status: os.stat_result, content: bytes) -> Path:
     """Write bytes to a new file beside another, with all that is to be as it is with that."""
-    descriptor, name = tempfile.mkstemp(prefix=".placement-lint-", suffix=".tmp", dir=target.parent)
+    descriptor, name = create(str(target.parent))
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -28,10 +28,12 @@ from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
 from placement_lint.files.source import Source
+from placement_lint.limits.budget import limits_of
 from placement_lint.lint.baseline import Baselines
 from placement_lint.lint.file import tool_finding
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
 from placement_lint.lint.reading import reopened
+from placement_lint.report.escape import escape
 from placement_lint.rules.registry import all_rules
 from placement_lint.rules.tool.io_error import IoError
 
@@ -74,7 +76,7 @@ class Plugin:
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Give line, column from 0, and text of each finding in the file."""
         for finding in self._findings():
-            text = f"{finding.code} {finding.message}"
+            text = f"{finding.code} {escape(finding.message)}"
             yield finding.span.line, finding.span.column - 1, text, type(self)
 
     @property
@@ -112,7 +114,13 @@ class _Host:
         self._baselines = Baselines(self._loader.for_file)
         for path in found.files:
             self._baselines.of(path)
-        self._run = HostedRun(found.files, self._loader.for_file, folders=found.walked > 0)
+        here = self._loader.for_folder(".")
+        self._run = HostedRun(
+            found.files,
+            self._loader.for_file,
+            folders=found.walked > 0,
+            limits=limits_of(here.time_limit, here.memory_limit, jobs=os.cpu_count() or 1),
+        )
         self._under = {os.path.realpath(path): path for path in found.files}
 
     def in_file(self, filename: str) -> Iterable[Finding]:

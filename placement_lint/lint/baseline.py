@@ -13,12 +13,15 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.values import SettingsError
+from placement_lint.files.temporary import target_of, write_whole
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import Texts
+from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.suppressions import NEVER_SILENT
+from placement_lint.regular import MOST_OF_BASELINE, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 FORMAT = "placement-lint baseline"
 VERSION = 1
+_MOST_OF_ONE = 10**9
+"""How often a finding may be known: more than a file of any size holds."""
 
 
 class BaselineError(SettingsError):
@@ -71,12 +76,12 @@ class Compared:
 def load(path: str) -> Baseline:
     """Read a baseline. Raises BaselineError."""
     try:
-        data = Path(path).read_bytes()
+        data = read_regular(path, MOST_OF_BASELINE)
     except OSError as error:
         message = f"{path}: the baseline cannot be read: {error.strerror or error}"
         raise BaselineError(message) from error
     try:
-        table = json.loads(data)
+        table = _parsed(data)
     except (ValueError, RecursionError) as error:
         message = f"{path}: not a baseline: not valid JSON"
         raise BaselineError(message) from error
@@ -88,6 +93,12 @@ def load(path: str) -> Baseline:
         message = f"{path}: a baseline of another version of placement-lint; write it anew"
         raise BaselineError(message)
     return Baseline(path, _entries(path, table.get("findings")))
+
+
+@collection_paused()
+def _parsed(data: bytes) -> Any:
+    # Millions of small objects, none of them garbage.
+    return json.loads(data)
 
 
 def _entries(path: str, listed: object) -> dict[Entry, int]:
@@ -107,7 +118,7 @@ def _entry(each: object) -> tuple[Entry, int] | None:
     names, count = [each[key] for key in ("path", "code", "fingerprint")], each["count"]
     if not all(isinstance(name, str) and name for name in names):
         return None
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_OF_ONE:
         return None
     return Entry(*names), count
 
@@ -200,12 +211,21 @@ def relative(path: str, folder: str) -> str:
 class Baselines:
     """The baselines of a run, each read once. Which one holds for a file, its settings say."""
 
-    def __init__(self, settings_for: Callable[[str], Settings]) -> None:
-        """Take what tells the settings of a file."""
+    def __init__(
+        self, settings_for: Callable[[str], Settings], *, is_tolerant: bool = False
+    ) -> None:
+        """Take what tells the settings of a file.
+
+        `is_tolerant`: a baseline that cannot be used is an error only if it is that of the current
+        folder; else it is noted, and the findings for which it holds are left out.
+        """
         self._settings_for = settings_for
+        self._is_tolerant = is_tolerant
         self._read: dict[str, Baseline] = {}
         self.known = 0
         """How many findings were known so far."""
+        self.unusable: dict[str, BaselineError] = {}
+        """Baselines that could not be used."""
         self._found: dict[str, Counter[Entry]] = {}
 
     def of(self, path: str) -> Baseline | None:
@@ -225,7 +245,11 @@ class Baselines:
         left: dict[int, None] = {}
         groups: dict[str | None, list[Finding]] = {}
         for finding in findings:
-            baseline = self.of(finding.path)
+            try:
+                baseline = self.of(finding.path)
+            except BaselineError as error:
+                self._note(finding.path, error)
+                continue
             groups.setdefault(None if baseline is None else baseline.path, []).append(finding)
         for name, group in groups.items():
             if name is None:
@@ -247,30 +271,52 @@ class Baselines:
         Raises BaselineError.
         """
         for path in files:
-            self.of(path)
+            try:
+                self.of(path)
+            except BaselineError as error:
+                self._note(path, error)
         done = []
         for name, baseline in sorted(self._read.items()):
             folder = Path(name).parent
 
             def checked(path: str, code: str, folder: Path = folder) -> bool:
-                there = folder / path
-                return not there.exists() or is_checked(str(there), code)
+                there = str(folder / path)
+                # Of a path that no system has, this says no, where Path.exists raises.
+                return not os.path.exists(there) or is_checked(there, code)  # noqa: PTH110
 
             left = shrunk(baseline, self._found.get(name, {}), checked)
             if left != baseline.entries:
                 done.append((baseline, left))
         return done
 
+    def _note(self, path: str, error: BaselineError) -> None:
+        name = self._settings_for(path).baseline
+        if name is None or not self._is_tolerant or name == self._settings_for("_").baseline:
+            raise error
+        self.unusable[name] = error
+
+    def is_inside(self, baseline: Baseline, files: Iterable[str]) -> bool:
+        """Tell whether a baseline lies in the project, or the repository, of whose files it is."""
+        place = os.path.realpath(baseline.path)
+        projects = {
+            settings.project or Path.cwd()
+            for settings in map(self._settings_for, files)
+            if settings.baseline == baseline.path
+        }
+        return any(Path(_top(project)) in Path(place).parents for project in projects)
+
+
+def _top(folder: Path) -> str:
+    """Give the repository that a folder lies in; itself, where there is none."""
+    real = Path(os.path.realpath(folder))
+    around = (real, *real.parents)
+    return str(next((each for each in around if os.path.lexists(each / ".git")), real))
+
 
 def write(path: str, entries: Mapping[Entry, int]) -> None:
     """Write a baseline, whole or not at all. Raises BaselineError."""
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(text_of(entries), encoding="utf-8", newline="\n")
-        temporary.replace(target)
+        write_whole(target_of(path), text_of(entries).encode())
     except OSError as error:
         message = f"{path}: the baseline cannot be written: {error.strerror or error}"
         raise BaselineError(message) from error
-    finally:
-        temporary.unlink(missing_ok=True)

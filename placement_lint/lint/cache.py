@@ -15,11 +15,14 @@ import stat
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
+from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
 from placement_lint import __version__
 from placement_lint.files.unsaved import unsaved
+from placement_lint.lint.cache_key import key_for
 from placement_lint.lint.encoding import (
     finding_from_json,
     finding_to_json,
@@ -27,21 +30,20 @@ from placement_lint.lint.encoding import (
     suppressed_to_json,
 )
 from placement_lint.lint.outcome import Outcome, Skipped
+from placement_lint.regular import MOST_OF_RECORDS, most_of, read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from placement_lint.files.source import Source
     from placement_lint.lint.memory import Memory
 
 FOLDER = ".placement_lint_cache"
 
-_FORMAT = 2
+_FORMAT = 3
 _FIRST, _SECOND = ".run.json", ".files.json"
 _MOST_RUNS = 32
 _MOST_BYTES = 64 * 1024 * 1024
-_LARGEST = 32 * 1024 * 1024
-"""A file larger than this is neither written nor read."""
 _SETTLED = 2_000_000_000
 """In nanoseconds: a file changed less than this before it was read may change once more without
 that showing in its times."""
@@ -86,8 +88,8 @@ class Cache:
     folder: str
     name: str
     is_own: bool = True
-    """Whether the folder is where nobody asked for one. Then what it holds is used only in the
-    very folder that it was written in: a repository cannot bring it along."""
+    """Whether the folder is where nobody asked for one. Then what it holds is used only if this
+    user's key has signed it: a repository cannot bring it along."""
     started: int = field(default_factory=time.time_ns)
     problem: str = ""
     """Why what was found out could not be kept."""
@@ -163,11 +165,18 @@ class Cache:
 
     def _identity(self) -> list[Any]:
         """Give all that has to be the same for a record to be of use."""
-        place = os.stat(self.folder)
-        where = [place.st_dev, place.st_ino] if self.is_own else []
-        return [_FORMAT, where, *_tool()]
+        return [_FORMAT, *_tool()]
+
+    @cached_property
+    def _key(self) -> bytes:
+        """What records are signed with. Raises KeyProblemError."""
+        return key_for(os.path.dirname(os.path.abspath(self.folder))) if self.is_own else b""
+
+    def _signature(self, text: bytes) -> str:
+        return blake2b(text, digest_size=16, key=self._key).hexdigest()
 
     def _make_folder(self) -> None:
+        _ = self._key  # without one nothing could be used again
         os.makedirs(self.folder, exist_ok=True)
         if self.is_own and not _is_folder(self.folder):
             message = f"{self.folder} is a link"
@@ -183,14 +192,10 @@ class Cache:
         try:
             if self.is_own and not _is_folder(self.folder):
                 return None
-            with _opened(os.path.join(self.folder, self.name + suffix)) as descriptor:
-                status = os.fstat(descriptor)
-                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-                    return None
-                with open(descriptor, "rb", closefd=False) as file:
-                    data = file.read()
+            data = read_regular(os.path.join(self.folder, self.name + suffix), MOST_OF_RECORDS)
             checksum, _, text = data.partition(b"\n")
-            return json.loads(text) if checksum.decode() == _digest(text) else None
+            is_ours = compare_digest(checksum, self._signature(text).encode())
+            return json.loads(text) if is_ours else None
         except (OSError, ValueError, RecursionError, MemoryError):
             return None  # absent, unreadable or damaged: the run finds out for itself
 
@@ -200,13 +205,13 @@ class Cache:
         import tempfile
 
         text = json.dumps(value, separators=(",", ":")).encode("ascii")
-        if len(text) > _LARGEST:
-            message = f"what is known of so many files takes more than {_LARGEST >> 20} MiB"
+        if len(text) > MOST_OF_RECORDS:
+            message = f"what is known of so many files takes more than {MOST_OF_RECORDS >> 20} MiB"
             raise ValueError(message)
         descriptor, temporary = tempfile.mkstemp(dir=self.folder, prefix=_WRITING)
         try:
             with open(descriptor, "wb") as file:
-                file.write(_digest(text).encode() + b"\n" + text)
+                file.write(self._signature(text).encode() + b"\n" + text)
             os.replace(temporary, os.path.join(self.folder, self.name + suffix))
         except BaseException:
             with contextlib.suppress(OSError):
@@ -321,8 +326,7 @@ def recall(
         if not unchanged(path, seen):
             stamp = stamp_of(path, now)
             try:
-                with open(path, "rb") as file:
-                    content = digest(file.read())
+                content = digest(read_regular(path, most_of(path)))
             except OSError:
                 return None, {}
             if content != seen.content:
@@ -362,37 +366,56 @@ def _tool() -> list[Any]:
 
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     libcst = importlib.util.find_spec("libcst")
-    theirs = [] if libcst is None or libcst.origin is None else [_stamped(libcst.origin)]
-    modules = blake2b(repr(sorted(_modules(ours))).encode(), digest_size=8).hexdigest()
-    return [__version__, modules, theirs, sys.implementation.cache_tag, [*sys.version_info[:3]]]
+    theirs = [] if libcst is None or libcst.origin is None else [libcst.origin]
+    codes = [code_of(ours, _modules(ours)), *(code_of(os.path.dirname(at), [at]) for at in theirs)]
+    return [__version__, *codes, sys.implementation.cache_tag, [*sys.version_info[:3]]]
 
 
-def _modules(folder: str) -> Iterator[list[Any]]:
+def code_of(folder: str, modules: Iterable[str]) -> str:
+    """Give what stands for the code of a package.
+
+    That is what its installer noted of it, which is the same for each installation of one version;
+    where it noted nothing, or one of these modules was changed since, when each of them was.
+    """
+    stamps = sorted(_stamped(path) for path in modules)
+    record = _record_of(folder)
+    told = repr(stamps).encode()
+    if record is not None and all(changed <= record[1] for _, _, changed in stamps):
+        told = record[0]
+    return blake2b(told, digest_size=8).hexdigest()
+
+
+def _stamped(path: str) -> tuple[str, int, int]:
+    status = os.stat(path)
+    return path, status.st_size, status.st_mtime_ns
+
+
+def _record_of(folder: str) -> tuple[bytes, int] | None:
+    """Give the digests that the installer of a package noted of its files, and when it did."""
+    place, name = os.path.split(folder)
+    start = os.fsencode(f"{name}/")
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(f"{name}-") and entry.name.endswith(".dist-info"):
+                path = os.path.join(entry.path, "RECORD")
+                lines = read_regular(path, MOST_OF_RECORDS).splitlines()
+                # Others are about what the installer has made, and where.
+                own = [line for line in lines if line.startswith(start) and b"sha256=" in line]
+                if own:
+                    return b"\n".join(sorted(own)), os.stat(path).st_mtime_ns
+    return None
+
+
+def _modules(folder: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 if entry.name != "__pycache__":
                     yield from _modules(entry.path)
             elif entry.name.endswith((".py", ".json")):
-                yield _stamped(entry.path)
-
-
-def _stamped(path: str) -> list[Any]:
-    status = os.stat(path)
-    return [path, status.st_size, status.st_mtime_ns]
+                yield entry.path
 
 
 def _is_folder(path: str) -> bool:
     """Tell whether this is a folder, and no link to one."""
     return stat.S_ISDIR(os.lstat(path).st_mode)
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[int]:
-    """Open a file to be read, of whatever kind it is: a pipe does not make us wait."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

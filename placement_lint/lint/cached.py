@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.config.settings import Settings
+    from placement_lint.limits.budget import Limits
     from placement_lint.lint.cache import Cache
     from placement_lint.lint.course import Tell
     from placement_lint.lint.outcome import Outcome
@@ -36,12 +37,14 @@ def lint_cached(
     folders: bool = False,
     prepare: Callable[[], None] = lambda: None,
     tell: Tell = tell_nobody,
+    limits: Limits | None = None,
 ) -> Outcome:
     """Check files as `lint_paths` does, by what the last run left in the cache where that holds.
 
     The settings are the same for all the files of a folder, but for `per_file_ignores`.
     `here` are the settings of the folder that the tool was called in. `prepare` is called before
-    any file is looked at, and `tell` is told all along how far the run is.
+    any file is looked at, and `tell` is told all along how far the run is. `limits` is what the run
+    may take.
     """
     started = time.perf_counter()
     forget()
@@ -58,7 +61,9 @@ def lint_cached(
                     cache.keep_stamps(renewed, last)
                 return outcome
     prepare()
-    return _lint(files, settings_for, cache, jobs, folders, digests, surroundings, last, tell)
+    return _lint(
+        files, settings_for, cache, jobs, folders, digests, surroundings, last, tell, limits
+    )
 
 
 def _lint(
@@ -71,6 +76,7 @@ def _lint(
     surroundings: Any,
     last: Last | None,
     tell: Tell,
+    limits: Limits | None,
 ) -> Outcome:
     with timed(IMPORTING):
         from placement_lint.lint.memory import Memory
@@ -83,7 +89,13 @@ def _lint(
     seen = last.files if last is not None and before is not None else {}
     recollection = Recollection(before or Memory(), seen, digests)
     outcome = lint_paths(
-        files, settings_for, jobs=jobs, folders=folders, recollection=recollection, tell=tell
+        files,
+        settings_for,
+        jobs=jobs,
+        folders=folders,
+        recollection=recollection,
+        tell=tell,
+        limits=limits,
     )
     is_certain = recollection.is_certain and not any(
         finding.code in _DEPENDING_ON_CHANCE for finding in outcome.findings

@@ -27,7 +27,7 @@ def in_cells(source: Source, edits: Sequence[Edit]) -> list[Edit] | None:
     placed = [_in_cell(source, edit) for edit in edits]
     by_cell: dict[int, list[Edit]] = {}
     for edit in placed:
-        if edit is None or edit.cell is None or _touches_magic(source, edit):
+        if edit is None or edit.cell is None or touches_stand_in(source, edit):
             return None
         by_cell.setdefault(edit.cell, []).append(edit)
     cells = [cell for cell in source.cells if cell.number in by_cell]
@@ -47,7 +47,8 @@ def keep_cells(source: Source, edits: Sequence[Edit]) -> bool:
         cell = _cell_of(source, edit)
         if cell is None:
             continue
-        if offsets(source, edit)[1] > source.cell_offsets(cell)[1] or _touches_magic(source, edit):
+        behind = source.cell_offsets(cell)[1]
+        if offsets(source, edit)[1] > behind or touches_stand_in(source, edit):
             return False
         by_cell.setdefault(cell, []).append(edit)
     return all(_stays_a_cell(source, cell, own) for cell, own in by_cell.items())
@@ -81,7 +82,7 @@ def _in_cell(source: Source, edit: Edit) -> Edit | None:
     return replace(edit, span=moved, cell=cell.number)
 
 
-def _touches_magic(source: Source, edit: Edit) -> bool:
+def touches_stand_in(source: Source, edit: Edit) -> bool:
     """Tell whether what an edit replaces, or stands beside, is not Python as it is written."""
     start, end = offsets(source, edit)
     if start == end and edit.span.column == 1 and not edit.text.strip(" \t"):

@@ -37,6 +37,10 @@ class Task:
     path: str
     request: Request
     size: int
+    only_parse: bool = False
+    """No rule can find anything in it: what is asked is whether it can be parsed."""
+    spent: float = 0.0
+    """The seconds of processor time that it has taken by now."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,10 @@ class Examined:
     """What was found out of modules on the way."""
     beside: tuple[Finding, ...] = ()
     """What failed of other files that were asked on the way."""
+    is_only_parsed: bool = False
+    """Whether it can be parsed was all that was asked, and it can be."""
+    out: frozenset[str] = frozenset()
+    """Files of which it needed to know something that takes more than they may."""
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     """How long each part of the work took, if that was asked for."""
 

@@ -9,6 +9,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Related, Span
+from placement_lint.limits.budget import (
+    RULES_SHARE,
+    LimitError,
+    MemoryUpError,
+    RunOverError,
+    TimeUpError,
+    allow,
+    current_limits,
+    finish,
+    give_up,
+    spending,
+    unmetered,
+)
+from placement_lint.limits.machine import MEGABYTE
 from placement_lint.lint.filter_text import text_of_source
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.unused import ABOUT_COMMENTS, Sight
@@ -45,7 +59,7 @@ class NeedsError(Exception):
 
 
 # LibCST says the place in its message too, counted in its own way.
-_LIBCST_PLACE = re.compile(r"^parser error: (?:error at \d+:\d+: )?")
+_LIBCST_PLACE = re.compile(r"^parser error: (?:error at (?P<line>\d+):(?P<column>\d+): )?")
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,8 @@ class FileOptions:
     reveal: bool = False
     """Answer the `# reveal: name` comments of the file."""
     time_limit: int = 0
-    """Seconds of processor time that the file may take; 0: any number."""
+    """Seconds of processor time that the file may take; 0: any number. It is kept to where there is
+    a budget; see `placement_lint.limits.budget`."""
 
 
 @dataclass(frozen=True)
@@ -123,20 +138,35 @@ def lint_source(
 
     `looking` has the rules that can fire, if that is known: the others need not look.
     Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
-    that fails is a JDP903 finding, beside which all other rules' findings stand. One that takes too
-    long is a JDP900 finding, beside which those stand that were found by then.
+    that fails is a JDP903 finding, beside which all other rules' findings stand. Where the file
+    runs out of time or memory, there is a JDP900 finding, and what was found by then. Raises
+    RunOverError where nothing was found by the time that the run is over.
     """
-    from placement_lint.syntax.deep_stack import TimeUpError, run_within
+    from placement_lint.syntax.deep_stack import run_deep
 
+    allow(source.path, options.time_limit)
     try:
-        return run_within(options.time_limit, _lint, source, options, exports, run, looking)
-    except TimeUpError:
-        return FileResult((_time_up(source, options),), parsed=True)
+        return run_deep(_within_limits, source, options, exports, run, looking)
     except Exception as error:  # our fault, and no reason to lose the other files
-        return unfinished(source, error)
+        return failed(source, error)
 
 
-def unfinished(source: Source, error: Exception) -> FileResult:
+def _within_limits(
+    source: Source,
+    options: FileOptions,
+    exports: ExportResolver | None,
+    run: RunView | None,
+    looking: tuple[type[Rule], ...] | None,
+) -> FileResult:
+    try:
+        with spending(source.path):
+            return _lint(source, options, exports, run, looking)
+    except (TimeUpError, MemoryUpError) as error:
+        give_up(error)
+        return FileResult((unfinished(source.path, error, options.time_limit),), parsed=True)
+
+
+def failed(source: Source, error: Exception) -> FileResult:
     """Give what is to be said of a source whose analysis raised something."""
     from placement_lint.syntax.deep_stack import TooDeepError
 
@@ -171,10 +201,13 @@ def _lint(
     run: RunView | None,
     looking: tuple[type[Rule], ...] | None,
 ) -> FileResult:
-    parsed = parse(source)
+    from placement_lint.lint.parsing import parse_what_can_be
+
+    parsed = parse_what_can_be(source)
     if isinstance(parsed, FileResult):
         return parsed
-    analysis = Analysis(source, parsed, options, exports, run)
+    analysis = Analysis(parsed.source, parsed.module, options, exports, run)
+    analysis.broken = parsed.broken
     analysis.looking = looking
     try:
         return analysis.run()
@@ -184,12 +217,13 @@ def _lint(
 
 def parse(source: Source) -> cst.Module | FileResult:
     """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`."""
-    with timed(IMPORTING):
+    with timed(IMPORTING), unmetered():
         import libcst as cst
 
     from placement_lint.syntax import pieces
+    from placement_lint.syntax.nesting import demand_parsable
 
-    excess = guard(source)
+    excess = _excessive(source, demand_parsable(source.text))
     if excess is not None:
         return FileResult((excess,))
     null = source.text.find("\0")
@@ -201,7 +235,7 @@ def parse(source: Source) -> cst.Module | FileResult:
         with timed(PARSING):
             return pieces.parse(source.path, source.text)
     except cst.ParserSyntaxError as error:
-        finding = _syntax_finding(source, _reason(error), error.raw_line, error.raw_column + 1)
+        finding = _syntax_finding(source, _reason(error), *_place(error, source))
     except MemoryError:
         # It may be there the next time: this says nothing of the file.
         raise
@@ -238,7 +272,7 @@ class Analysis:
         run: RunView | None,
     ) -> None:
         """Work out what all rules need of the module; no rule has seen it yet."""
-        with timed(IMPORTING):
+        with timed(IMPORTING), unmetered():
             from placement_lint.lint.target import target_for
             from placement_lint.rules.module import ModuleFacts
 
@@ -253,9 +287,12 @@ class Analysis:
                 exports=exports,
                 target=target_for(options.target_jax, source.path).target,
                 run=run,
+                source=source,
             )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
+        self.broken: tuple[Finding, ...] = ()
+        """What cannot be parsed of a notebook: it is not in the module."""
         self.failures: list[Finding] = []
         """What failed of the analysis as a whole."""
         self.failed: list[Finding] = []
@@ -285,9 +322,29 @@ class Analysis:
     def run(self) -> FileResult:
         """Let each rule look at each node, and give what is to be reported."""
         with timed(RULES):
-            drafts = self._visit()
+            drafts = self._visited()
         with timed(PLACES):
             return self._reported(drafts)
+
+    def _visited(self) -> list[Draft]:
+        """Let each rule look at each node; what was found before something ran out stands."""
+        drafts: list[Draft] = []
+        ran_out: LimitError | None = None
+        try:
+            with spending(self.source.path, RULES_SHARE):
+                self._visit(drafts)
+        except LimitError as error:
+            # Without what the frames that were left hold.
+            ran_out = error.with_traceback(None)
+        if ran_out is not None:
+            self._note_unfinished(ran_out)
+            finish(ran_out)
+        elif self.facts.unfollowed is not None:
+            self._note_unfinished(self.facts.unfollowed)
+        return drafts
+
+    def _note_unfinished(self, error: LimitError) -> None:
+        self.failures.append(unfinished(self.source.path, error, self.options.time_limit))
 
     def let_go(self) -> None:
         """Free the tree and all that was worked out: nothing can be asked any longer."""
@@ -300,7 +357,7 @@ class Analysis:
         if self.options.reveal:
             from placement_lint.lint.reveal import MARK, reveal
 
-            if MARK in self.source.text:
+            if MARK in self.source.text and self._is_followed:
                 revealed = tuple(reveal(self.facts.flow, self.editor))
         judged = self.options.respect_suppressions and self._has_comments_to_judge()
         if not drafts and not judged:
@@ -313,7 +370,7 @@ class Analysis:
 
             suppressions = Suppressions(editor, noqa=self.options.respect_noqa)
             findings, suppressed = suppressions.sift(findings)
-            if judged and not (self.failures or self.failed):
+            if judged and not (self.broken or self.failures or self.failed):
                 findings += self._about_comments(suppressions)
         silent = {each for each in suppressed if self._is_sure_enough(each.finding)}
         result = FileResult(
@@ -324,6 +381,19 @@ class Analysis:
             tuple(sorted(silent, key=lambda each: (each.finding.sort_key, each.reason))),
         )
         return self._failed(result)
+
+    @property
+    def _is_followed(self) -> bool:
+        """Whether it is known, or can be found out, where the arrays of the file live."""
+        from placement_lint.rules.module import UnfollowedError
+
+        try:
+            return self.facts.flow is not None
+        except UnfollowedError:
+            error = self.facts.unfollowed
+            if error is not None and not self.failures:
+                self._note_unfinished(error)
+            return False
 
     def _has_comments_to_judge(self) -> bool:
         text = text_of_source(self.source)
@@ -336,7 +406,7 @@ class Analysis:
 
     def _failed(self, result: FileResult) -> FileResult:
         """Add to what was found what failed, in the order of every report."""
-        every = dict.fromkeys((*result.findings, *self.failures, *self.failed))
+        every = dict.fromkeys((*result.findings, *self.broken, *self.failures, *self.failed))
         ordered = sorted(every, key=lambda finding: finding.sort_key)
         return replace(result, findings=tuple(ordered), failed=tuple(dict.fromkeys(self.failed)))
 
@@ -366,39 +436,36 @@ class Analysis:
 
     @property
     def _may_be_fixed(self) -> bool:
-        return self.editor.spans.exact
+        return self.editor.spans.exact and not self.broken
 
-    def _visit(self) -> list[Draft]:
+    def _visit(self, drafts: list[Draft]) -> None:
         from placement_lint.lint.dispatch import dispatch_table
         from placement_lint.rules.context import Context
-        from placement_lint.syntax.deep_stack import TimeUpError, TooDeepError
+        from placement_lint.rules.module import UnfollowedError
+        from placement_lint.syntax.deep_stack import TooDeepError
 
         rules = self.rules
         if self.looking is not None:
             rules = tuple(rule for rule in rules if rule in self.looking)
-        drafts: list[Draft] = []
         contexts = [Context(self.facts, rule, drafts) for rule in rules]
-        failed: set[int] = set()
+        silent: set[int] = set()
         table = dispatch_table(rules)
-        try:
-            for node in self.facts.tree.nodes:
-                visitors = table.get(type(node))
-                if visitors is None:
+        for node in self.facts.tree.nodes:
+            visitors = table.get(type(node))
+            if visitors is None:
+                continue
+            for position, visit in visitors:
+                if position in silent:
                     continue
-                for position, visit in visitors:
-                    if position in failed:
-                        continue
-                    try:
-                        visit(node, contexts[position])
-                    except TooDeepError:
-                        raise
-                    except Exception as error:  # one rule's failure is its own
-                        failed.add(position)
-                        self.failed.append(internal_error(self.source, rules[position], error))
-        except TimeUpError:
-            # What was found by now is still true.
-            self.failures.append(_time_up(self.source, self.options))
-        return drafts
+                try:
+                    visit(node, contexts[position])
+                except TooDeepError:
+                    raise
+                except UnfollowedError:  # it says nothing; the file has a finding for that
+                    silent.add(position)
+                except Exception as error:  # one rule's failure is its own
+                    silent.add(position)
+                    self.failed.append(internal_error(self.source, rules[position], error))
 
     def _placed(self, draft: Draft, editor: Editor) -> Finding | None:
         """Give the finding of a draft; None where it points at what has no place in the text."""
@@ -450,10 +517,26 @@ class Analysis:
         return moved, cell.number
 
 
-def _time_up(source: Source, options: FileOptions) -> Finding:
-    """Give the JDP900 finding of a source that took longer than it may."""
-    message = IoError.describe_unfinished(options.time_limit)
-    return tool_finding(IoError, source.path, message)
+def unfinished(
+    path: str, error: LimitError, seconds: float, what: str = "checked to the end"
+) -> Finding:
+    """Give the JDP900 finding of a file that ran out of something; `seconds` is its time limit."""
+    if error.path not in {None, path}:
+        # What it asked of another file.
+        return tool_finding(IoError, path, IoError.describe_incomplete(str(error.path)))
+    limits = current_limits()
+    if isinstance(error, RunOverError):
+        message = IoError.describe_run_over(int(limits.seconds))
+    elif isinstance(error, MemoryUpError):
+        message = IoError.describe_memory_up(limits.memory // MEGABYTE, what)
+    else:
+        message = IoError.describe_time_up(int(seconds), what)
+    return tool_finding(IoError, path, message)
+
+
+def is_unfinished(result: FileResult) -> bool:
+    """Tell whether a file was not checked to the end."""
+    return any(finding.code == IoError.code for finding in result.findings)
 
 
 def internal_error(source: Source, rule: type[Rule] | None, error: Exception) -> Finding:
@@ -493,6 +576,35 @@ def _syntax_finding(source: Source, reason: str, line: int, column: int) -> Find
         column=max(column, 1),
         cell=cell.number if cell else None,
     )
+
+
+def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:
+    """Give the line and column of an error, from 1, on one of the lines of the source."""
+    told = _LIBCST_PLACE.match(error.message)
+    line, column = error.raw_line, error.raw_column
+    if told is not None and told["line"]:
+        # The attributes are those of the next line, where there is one.
+        line, column = int(told["line"]), int(told["column"])
+    elif error.message.startswith("tokenizer"):
+        line, column = _place_of_python(source.text) or (line, column)
+    last = len(source.line_starts) - (source.line_starts[-1] == len(source.text))
+    return (line, column + 1) if line <= last else (max(last, 1), 1)
+
+
+def _place_of_python(text: str) -> tuple[int, int] | None:
+    """Give the place at which this Python stops, if it does."""
+    import ast
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return (error.lineno, (error.offset or 1) - 1) if error.lineno else None
+        except (ValueError, RecursionError, MemoryError):
+            return None
+    return None
 
 
 def _reason(error: cst.ParserSyntaxError) -> str:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import is_notebook
 from placement_lint.findings import Applicability
-from placement_lint.lint.file import FileOptions, FileResult, lint_source, tool_finding
+from placement_lint.limits.budget import LimitError, exhaustion_of, limit_of
+from placement_lint.lint.file import (
+    FileOptions,
+    FileResult,
+    is_unfinished,
+    lint_source,
+    tool_finding,
+    unfinished,
+)
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.syntax.deep_stack import run_deep
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import ExportResolver
 
 MAX_ROUNDS = 100
+_NOTHING = FileResult(())
 _Place = tuple[int, int]
 
 
@@ -81,7 +90,8 @@ def fix_sources(
     of its group. If fixes end in a text that does not parse, that does not compile where the
     original did, that cannot be encoded, or if they never end, then all fixes of that file, and of
     those that a fix edited together with it, are taken back, and a JDP903 finding says which rules'
-    fixes those were. The other files are fixed without them.
+    fixes those were. The other files are fixed without them. Where a round runs out of time or
+    memory, nothing is fixed, and a JDP900 finding says so beside what was found at first.
     """
     given_up: dict[str, Finding] = {}
     frozen: set[str] = set()
@@ -94,6 +104,12 @@ def fix_sources(
             together = fixing.links.of(error.path)
             given_up[error.path] = error.finding(together)
             frozen |= together
+        except LimitError as error:
+            ran_out = error.with_traceback(None)
+            break
+    path = next((each for each in sources if each == ran_out.path), min(sources))
+    given_up[path] = unfinished(path, ran_out, limit_of(path), "fixed")
+    return _Fixing(sources, lint, original, unsafe, sources).run(given_up)
 
 
 class _TakenBackError(Exception):
@@ -147,6 +163,7 @@ class _Fixing:
             if is_writable(source)
             and path in original
             and original[path].exact
+            and not is_unfinished(original[path])
             and _broken(original[path], original[path].failed) is None
         }.difference(frozen)
         self.counts: dict[str, Counter[str]] = {path: Counter() for path in sources}
@@ -176,6 +193,9 @@ class _Fixing:
             if not changed:
                 return results
             results = self.lint(self._current)
+            for path, result in results.items():
+                if is_unfinished(result) and not is_unfinished(self.original.get(path, _NOTHING)):
+                    raise exhaustion_of(path)
             for path in changed:
                 self._check(path, results[path])
         path = min(changed)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
-def closure(start: str, edges: Mapping[str, set[str]]) -> set[str]:
-    """Give a file, and all that its edges lead to in any number of steps."""
-    found = {start}
-    pending = [start]
+def closure(starts: Iterable[str], edges: Mapping[str, set[str]]) -> set[str]:
+    """Give files, and all that their edges lead to in any number of steps."""
+    found = {*starts}
+    pending = [*found]
     while pending:
         for other in edges.get(pending.pop(), ()):
             if other not in found:

@@ -9,20 +9,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from placement_lint.config.values import SettingsError
+from placement_lint.limits.budget import Budget, RunOverError, limits_of, using
 from placement_lint.lint.examined import failure
-from placement_lint.lint.examining import Examiner, examine, examine_neighbours
+from placement_lint.lint.examining import Examiner, examine_neighbours, incomplete
+from placement_lint.lint.file import unfinished
 from placement_lint.lint.outcome import FixMode
-from placement_lint.lint.run import request_for
+from placement_lint.lint.run import examine_text, request_for
 from placement_lint.lint.sifting import Sifted
 from placement_lint.lint.target import forget
 from placement_lint.lint.unused import Sight
 from placement_lint.rules.selection import UnknownSelectorError
+from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
+    from placement_lint.limits.budget import Limits
     from placement_lint.lint.examined import Examined, Request
     from placement_lint.lint.project import Project
 
@@ -36,31 +40,55 @@ class HostedRun:
         settings_for: Callable[[str], Settings],
         *,
         folders: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         """Sort the files. Raises SettingsError.
 
-        `folders` says that these are all the files of the folders that were asked for.
+        `folders` says that these are all the files of the folders that were asked for. `limits` is
+        what all questions together may take: by default, of the memory its share.
         """
         forget()
         sight = Sight.WHOLE if folders else Sight.IMPORTS
+        self._budget = Budget(limits_of() if limits is None else limits)
         self._sifted = Sifted()
-        for path in sorted(dict.fromkeys(files)):
-            self._sifted.take(path, _hosted(settings_for(path), path, sight))
-        self._project: Project = self._sifted.with_reexports()
-        self._sifted.pin(self._project)
+        paths = sorted(dict.fromkeys(files))
+        requests = {path: _hosted(settings_for(path), path, sight) for path in paths}
+        self._is_over = False
+        with using(self._budget):
+            try:
+                self._project = run_deep(self._prepared, requests)
+            except RunOverError:
+                self._is_over = True
         self._tasks = {task.path: task for task in self._sifted.tasks}
+
+    def _prepared(self, requests: Mapping[str, Request]) -> Project:
+        for path, request in requests.items():
+            self._sifted.take(path, request)
+        project = self._sifted.with_reexports()
+        self._sifted.pin(project)
+        return project
 
     def findings(self, path: str) -> tuple[Finding, ...]:
         """Give what is found in a file of the run, in the order of every report."""
-        found = [finding for finding in self._sifted.findings if finding.path == path]
-        try:
-            if path in self._program:
-                found += self._program[path].findings
-            elif path in self._tasks:
-                found += Examiner(self._project, FixMode.NONE)(self._tasks[path]).findings
-        except Exception as error:  # our fault, and no reason to end the other tool
-            found.append(failure(path, error))
-        return tuple(sorted(found, key=lambda finding: finding.sort_key))
+        with using(self._budget):
+            try:
+                found = run_deep(self._found, path)
+            except RunOverError as error:
+                found = [unfinished(path, error, 0)]
+            except Exception as error:  # our fault, and no reason to end the other tool
+                found = [failure(path, error)]
+        found += [finding for finding in self._sifted.findings if finding.path == path]
+        return tuple(sorted(dict.fromkeys(found), key=lambda finding: finding.sort_key))
+
+    def _found(self, path: str) -> list[Finding]:
+        if self._is_over:
+            raise RunOverError
+        if path in self._program:
+            return [*self._program[path].findings]
+        if path not in self._tasks:
+            return []
+        task = replace(self._tasks[path], spent=self._budget.spent(path))
+        return [*Examiner(self._project, FixMode.NONE)(task).findings]
 
     @cached_property
     def _program(self) -> dict[str, Examined]:
@@ -68,6 +96,7 @@ class HostedRun:
         found: dict[str, Examined] = {}
         for neighbours in self._sifted.neighbourhoods(self._project):
             found |= examine_neighbours(neighbours, self._sifted, self._project, FixMode.NONE)
+        self._sifted.findings += incomplete(self._sifted, self._project, found.values())
         return found
 
 
@@ -77,10 +106,9 @@ def lint_hosted_text(text: str, path: str, settings: Settings) -> tuple[Finding,
     request = _hosted(settings, path, Sight.IMPORTS)
     data = _encoded(text)
     sifted = Sifted()
-    sifted.add(path, data, request)
-    found = list(sifted.findings)
-    for task in sifted.tasks:
-        found += examine(task.path, data, task.request, FixMode.NONE).findings
+    with using(Budget(limits_of(settings.time_limit, settings.memory_limit))):
+        examined = run_deep(examine_text, sifted, path, data, request, FixMode.NONE)
+    found = [*sifted.findings, *(finding for one in examined for finding in one.findings)]
     return tuple(sorted(found, key=lambda finding: finding.sort_key))
 
 

@@ -39,6 +39,8 @@ class Sorted:
     chooses: bool
     passes: bool
     """Whether it may hold a finding, by its own words."""
+    is_to_be_parsed: bool = False
+    """Whether it is still to be seen that it can be parsed, since no rule will."""
 
 
 @dataclass(frozen=True)

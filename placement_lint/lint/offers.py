@@ -79,7 +79,12 @@ def in_own_cells(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
     """Tell edits of one file by its cells, where it has cells; None where they break one."""
     if not editor.source.cells:
         if not editor.has_cells:
-            return list(edits)
+            if editor.source.as_written is None:
+                return list(edits)
+            from placement_lint.lint.cells import touches_stand_in
+
+            is_touched = any(touches_stand_in(editor.source, edit) for edit in edits)
+            return None if is_touched else list(edits)
         from placement_lint.lint.cells import keep_cells
 
         return list(edits) if keep_cells(editor.source, edits) else None

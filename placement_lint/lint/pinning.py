@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from placement_lint.lint.project import Project
-    from placement_lint.lint.wording import Wording
 
 PINS = (b"jax_platform", b"JAX_PLATFORM")
 """Without one of these a file does not choose the platform."""
@@ -27,7 +27,7 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
     Where a file pins the program to the CPU, so is every file that imports it, and every file that
     only such files import. Tests and their `conftest.py` say nothing of what they test.
     """
-    pinned = {path for path in choosing if _pins(path, project.wordings[path])}
+    pinned = {path for path in choosing if _pins(path, project)}
     if not pinned:
         return frozenset()
     imported: dict[str, set[str]] = {}
@@ -71,10 +71,12 @@ def _has_pinned_users(
     return not entries[path]
 
 
-def _pins(path: str, wording: Wording) -> bool:
+def _pins(path: str, project: Project) -> bool:
+    wording = project.wordings[path]
     if wording.pins is None:
-        wording.pins = run_deep(_found_to_pin, path)
-    return wording.pins
+        find = functools.partial(_found_to_pin, path)
+        wording.pins = run_deep(project.expenses.of, path, find, None)
+    return wording.pins is True
 
 
 def _found_to_pin(path: str) -> bool:

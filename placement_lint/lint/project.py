@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.lint.expenses import Expenses
 from placement_lint.lint.reading import names_of, text_of
 from placement_lint.lint.wording import Wordings
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
@@ -78,16 +79,18 @@ class Project:
         mentioning: Iterable[str] = (),
         known_summary: Callable[[str], Summarised | None] | None = None,
         wordings: Wordings | None = None,
+        exhausted: Iterable[str] = (),
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
         `known_summary` tells what was found out before of what executing a file does; `wordings`
-        what is known of the texts.
+        what is known of the texts. `exhausted` are files that have taken all that they may.
         """
         self.known_summary = known_summary
         self.wordings = wordings or Wordings()
         self.failed: dict[str, Exception] = {}
         """Files of which something could not be found out, because of a mistake of ours."""
+        self.expenses = Expenses(exhausted)
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
         self._given = frozenset(vars(self))
@@ -100,9 +103,10 @@ class Project:
         self._folders: dict[str, str] = {}
         self._based: dict[tuple[str, str], str | None] = {}
 
-    def __reduce__(self) -> tuple[type[Project], tuple[tuple[str, ...], frozenset[str]]]:
+    def __reduce__(self) -> tuple[type[Project], tuple[object, ...]]:
         """Travel light: another process finds out for itself what it needs."""
-        return Project, (self._paths, self._mentioning)
+        exhausted = frozenset(self.expenses.exhausted)
+        return Project, (self._paths, self._mentioning, None, None, exhausted)
 
     def start_afresh(self) -> None:
         """Forget what was found out: work was broken off, and some of it may be half done."""
@@ -477,11 +481,16 @@ class Project:
         """
         found: list[tuple[str, str, str]] = []
         for path in self._places.values():
+            nothing: list[tuple[str, str, str]] = []
+            read = functools.partial(self._all_imports_of, path)
             try:
-                found += self._imports_of(path)
+                found += self.expenses.of(path, read, nothing)
             except Exception as error:  # nothing is known of this file; the others go on
                 self.fail(path, error)
         return tuple(found)
+
+    def _all_imports_of(self, path: str) -> list[tuple[str, str, str]]:
+        return [*self._imports_of(path)]
 
     def _imports_of(self, path: str) -> Iterator[tuple[str, str, str]]:
         packages: dict[str, list[str]] = {}
@@ -578,8 +587,9 @@ class Project:
         """Give every way in which a file may bind a name that leads on; `text` is its own."""
         known = self._ways.get(path)
         if known is None:
+            nothing: dict[str, list[Way]] = {}
             try:
-                known = self._found_ways(path, text)
+                known = self.expenses.of(path, lambda: self._found_ways(path, text), nothing)
             except Exception as error:  # nothing is known of this file; the others go on
                 self.fail(path, error)
                 known = {}
@@ -637,11 +647,10 @@ class Project:
             from placement_lint.syntax.deep_stack import run_deep
 
             try:
-                wording.bound = run_deep(_read_bindings, path)
+                wording.bound = run_deep(self.expenses.of, path, lambda: _read_bindings(path), None)
             except Exception as error:  # nothing is known of this file; the others go on
                 self.fail(path, error)
-                return {}
-        return wording.bound
+        return wording.bound or {}
 
 
 def _may_lie_near(path: str, target: str) -> bool:

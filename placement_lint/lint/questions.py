@@ -31,6 +31,8 @@ class Answers:
     """Whether the program contains one of these elsewhere."""
     imports: dict[str, ImportEffects] = field(default_factory=dict)
     """What importing does, by the name of the module."""
+    importers: dict[str, str | None] = field(default_factory=dict)
+    """From files to one that imports each."""
 
 
 class Questions:
@@ -65,6 +67,11 @@ class Questions:
         answer = self.answers.words[words] = self._project.view.mentions(path, *words)
         return answer
 
+    def importer(self, path: str) -> str | None:
+        """Give a file that imports a file."""
+        answer = self.answers.importers[path] = self._project.view.importer(path)
+        return answer
+
     def importing(self, path: str, name: str) -> ImportEffects:
         """Give what an import does."""
         answer = self.answers.imports[name] = self._project.view.importing(path, name)
@@ -81,6 +88,7 @@ def still_hold(answers: Answers, project: Project, path: str) -> bool:
         and all(view.calls(path, each) == told for each, told in answers.calls.items())
         and all(view.mentions(path, *each) == told for each, told in answers.words.items())
         and all(view.importing(path, each) == told for each, told in answers.imports.items())
+        and all(view.importer(each) == told for each, told in answers.importers.items())
     )
 
 
@@ -92,18 +100,20 @@ def to_json(answers: Answers) -> list[Any]:
         {function: _origin_to(told) for function, told in answers.calls.items()},
         [[[*map(_text, words)], told] for words, told in answers.words.items()],
         {name: effects_to_json(told) for name, told in answers.imports.items()},
+        answers.importers,
     ]
 
 
 def from_json(value: Any) -> Answers:
     """Give what `to_json` has made into JSON."""
-    names, foreign, calls, words, imports = value
+    names, foreign, calls, words, imports, importers = value
     return Answers(
         dict(names),
         set(foreign),
         {function: _origin_from(told) for function, told in calls.items()},
         {tuple(map(_bytes, each)): told for each, told in words},
         {name: effects_from_json(told) for name, told in imports.items()},
+        dict(importers),
     )
 
 

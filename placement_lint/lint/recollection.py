@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import read_bytes
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
     from placement_lint.lint.wording import Wording
 
 
+@dataclass(frozen=True)
+class Exhausted:
+    """What came of a file that ran out of time or memory."""
+
+    content: str
+    """A digest of its bytes."""
+    settings: str
+    """A digest."""
+    result: FileResult
+    is_closed: bool
+    """Whether nothing more is to be asked of it; else it is only not to be interpreted."""
+
+
 class Recollection:
     """The memory of the last run, asked by this one, and the memory of this one."""
 
@@ -27,6 +41,9 @@ class Recollection:
     ) -> None:
         """Take what the last run remembered, and what tells the settings of a file, as a digest."""
         self.now = Memory()
+        self.exhausted: dict[str, Exhausted] = {}
+        """What ran out of time or memory, and would again: kept by whoever looks again soon, not
+        from one run of the program to the next."""
         self.files: dict[str, Seen] = {}
         """The files of this run."""
         self.looked_at: set[str] = set()
@@ -69,6 +86,27 @@ class Recollection:
         """Give what the bytes say of a file that need not be read."""
         found = self.now.sorted[path] = self._before.sorted[path]
         return found
+
+    def known_exhausted(self, path: str) -> Exhausted | None:
+        """Give what came of a file that ran out of something, and is what it was."""
+        known, text = self.exhausted.get(path), self.now.texts.get(path)
+        if (
+            known is None
+            or text is None
+            or (known.content, known.settings)
+            != (
+                text.content,
+                text.settings,
+            )
+        ):
+            return None
+        return known
+
+    def note_exhausted(self, path: str, result: FileResult, *, is_closed: bool) -> None:
+        """Note what came of a file that ran out of something."""
+        text = self.now.texts.get(path)
+        if text is not None:
+            self.exhausted[path] = Exhausted(text.content, text.settings, result, is_closed)
 
     def summary(self, path: str) -> Summarised | None:
         """Give what executing a file does that is what it was, if what it was told still holds."""

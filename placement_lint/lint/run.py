@@ -7,12 +7,27 @@ import time
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence
-from placement_lint.lint.course import Course, tell_nobody
-from placement_lint.lint.examined import Examined, Request, failure
-from placement_lint.lint.examining import Examiner, examine, examine_all, examine_neighbours
-from placement_lint.lint.file import (
-    FileOptions,
+from placement_lint.limits.budget import (
+    Budget,
+    LimitError,
+    Limits,
+    RunOverError,
+    allow,
+    limits_of,
+    spending,
+    using,
 )
+from placement_lint.lint.course import Course, tell_nobody
+from placement_lint.lint.examined import Examined, Request, Task, failure
+from placement_lint.lint.examining import (
+    Examiner,
+    examine_all,
+    examine_neighbours,
+    examine_task,
+    incomplete,
+    ran_out,
+)
+from placement_lint.lint.file import FileOptions
 from placement_lint.lint.outcome import FixMode, Outcome
 from placement_lint.lint.reading import Sources, reopened
 from placement_lint.lint.sifting import Sifted
@@ -20,6 +35,7 @@ from placement_lint.lint.target import forget
 from placement_lint.lint.unused import Sight
 from placement_lint.lint.writing import written
 from placement_lint.rules.selection import select_rules
+from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import FIXING, PROGRAM, timed, watch
 
 if TYPE_CHECKING:
@@ -28,6 +44,7 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.files.source import Source
     from placement_lint.lint.course import Tell
+    from placement_lint.lint.project import Project
     from placement_lint.lint.recollection import Recollection
     from placement_lint.lint.together import Neighbours
 
@@ -46,19 +63,32 @@ def lint_paths(
     folders: bool = False,
     recollection: Recollection | None = None,
     tell: Tell = tell_nobody,
+    limits: Limits | None = None,
+    most_seconds: Callable[[str], int] | None = None,
 ) -> Outcome:
     """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting.
 
     `folders` says that these are all the files of the folders that were asked for.
     `recollection` is asked what is known of files already, and notes what is found out. `tell` is
-    told all along how far the run is.
+    told all along how far the run is. `limits` is what the run may take; `most_seconds` tells what
+    a file may take at most, whatever its settings are.
     """
     sight = Sight.WHOLE if folders else Sight.IMPORTS
 
     def request(path: str) -> Request:
-        return request_for(settings_for(path), path, reveal=reveal, sight=sight)
+        most = 0 if most_seconds is None else most_seconds(path)
+        settings = settings_for(path)
+        return request_for(settings, path, reveal=reveal, sight=sight, most_seconds=most)
 
-    return check_files(files, request, jobs=jobs, fix=fix, recollection=recollection, tell=tell)
+    return check_files(
+        files,
+        request,
+        jobs=jobs,
+        fix=fix,
+        recollection=recollection,
+        tell=tell,
+        limits=limits,
+    )
 
 
 def lint_text(
@@ -72,8 +102,8 @@ def lint_text(
     forget()
     request = request_for(settings, path)
     sifted = Sifted()
-    sifted.add(path, data, request)
-    examined = [examine(task.path, data, task.request, fix) for task in sifted.tasks]
+    with using(Budget(limits_of(settings.time_limit, settings.memory_limit))):
+        examined = run_deep(examine_text, sifted, path, data, request, fix)
     after = data
     for each in examined:
         if each.change is not None:
@@ -95,11 +125,26 @@ def check_files(
     parallel_bytes: int | None = None,
     recollection: Recollection | None = None,
     tell: Tell = tell_nobody,
+    limits: Limits | None = None,
 ) -> Outcome:
     """Check files, each as asked; with several jobs in processes, where the text is worth it.
 
-    That is from `parallel_bytes` on: `PARALLEL_BYTES` if they are not given.
+    That is from `parallel_bytes` on: `PARALLEL_BYTES` if they are not given. `limits` is what the
+    run may take: by default, of the memory its share.
     """
+    with using(Budget(limits_of(jobs=jobs) if limits is None else limits)):
+        return _checked(files, request_for, jobs, fix, parallel_bytes, recollection, tell)
+
+
+def _checked(
+    files: Iterable[str],
+    request_for: Callable[[str], Request],
+    jobs: int,
+    fix: FixMode,
+    parallel_bytes: int | None,
+    recollection: Recollection | None,
+    tell: Tell,
+) -> Outcome:
     started = time.perf_counter()
     forget()
     paths = sorted(dict.fromkeys(files))
@@ -130,38 +175,110 @@ def _look(
     recollection: Recollection | None = None,
 ) -> tuple[Sifted, list[Examined]]:
     """Look at every file in which something can be found; give the files, and what came of it."""
-    sifted = Sifted(recollection)
-    for path in paths:
-        sifted.take(path, request_for(path))
-        course.reach(len(sifted.files) - len(sifted.tasks), len(sifted.findings))
-    no_groups: list[Neighbours] = []
-    nothing_found: dict[str, Examined] = {}
-    nothing_recalled: list[Examined] = []
-    with timed(PROGRAM):
-        project = sifted.with_reexports()
-        sifted.attempt(lambda: sifted.pin(project), None)
-        groups = sifted.attempt(lambda: sifted.neighbourhoods(project), no_groups)
-    program: dict[str, Examined] = {}
-    for neighbours in groups:
-        together = functools.partial(examine_neighbours, neighbours, sifted, project, fix)
-        found = sifted.attempt(together, nothing_found)
-        course.add(len(found), sum(len(one.findings) for one in found.values()))
-        program |= found
-    sifted.tasks = [task for task in sifted.tasks if task.path not in program]
-    recalled = sifted.attempt(lambda: sifted.recalled(project), nothing_recalled)
-    course.add(len(recalled), sum(len(one.findings) for one in recalled))
-    examined = [*program.values(), *recalled]
-    # The largest first, so that none of them is what all the others' processes wait for.
-    tasks = sorted(sifted.tasks, key=lambda task: (-task.size, task.path))
-    if sum(task.size for task in tasks) < parallel_bytes:
-        jobs = 1
-    examiner = Examiner(project, fix, is_timed=watch().is_running)
-    examined += sifted.noted(examine_all(tasks, examiner, jobs, course))
-    if recollection is not None:
-        recollection.now.summaries.update(project.view.take_learned())
-        recollection.now.wordings = project.wordings.known(sifted.files)
-    sifted.findings += [failure(path, error) for path, error in project.take_failed().items()]
-    return sifted, examined
+    look = _Look(paths, fix, course, recollection)
+    try:
+        run_deep(look.prepare, request_for)
+    except RunOverError:
+        look.break_off()
+    else:
+        look.examine(jobs, parallel_bytes)
+    return look.sifted, look.examined
+
+
+class _Look:
+    """One look at the files of a run."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        fix: FixMode,
+        course: Course,
+        recollection: Recollection | None,
+    ) -> None:
+        self.paths = paths
+        self.fix = fix
+        self.course = course
+        self.recollection = recollection
+        self.sifted = Sifted(recollection)
+        self.project: Project | None = None
+        self.examined: list[Examined] = []
+        self.parse_tasks: list[Task] = []
+
+    def prepare(self, request_for: Callable[[str], Request]) -> None:
+        """Sort the files, and check those of which several are one program.
+
+        Raises RunOverError where the run has taken all its time by then.
+        """
+        sifted, course = self.sifted, self.course
+        for path in self.paths:
+            sifted.take(path, request_for(path))
+            course.reach(len(sifted.files) - sifted.left, len(sifted.findings))
+        no_groups: list[Neighbours] = []
+        nothing_found: dict[str, Examined] = {}
+        nothing_recalled: list[Examined] = []
+        with timed(PROGRAM):
+            project = self.project = sifted.with_reexports()
+            sifted.attempt(lambda: sifted.pin(project), None)
+            groups = sifted.attempt(lambda: sifted.neighbourhoods(project), no_groups)
+        for neighbours in groups:
+            together = functools.partial(examine_neighbours, neighbours, sifted, project, self.fix)
+            found = sifted.attempt(together, nothing_found)
+            course.add(len(found), sum(len(one.findings) for one in found.values()))
+            self.examined += found.values()
+        done = {one.path for one in self.examined}
+        sifted.tasks = [task for task in sifted.tasks if task.path not in done]
+        self.parse_tasks = [task for task in sifted.parse_tasks if task.path not in done]
+        recalled = sifted.attempt(lambda: sifted.recalled(project), nothing_recalled)
+        course.add(len(recalled), sum(len(one.findings) for one in recalled))
+        self.examined += recalled
+
+    def examine(self, jobs: int, parallel_bytes: int) -> None:
+        """Check the other files, each alone."""
+        sifted, project = self.sifted, self.project
+        if project is None:
+            return
+        tasks = sifted.in_order((*sifted.tasks, *self.parse_tasks))
+        if sum(task.size for task in tasks) < parallel_bytes:
+            jobs = 1
+        examiner = Examiner(project, self.fix, is_timed=watch().is_running)
+        self.examined += sifted.noted(examine_all(tasks, examiner, jobs, self.course))
+        if self.recollection is not None:
+            self.recollection.now.summaries.update(project.view.take_learned())
+            self.recollection.now.wordings = project.wordings.known(sifted.files)
+        sifted.findings += [failure(path, error) for path, error in project.take_failed().items()]
+        sifted.findings += project.expenses.take_new().values()
+        sifted.note_exhausted(self.examined)
+        self.examined += sifted.exhausted
+        sifted.findings += incomplete(sifted, project, self.examined)
+
+    def break_off(self) -> None:
+        """Say of each file that was not checked that the run was over before."""
+        done = {one.path for one in self.examined}
+        open_paths = {task.path for task in (*self.sifted.tasks, *self.sifted.parse_tasks)}
+        if not self.sifted.is_complete:
+            open_paths.update(self.paths)
+        known = {finding.path for finding in self.sifted.findings}
+        for path in sorted(open_paths - done - known):
+            self.examined.append(ran_out(path, RunOverError(), 0))
+        self.sifted.files = [*self.paths]
+        if self.recollection is not None:
+            self.recollection.is_certain = False
+
+
+def examine_text(
+    sifted: Sifted, path: str, data: bytes, request: Request, fix: FixMode
+) -> list[Examined]:
+    """Check the bytes of one file, if they can hold a finding."""
+    seconds = request.options.time_limit
+    allow(path, seconds)
+    try:
+        with spending(path):
+            sifted.add(path, data, request)
+            tasks = (*sifted.tasks, *sifted.parse_tasks)
+            return [examine_task(task, data, fix) for task in tasks]
+    except LimitError as error:
+        sifted.files[:] = [path]
+        return [ran_out(path, error, seconds)]
 
 
 def _seen_again(examined: Iterable[Examined], again: Iterable[Examined]) -> list[Examined]:
@@ -198,9 +315,20 @@ def _outcome(
 
 
 def request_for(
-    settings: Settings, path: str, *, reveal: bool = False, sight: Sight = Sight.IMPORTS
+    settings: Settings,
+    path: str,
+    *,
+    reveal: bool = False,
+    sight: Sight = Sight.IMPORTS,
+    most_seconds: int = 0,
 ) -> Request:
-    """Give how a file is checked by its settings. Raises UnknownSelectorError for a wrong one."""
+    """Give how a file is checked by its settings. Raises UnknownSelectorError for a wrong one.
+
+    `most_seconds` is the most that it may take, whatever the settings say; 0: what they say.
+    """
+    seconds = settings.file_time_limit
+    if most_seconds:
+        seconds = min(seconds or most_seconds, most_seconds)
     options = FileOptions(
         rules=select_rules(settings, path),
         accelerator=settings.accelerator,
@@ -208,6 +336,6 @@ def request_for(
         min_confidence=Confidence(settings.min_confidence),
         sight=sight,
         reveal=reveal,
-        time_limit=settings.file_time_limit,
+        time_limit=seconds,
     )
     return Request(options, settings.unsafe_fixes)

@@ -52,6 +52,11 @@ class WholeRun:
             for other in sorted(self._programs_with(path))
         )
 
+    def importer(self, path: str) -> str | None:
+        """Give a file of the run, no test, that imports a file or something in it."""
+        _, importing = self._graph
+        return min(importing.get(path, set()) - {path}, default=None)
+
     def importing(self, path: str, name: str) -> ImportEffects:
         """Give what an import of a dotted name in a file does."""
         return self._importing.effects(path, name)
@@ -69,9 +74,13 @@ class WholeRun:
 
     def _summary(self, path: str) -> Summary:
         try:
-            found = self._recalled(path) or self._found(path)
+            found = self._recalled(path) or self._project.expenses.of(
+                path, functools.partial(self._found, path), None
+            )
         except Exception as error:  # nothing is known of this file; the others go on
             self._project.fail(path, error)
+            return ()
+        if found is None:
             return ()
         self._learned[path] = found
         return found.summary
@@ -164,7 +173,8 @@ class WholeRun:
                 if is_test_path(path) or last not in self._data(path):
                     continue
                 try:
-                    line = self._line_of_call(path, function)
+                    look = functools.partial(self._line_of_call, path, function)
+                    line = self._project.expenses.of(path, look, None)
                 except Exception as error:  # nothing is known of this file; the others go on
                     self._project.fail(path, error)
                     continue
@@ -192,9 +202,9 @@ class WholeRun:
         """Give every file of a program that a file is part of."""
         if path not in self._programs:
             imported, importing = self._graph
-            tops = closure(path, importing)
+            tops = closure([path], importing)
             self._programs[path] = frozenset(
-                each for top in tops for each in closure(top, imported)
+                each for top in tops for each in closure([top], imported)
             )
         return self._programs[path]
 
@@ -232,7 +242,7 @@ class WholeRun:
         parsed = parse(source)
         if isinstance(parsed, FileResult):
             return None
-        return ModuleFacts(parsed, source.path, exports=asked.name, run=asked)
+        return ModuleFacts(parsed, source.path, exports=asked.name, run=asked, source=source)
 
 
 def _source(path: str) -> Source | None:

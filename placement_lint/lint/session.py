@@ -11,13 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import read_bytes
+from placement_lint.limits.budget import Budget, LimitError, limits_of, spending, using
 from placement_lint.lint import file
 from placement_lint.lint.cached import Digests, packages_around
 from placement_lint.lint.examining import examine, examine_neighbours
-from placement_lint.lint.file import Analysis, FileResult, parse
+from placement_lint.lint.file import Analysis, FileResult
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.memory import Memory
 from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import reopened
 from placement_lint.lint.recollection import Recollection
@@ -26,6 +28,7 @@ from placement_lint.lint.sifting import Sifted
 from placement_lint.lint.target import forget
 from placement_lint.lint.together import group
 from placement_lint.lint.unused import Sight
+from placement_lint.rules.module import UnfollowedError
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.pieces import Pieces, kept_in
 
@@ -40,8 +43,15 @@ if TYPE_CHECKING:
     from placement_lint.lint.known import Known
     from placement_lint.lint.outcome import Outcome
     from placement_lint.lint.project import Project
+    from placement_lint.lint.recollection import Exhausted
     from placement_lint.lint.together import Neighbours
     from placement_lint.syntax.edits import Editor
+
+
+MOST_SECONDS = 10
+"""What a file may take of processor time while somebody waits for an answer."""
+SECONDS_AGAIN = 1
+"""What a file may take that ran out of its time when it was looked at last, and was changed."""
 
 
 class Session:
@@ -59,6 +69,8 @@ class Session:
         self._seen: dict[str, Seen] = {}
         self._around = ""
         self._pieces = Pieces()
+        self._exhausted: dict[str, Exhausted] = {}
+        self.limits = limits_of()
 
     def lint(self) -> Outcome:
         """Check the files as they are now. Raises SettingsError or UnknownSelectorError."""
@@ -74,16 +86,38 @@ class Session:
                 reveal=True,
                 folders=self._sight is Sight.WHOLE,
                 recollection=recollection,
+                limits=self.limits,
+                most_seconds=self._most_seconds,
             )
         self._pieces.keep_only(self.files)
         self._memory, self._seen = recollection.now, recollection.files
+        self._exhausted = {
+            path: known
+            for path, known in recollection.exhausted.items()
+            if recollection.known_exhausted(path) is not None
+        }
         return outcome
+
+    def _most_seconds(self, path: str) -> int:
+        return SECONDS_AGAIN if path in self._exhausted else MOST_SECONDS
 
     def mended(self, paths: Iterable[str]) -> list[Change]:
         """Give what all safe fixes make of files, and of those that they edit together with them.
 
-        The files have to do with one another: they are a file, and what its own fixes edit.
+        The files have to do with one another: they are a file, and what its own fixes edit. Those
+        that take too much are left as they are.
         """
+        with using(Budget(self.limits)):
+            return run_deep(self._mended, paths)
+
+    def _mended(self, paths: Iterable[str]) -> list[Change]:
+        try:
+            return self._changes(paths)
+        except LimitError:
+            # The next look at the file says so.
+            return []
+
+    def _changes(self, paths: Iterable[str]) -> list[Change]:
         sifted, project = self._sifted()
         paths = [path for path in paths if path in sifted.requests]
         sifted.requests = {
@@ -103,21 +137,33 @@ class Session:
         return [changes[path] for path in sorted(linked & changes.keys())]
 
     def known(self, path: str) -> Known | None:
-        """Give what is known of the names in a file; None where it cannot be read or parsed."""
-        with kept_in(self._pieces):
-            return run_deep(self._known, path)
+        """Give what is known of the names in a file; None where it cannot be read or parsed.
+
+        Nor is anything known of one that takes too long.
+        """
+        with kept_in(self._pieces), using(Budget(self.limits)):
+            return run_deep(self._known_or_none, path)
+
+    def _known_or_none(self, path: str) -> Known | None:
+        try:
+            with spending(path):
+                return self._known(path)
+        except (LimitError, UnfollowedError):
+            # The findings of the file say so.
+            return None
 
     @collection_paused()
     def _known(self, path: str) -> Known | None:
         from placement_lint.lint.known import Known
 
         sifted, project = self._sifted()
-        if path not in sifted.requests:
+        if path not in sifted.requests or path in sifted.left_out:
             return None
         analysis = None
         neighbours = _around(path, sifted, project)
         if neighbours is not None:
-            together = group(neighbours, functools.partial(_options, sifted.requests), project)
+            options_for = functools.partial(_options, sifted.requests)
+            together = group(neighbours, options_for, project, frozenset(sifted.left_out))
             analysis = together.analysed().get(path)
         if analysis is None:
             analysis = _alone(path, sifted.requests[path].options, project)
@@ -135,16 +181,34 @@ class Session:
         return sifted, project
 
     def _request(self, path: str) -> Request:
-        return request_for(self.settings_for(path), path, reveal=True, sight=self._sight)
+        return request_for(
+            self.settings_for(path),
+            path,
+            reveal=True,
+            sight=self._sight,
+            most_seconds=self._most_seconds(path),
+        )
 
     def _recollection(self) -> Recollection:
-        return Recollection(self._memory, self._seen, Digests(self.settings_for))
+        recollection = Recollection(self._memory, self._seen, Digests(self.settings_for))
+        recollection.exhausted = dict(self._exhausted)
+        return recollection
 
 
 def editor_of(path: str) -> Editor | None:
     """Give where the nodes of a file stand, as it is now; None where it cannot be parsed."""
+    with using(Budget(limits_of())) as budget:
+        budget.allow(path, MOST_SECONDS)
+        return run_deep(_editor_of, path)
+
+
+def _editor_of(path: str) -> Editor | None:
     source = reopened(path)
-    opened = None if source is None else run_deep(file.editor_of, source)
+    try:
+        with spending(path):
+            opened = None if source is None else file.editor_of(source)
+    except LimitError:
+        return None
     return None if isinstance(opened, FileResult) else opened
 
 
@@ -156,11 +220,11 @@ def _around(path: str, sifted: Sifted, project: Project) -> Neighbours | None:
 
 def _alone(path: str, options: FileOptions, project: Project) -> Analysis | None:
     source = reopened(path)
-    parsed = None if source is None else parse(source)
+    parsed = None if source is None else parse_what_can_be(source)
     if source is None or parsed is None or isinstance(parsed, FileResult):
         return None
     asked = Questions(project, path)
-    return Analysis(source, parsed, options, asked.name, asked)
+    return Analysis(parsed.source, parsed.module, options, asked.name, asked)
 
 
 def _options(requests: dict[str, Request], source: Source) -> FileOptions:

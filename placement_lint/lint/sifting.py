@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import UnreadableError, read_bytes
+from placement_lint.limits.budget import (
+    LimitError,
+    TimeUpError,
+    allow,
+    current_budget,
+    give_up,
+    spending,
+)
 from placement_lint.lint.cache import digest
 from placement_lint.lint.coarse import has_long_lines
 from placement_lint.lint.examined import Examined, Request, Task, failure
 from placement_lint.lint.file import (
     FileOptions,
+    FileResult,
     NeedsError,
     guard,
     passes_filter,
     tool_finding,
+    unfinished,
 )
 from placement_lint.lint.filter_text import (
     JAX,
@@ -28,9 +38,9 @@ from placement_lint.lint.filter_text import (
 from placement_lint.lint.memory import Checked, Gain, Sorted
 from placement_lint.lint.outcome import Skipped
 from placement_lint.lint.pinning import PINS
+from placement_lint.lint.placing import carries, commits
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.reading import open_source, reopened
-from placement_lint.lint.together import carries, commits
 from placement_lint.lint.wording import Wordings
 from placement_lint.rules.needs import FileText
 from placement_lint.rules.tool.io_error import IoError
@@ -45,6 +55,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_TIMES_FASTER = 20
+"""How much longer it takes to check a file than to see that it can be parsed."""
 _REVEAL = b"# reveal:"
 
 
@@ -58,10 +70,19 @@ class Sifted:
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
         self.requests: dict[str, Request] = {}
+        self.left_out: set[str] = set()
+        """Files that ran out of time or memory when several were analysed as one program."""
+        self.incomplete: dict[str, str] = {}
+        """Files that are not analysed with others as one program; and because of which one."""
+        self.exhausted: list[Examined] = []
+        """Files of which it is known that they run out of time or memory, and what came of them."""
+        self.is_complete = False
+        """Whether it is known of every file whether it can hold a finding."""
         self._mentioning: list[str] = []
         known = None if recollection is None else recollection.wording
         self._wordings = Wordings(known)
         self._undecided: list[Task] = []
+        self._to_parse: set[str] = set()
         self._carrying: list[str] = []
         self._committing: list[str] = []
         self._choosing: list[str] = []
@@ -76,6 +97,19 @@ class Sifted:
         self.files.append(path)
         self.findings.append(failure(path, error))
 
+    def run_out(self, path: str, request: Request, error: LimitError) -> None:
+        """Note a file that took more than it may before anything was found in it."""
+        give_up(error)
+        self.files.append(path)
+        self.requests[path] = request
+        seconds = request.options.time_limit
+        self.findings.append(unfinished(path, error.with_traceback(None), seconds))
+
+    def leave_out(self, path: str, error: LimitError) -> None:
+        """Note a file without which those are analysed that it has to do with."""
+        self.left_out.add(path)
+        self.findings.append(unfinished(path, error, self.requests[path].options.time_limit))
+
     def attempt(self, work: Callable[[], T], otherwise: T) -> T:
         """Do what is about the files together; where it fails, each is still checked alone."""
         try:
@@ -85,7 +119,18 @@ class Sifted:
             return otherwise
 
     def take(self, path: str, request: Request) -> None:
-        """Sort a file, by its bytes where these are not known already."""
+        """Sort a file, by its bytes where these are not known already.
+
+        Raises RunOverError where the run has taken all its time.
+        """
+        allow(path, request.options.time_limit)
+        try:
+            with spending(path):
+                self._take(path, request)
+        except LimitError as error:
+            self.run_out(path, request, error)
+
+    def _take(self, path: str, request: Request) -> None:
         recollection = self.recollection
         try:
             with timed(FILTER):
@@ -96,14 +141,31 @@ class Sifted:
         except Exception as error:
             self.break_off(path, error)
             return
+        if recollection is not None and self._is_known_exhausted(path, request, recollection):
+            return
         if data is not None:
             self.add(path, data, request)
         elif recollection is not None:
             self._file(path, request, recollection.sorted(path))
             self.files.append(path)
 
+    def _is_known_exhausted(self, path: str, request: Request, recollection: Recollection) -> bool:
+        """Tell whether a file is known to run out of time or memory; then it is not tried again."""
+        known = recollection.known_exhausted(path)
+        budget = current_budget()
+        if known is None or budget is None:
+            return False
+        self.files.append(path)
+        self.requests[path] = request
+        self.left_out.add(path)
+        self.exhausted.append(Examined(path, known.result))
+        budget.account(path).barred = TimeUpError
+        if known.is_closed:
+            budget.exhaust(TimeUpError(path))
+        return True
+
     def add(self, path: str, data: bytes, request: Request) -> None:
-        """Sort a file by its bytes."""
+        """Sort a file by its bytes. Raises LimitError where it takes more than it may."""
         try:
             with timed(FILTER):
                 self._sort(path, data, request)
@@ -131,6 +193,7 @@ class Sifted:
             commits=places and commits(words),
             chooses=in_python and any(word in words for word in PINS),
             passes=asks or self._passes(text, path, request),
+            is_to_be_parsed=JAX in words,
         )
         self._file(path, request, found)
         if not found.passes and text.knows_names:
@@ -162,23 +225,48 @@ class Sifted:
         if found.mentions_roots:
             self._mentioning.append(path)
         (self.tasks if found.passes else self._undecided).append(Task(path, request, found.size))
+        if found.is_to_be_parsed and not found.passes:
+            self._to_parse.add(path)
 
     @property
     def project(self) -> Project:
         """The files as modules of one program, as they are on the disk from now on."""
         known = None if self.recollection is None else self.recollection.summary
-        return Project(self.files, self._mentioning, known, self._wordings)
+        budget = current_budget()
+        closed = [one.path for one in self.exhausted if budget and budget.is_closed(one.path)]
+        return Project(self.files, self._mentioning, known, self._wordings, closed)
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
         project = self.project
         for task in self._undecided if self.attempt(lambda: project.hands_names_on, False) else ():
             try:
-                if self._gains(task, project):
-                    self.tasks.append(task)
+                with spending(task.path):
+                    gains = self._gains(task, project)
+            except LimitError as error:
+                self.run_out(task.path, task.request, error)
+                self.files.pop()
             except Exception as error:
                 self.findings.append(failure(task.path, error))
+            else:
+                self.tasks += [task] if gains else []
+        self.is_complete = True
         return project
+
+    @property
+    def left(self) -> int:
+        """How many of the files that were taken are to be looked at once more."""
+        return len(self.tasks) + len(self._to_parse)
+
+    @property
+    def parse_tasks(self) -> list[Task]:
+        """The files in which no rule can find anything, but that they cannot be parsed."""
+        decided = {task.path for task in self.tasks}
+        return [
+            replace(task, size=task.size // _TIMES_FASTER, only_parse=True)
+            for task in self._undecided
+            if task.path in self._to_parse and task.path not in decided
+        ]
 
     def _gains(self, task: Task, project: Project) -> bool:
         """Tell whether a file passes the filter by what it imports from other files of the run."""
@@ -222,6 +310,17 @@ class Sifted:
             self.requests[path] = replace(request, options=options)
         self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
 
+    def in_order(self, tasks: Iterable[Task]) -> list[Task]:
+        """Give what is to be checked alone, with what it has taken so far: the largest first.
+
+        So none of them is what all the others' processes wait for.
+        """
+        budget = current_budget()
+        tasks = sorted(tasks, key=lambda task: (-task.size, task.path))
+        if budget is None:
+            return tasks
+        return [replace(task, spent=budget.spent(task.path)) for task in tasks]
+
     def neighbourhoods(self, project: Project) -> list[Neighbours]:
         """Give the files that may have to be interpreted together."""
         if len(self.files) < 2 or not self._carrying:
@@ -254,7 +353,11 @@ class Sifted:
             return examined
         for one in examined:
             self.recollection.looked_at.add(one.path)
-            if one.answers is not None:
+            if one.is_only_parsed:
+                known = self.recollection.now.sorted
+                if one.path in known:
+                    known[one.path] = replace(known[one.path], is_to_be_parsed=False)
+            elif one.answers is not None:
                 accelerator = self.requests[one.path].options.accelerator
                 checked = Checked(one.result, one.answers, accelerator)
                 self.recollection.now.checked[one.path] = checked
@@ -262,6 +365,22 @@ class Sifted:
                 self.recollection.is_certain = False
             self.recollection.now.summaries.update(one.summaries)
         return examined
+
+    def note_exhausted(self, examined: Iterable[Examined]) -> None:
+        """Remember which files ran out of time or memory, for whoever looks again soon."""
+        budget, recollection = current_budget(), self.recollection
+        if budget is None or recollection is None:
+            return
+        results = {
+            finding.path: FileResult((finding,))
+            for finding in self.findings
+            if finding.code == IoError.code
+        }
+        results |= {one.path: one.result for one in (*examined, *self.exhausted)}
+        for path, result in results.items():
+            if budget.is_exhausted(path):
+                is_closed = budget.is_closed(path)
+                recollection.note_exhausted(path, result, is_closed=is_closed)
 
 
 def asks_for_placements(options: FileOptions) -> bool:

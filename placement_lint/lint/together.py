@@ -7,59 +7,41 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.limits.budget import (
+    MemoryUpError,
+    TimeUpError,
+    give_up,
+    interpreting,
+    spending,
+)
 from placement_lint.lint.file import (
     Analysis,
     FileOptions,
     FileResult,
+    failed,
     internal_error,
     lint_source,
-    parse,
     unfinished,
 )
 from placement_lint.lint.garbage import collection_paused
 from placement_lint.lint.graph import closure
+from placement_lint.lint.parsing import parse_what_can_be
+from placement_lint.lint.placing import importing_jax
 from placement_lint.lint.questions import Questions
 from placement_lint.lint.reading import text_of
-from placement_lint.syntax.deep_stack import run_within
+from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from placement_lint.lint.parsing import Parsed
     from placement_lint.lint.project import Project
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Program
 
-_NAMED_DEVICE = re.compile(
-    rb"""devices\(\s*(?:(?:backend|platform)\s*=\s*)?["']\w+["']\s*\)|"""
-    rb"""devices\(\s*\)\s*\[\s*-?[1-9]"""
-)
-"""A device by name, which may be another one than the default: `devices("cpu")`."""
-_DEFAULT_DEVICE = re.compile(rb"devices\(\s*\)\s*\[\s*0")
 _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
-
-
-def carries(data: bytes) -> bool:
-    """Tell whether a file with these bytes may place arrays elsewhere than on the default device.
-
-    Without a word of this it makes no array on another device that is not committed there, and
-    commits none but to devices that it has from elsewhere.
-    """
-    if b"default_device" in data:
-        return True
-    # Other packages have words like these.
-    return b"jax" in data and (
-        b"from_dlpack" in data or (b"devices" in data and _NAMED_DEVICE.search(data) is not None)
-    )
-
-
-def commits(data: bytes) -> bool:
-    """Tell whether a file with these bytes may commit arrays to the default device.
-
-    That matters where another file of the run places some elsewhere.
-    """
-    return b"jax" in data and b"device_put" in data and _DEFAULT_DEVICE.search(data) is not None
 
 
 def lint_together(
@@ -68,16 +50,17 @@ def lint_together(
     project: Project,
     members: Iterable[str] = (),
     *,
-    time_limit: int = 0,
+    without: frozenset[str] = frozenset(),
 ) -> dict[str, FileResult]:
     """Check files as one program. More files of the run are read where it leads into them.
 
     `members` are those of them that are executed for themselves; without, all are. Gives a result
     for each file that was given, and for each other one that a rule found something in, whether or
-    not a comment silences it. Raises TimeUpError after `time_limit` seconds; 0: any number.
+    not a comment silences it. `without` are files that are no part of the program. Raises
+    LimitError where interpreting one of them takes more than it may.
     """
-    together = Together(sources, options_for, project, time_limit)
-    run_within(time_limit, together.interpret_or_fail, [*members] or sources)
+    together = Together(sources, options_for, project, without)
+    run_deep(together.interpret_or_fail, [*members] or sources)
     results = together.lint()
     together.let_go()
     for path in sources.keys() - results.keys():
@@ -96,17 +79,20 @@ class Together:
         sources: Mapping[str, Source],
         options_for: Callable[[Source], FileOptions],
         project: Project,
-        time_limit: int = 0,
+        without: frozenset[str] = frozenset(),
+        parsed: dict[str, Parsed] | None = None,
     ) -> None:
         """Take the files whose text is known already. Nothing is parsed yet.
 
-        `time_limit`: how many seconds of processor time each step may take; 0: any number.
+        `without` are files that are no part of the program, whoever imports them. `parsed` keeps
+        what is parsed, by path, for another program of the same texts.
         """
         self.sources = dict(sources)
         self._given = frozenset(sources)
         self.options_for = options_for
         self.project = project
-        self.time_limit = time_limit
+        self.without = without
+        self._parsed = {} if parsed is None else parsed
         self.members: list[str] = []
         """The files that were given to be interpreted together."""
         self.results: dict[str, FileResult] = {}
@@ -119,7 +105,7 @@ class Together:
         """Execute files as one program, and give those that can be parsed."""
         from placement_lint.placement.flow import interpret
 
-        self.members, self.program = sorted(members), None
+        self.members, self.program = sorted({*members} - self.without), None
         with timed(INTERPRETATION):
             modules = {path: module for path in self.members if (module := self.load(path))}
             self.program = interpret([*modules.values()], self)
@@ -137,7 +123,7 @@ class Together:
 
     def lint(self) -> dict[str, FileResult]:
         """Check the files, by what was found out about all of them."""
-        return run_within(self.time_limit, self._lint)
+        return run_deep(self._lint)
 
     def let_go(self) -> None:
         """Free the trees and all that was found out: nothing can be asked any longer."""
@@ -163,9 +149,14 @@ class Together:
     def _lint(self) -> dict[str, FileResult]:
         for path, analysis in self.analysed().items():
             try:
-                result = analysis.run()
+                with spending(path):
+                    result = analysis.run()
+            except (TimeUpError, MemoryUpError) as error:
+                give_up(error)
+                seconds = analysis.options.time_limit
+                result = FileResult((unfinished(path, error, seconds),), parsed=True)
             except Exception as error:  # the other files go on
-                result = unfinished(self.sources[path], error)
+                result = failed(self.sources[path], error)
             if path in self.members or path in self._given or result.says_something:
                 self.results[path] = result
         return self.results
@@ -180,10 +171,13 @@ class Together:
         """Read a file; what cannot be read or parsed is no part of the program."""
         from placement_lint.placement.module import Module
 
-        if name not in self.analyses and not self._read(name):
+        if name in self.without:
             return None
-        facts = self.analyses[name].facts
-        return Module(name, facts.tree, facts.names, accelerator=facts.accelerator)
+        with interpreting(name):
+            if name not in self.analyses and not self._read(name):
+                return None
+            facts = self.analyses[name].facts
+            return Module(name, facts.tree, facts.names, accelerator=facts.accelerator)
 
     def _read(self, name: str) -> bool:
         if name not in self.sources:
@@ -193,14 +187,16 @@ class Together:
                 # It is a finding of the run already, if it is one of its files.
                 return False
         source = self.sources[name]
-        parsed = parse(source)
+        parsed = self._parsed.get(name) or parse_what_can_be(source)
         if isinstance(parsed, FileResult):
             if name in self.members:
                 self.results[name] = parsed
             return False
+        self._parsed[name] = parsed
         asked = self.asked[name] = Questions(self.project, name)
         options = self.options_for(source)
-        self.analyses[name] = Analysis(source, parsed, options, asked.name, asked)
+        self.analyses[name] = Analysis(parsed.source, parsed.module, options, asked.name, asked)
+        self.analyses[name].broken = parsed.broken
         return True
 
 
@@ -223,18 +219,20 @@ def neighbourhoods(
     `carrying` are those that place arrays, `committing` those that only commit some.
     """
     importers: dict[str, list[tuple[str, str]]] = {}
+    imports: dict[str, set[str]] = {}
     neighbours: dict[str, set[str]] = {}
     for importer, imported, name in project.imports:
         importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
+        imports.setdefault(importer, set()).add(imported)
         neighbours.setdefault(importer, set()).add(imported)
         neighbours.setdefault(imported, set()).add(importer)
-    carrying = frozenset(carrying)
-    placing = carrying | frozenset(committing)
+    carrying = importing_jax(carrying, imports)
+    placing = frozenset(carrying | {*committing})
     found: list[Neighbours] = []
     seen: set[str] = set()
     for path in sorted(carrying & neighbours.keys()):
         if path not in seen:
-            paths = closure(path, neighbours)
+            paths = closure([path], neighbours)
             seen |= paths
             found.append(Neighbours(frozenset(paths), placing & paths, importers))
     return found
@@ -244,15 +242,17 @@ def group(
     neighbours: Neighbours,
     options_for: Callable[[Source], FileOptions],
     project: Project,
-    time_limit: int = 0,
+    without: frozenset[str] = frozenset(),
+    parsed: dict[str, Parsed] | None = None,
 ) -> Together:
     """Interpret the files together that have to be.
 
     Those are the files that place arrays, and the files that import something through which a
-    placement gets out of one of these. Raises TimeUpError after so many seconds; 0: any number.
+    placement gets out of one of these; but not those that are to be left out: see `Together`.
+    Raises LimitError where interpreting one of them takes more than it may.
     """
-    together = Together({}, options_for, project, time_limit)
-    return run_within(time_limit, _group, neighbours, together)
+    together = Together({}, options_for, project, without, parsed)
+    return run_deep(_group, neighbours, together)
 
 
 def _group(neighbours: Neighbours, together: Together) -> Together:
@@ -271,7 +271,8 @@ def _group(neighbours: Neighbours, together: Together) -> Together:
         for path, module in modules.items():
             if path not in importers or together.program is None:
                 continue
-            names, devices = together.program.carried_by(module)
+            with interpreting(path):
+                names, devices = together.program.carried_by(module)
             for importer, name in importers[path]:
                 carried = _leads_to(name, names)
                 if not carried and _leads_to(name, devices):
@@ -279,6 +280,7 @@ def _group(neighbours: Neighbours, together: Together) -> Together:
                     carried = importer in importers or bool(_PLACING.search(text_of(importer)))
                 if carried:
                     found.add(importer)
+        found -= together.without
         if found <= members:
             break
         members |= _importing(found - members, importers, steps)

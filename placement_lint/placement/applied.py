@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -10,16 +9,15 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.environment import ANY_DEVICE, DefaultDevice
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.layouts import CallArguments
+from placement_lint.placement.trees import tree_of
 from placement_lint.placement.values import (
-    ANYTHING,
     HOST,
     NOTHING,
     PLAIN,
     UNKNOWN,
+    Anything,
     Array,
-    Atom,
-    Mapping,
     Sequence,
     Value,
     arrays,
@@ -91,7 +89,7 @@ class AppliedFunctions:
         kept = frozenset(atom for atom in held if isinstance(atom, Array))
         if len(kept) == len(held):
             return held
-        known = not any(atom == ANYTHING for atom in held)
+        known = not any(isinstance(atom, Anything) for atom in held)
         made = self.on.operations.created(self.on.index(node), state, certain=known)
         return limited(kept | made)
 
@@ -206,7 +204,8 @@ class AppliedFunctions:
         ]
         for keyword in arguments.keywords.values():
             self.on.evaluate(keyword, state)
-        rest = [(place, frozenset(arrays(tree)) or UNKNOWN) for place, tree in trees[1:]]
+        of = self.on.program.trees
+        rest = [(place, _every_array(of.spread(tree, state))) for place, tree in trees[1:]]
         place, first = trees[0]
         known: dict[Value, Value] = {}
 
@@ -215,59 +214,40 @@ class AppliedFunctions:
                 known[leaf] = self.apply(node, function, held, [(place, leaf), *rest], state)
             return known[leaf]
 
-        leaves = {leaf for atom in first for leaf in _leaves(atom)}
-        if len(leaves) > _MAX_LEAVES or arguments.get(None, "is_leaf") is not None:
-            every = frozenset(arrays(first)) or UNKNOWN
-            result = mapped(every)
-            return value(Mapping((), result), Sequence(None, result), *result)
-        return _over_leaves(first, mapped)
+        leaves = set(of.leaves(first, state))
+        every = _every_array(of.spread(first, state))
+        if arguments.get(None, "is_leaf") is not None:
+            return tree_of(mapped(tree_of(every)))
+        if len(leaves) > _MAX_LEAVES:
+            return tree_of(mapped(every))
+        made = of.rebuilt(first, mapped, self.on.module.place(node), state)
+        self.on.program.supersede(first, made, state)
+        return made
 
     def tree_leaves(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.tree.leaves(tree)`: a list of the leaves."""
-        held = [self.on.argument(argument.value, state) for argument in node.args]
-        tree = held[0] if held else UNKNOWN
-        leaves = [leaf for atom in tree for leaf in _leaves(atom)]
-        return value(Sequence(None, join(*leaves) if leaves else NOTHING))
+        return self._leaves(self._tree(node, state), state)
 
     def tree_flatten(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jax.tree.flatten(tree)`: the leaves, and the structure."""
-        leaves = self.tree_leaves(node, arguments, state)
+        tree = self._tree(node, state)
+        leaves = self._leaves(tree, state)
+        self.on.program.take_apart(tree)
         return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
 
+    def _tree(self, node: cst.Call, state: State) -> Value:
+        held = [self.on.argument(argument.value, state) for argument in node.args]
+        return held[0] if held else UNKNOWN
 
-def _leaves(atom: Atom) -> list[Value]:
-    """Give the leaves of a tree."""
-    if isinstance(atom, Sequence):
-        parts = list(atom.items) if atom.items is not None else [atom.element]
-    elif isinstance(atom, Mapping):
-        parts = [*(held for _, held in atom.items), *([atom.element] if atom.element else [])]
-    else:
-        return [frozenset({atom})]
-    return [leaf for part in parts for inner in part for leaf in _leaves(inner)]
+    def _leaves(self, tree: Value, state: State) -> Value:
+        leaves = [*self.on.program.trees.leaves(tree, state)]
+        return value(Sequence(None, join(*leaves) if leaves else NOTHING))
 
 
-def _over_leaves(tree: Value, change: Change) -> Value:
-    """Give a tree of the same shape, with every leaf changed."""
-    found: set[Atom] = set()
-    plain = frozenset(atom for atom in tree if not isinstance(atom, Sequence | Mapping))
-    for leaf in sorted(plain, key=repr):
-        found |= change(frozenset({leaf}))
-    for atom in tree - plain:
-        if isinstance(atom, Sequence):
-            items = atom.items and tuple(_over_leaves(item, change) for item in atom.items)
-            element = join(*items) if items else _over_leaves(atom.element, change)
-            found.add(replace(atom, items=items, element=element, site=None))
-        elif isinstance(atom, Mapping):
-            pairs = tuple((key, _over_leaves(held, change)) for key, held in atom.items)
-            found.add(Mapping(pairs, _over_leaves(atom.element, change)))
-    return limited(frozenset(found))
+def _every_array(tree: Value) -> Value:
+    """Give what a leaf of a tree may be: one of its arrays, where it has any."""
+    return frozenset(arrays(tree)) or UNKNOWN
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-    Change: TypeAlias = Callable[[Value], Value]
 
 _FOREIGN = ("builtins.", "jax.", "numpy.")
 _NUMPY_MOVING = transfer.NUMPY_DISPATCHING | transfer.NUMPY_MOVING_TO_HOST

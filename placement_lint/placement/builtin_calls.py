@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.layouts import CallArguments
 from placement_lint.placement.values import (
     ANYTHING,
     NOTHING,
@@ -324,13 +325,28 @@ class BuiltinCalls:
         made: set[Any] = set()
         for atom in first[0]:
             if isinstance(atom, Computation):
-                made.add(atom)
+                made.add(_bound(atom, passed))
             elif isinstance(atom, Function | Class | External | Method):
                 keywords = tuple(sorted(passed.keywords.items()))
                 made.add(Partial(atom, tuple(passed.positional), keywords))
             else:
                 made.add(ANYTHING)
         return frozenset(made)
+
+
+def _bound(computation: Computation, passed: CallArguments) -> Computation:
+    """Give a computation with arguments bound."""
+    usage = computation.usage
+    for _ in passed.positional if usage is not None else ():
+        usage = usage and usage.bound()
+    return replace(
+        computation,
+        usage=usage,
+        bound=(*computation.bound, *passed.positional),
+        bound_by_name=(*computation.bound_by_name, *passed.keywords.items()),
+        gives_array=computation.gives_array and not passed.positional and not passed.keywords,
+        function=computation.function if not passed.positional else None,
+    )
 
 
 def _items(held: Value) -> tuple[Value, ...] | None:

@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.applied import AppliedFunctions
 from placement_lint.placement.builtin_calls import BuiltinCalls
 from placement_lint.placement.containers import is_container, sited
+from placement_lint.placement.control_flow import ControlFlow
 from placement_lint.placement.device_calls import DeviceCalls
 from placement_lint.placement.effects import Effects
 from placement_lint.placement.library_calls import (
@@ -25,6 +26,7 @@ from placement_lint.placement.methods import MethodCalls
 from placement_lint.placement.objects import ObjectCalls, awaited
 from placement_lint.placement.values import (
     UNKNOWN,
+    AnyTree,
     Array,
     Context,
     DefaultDeviceContext,
@@ -57,9 +59,18 @@ LAZY_CALLS = frozenset({
 """What gives an iterator, and touches nothing before that is consumed."""
 
 
+_TAKING_APART = frozenset({
+    "equinox.filter", "equinox.filter_shard", "equinox.partition", "equinox.tree_at",
+    "flax.jax_utils.replicate", "flax.nnx.clone", "flax.nnx.split", "flax.nnx.state",
+    "flax.serialization.to_state_dict", "jax.tree.flatten_with_path",
+    "jax.tree_util.tree_flatten_with_path",
+})  # fmt: skip
+"""What gives the arrays of an object, or others, of which the program then makes another one."""
+
+
 _WITH_METHODS = (
     Array, Context, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
-    Sequence, TensorFile, Thread,
+    Sequence, TensorFile, Thread, AnyTree,
 )  # fmt: skip
 """What has methods that are known here, and is no module or class."""
 
@@ -78,6 +89,7 @@ class Calls:
         self.applied = applied = AppliedFunctions(expressions)
         self.library = library = LibraryCalls(expressions)
         effects = Effects(expressions)
+        control = ControlFlow(expressions)
         self._at_once: cst.Call | None = None
         """The call that gives the iterator which is consumed now."""
         self._by_name: dict[str, Callable[[cst.Call, Arguments, State], Value]] = {
@@ -104,15 +116,31 @@ class Calls:
             "copy.copy": effects.copied,
             "copy.deepcopy": effects.deep_copied,
             "dataclasses.replace": objects.replaced,
+            "equinox.apply_updates": effects.updated,
             "equinox.tree_deserialise_leaves": effects.remade,
+            "flax.nnx.update": effects.overwritten,
             "functools.partial": builtins.partial,
             "functools.reduce": applied.reduce,
             "h5py.File": devices.host_file,
             "jax.config.update": devices.config_update,
+            "jax.NamedSharding": devices.named_sharding,
+            "jax.P": devices.partition_spec,
             "jax.default_device": devices.default_device,
+            "jax.jvp": control.derived,
+            "jax.lax.associative_scan": control.associative_scan,
+            "jax.lax.cond": control.cond,
+            "jax.lax.fori_loop": control.fori_loop,
+            "jax.lax.map": control.map_,
+            "jax.lax.scan": control.scan,
+            "jax.lax.switch": control.switch,
+            "jax.lax.while_loop": control.while_loop,
+            "jax.linearize": control.derived,
+            "jax.vjp": control.derived,
             "jax.devices": devices.devices,
             "jax.local_devices": devices.local_devices,
             "jax.numpy.array": effects.array,
+            "jax.sharding.NamedSharding": devices.named_sharding,
+            "jax.sharding.PartitionSpec": devices.partition_spec,
             "jax.sharding.SingleDeviceSharding": devices.single_device_sharding,
             "jax.tree.flatten": applied.tree_flatten,
             "jax.tree.leaves": applied.tree_leaves,
@@ -121,7 +149,11 @@ class Calls:
             "jax.tree_util.tree_flatten": applied.tree_flatten,
             "jax.tree_util.tree_leaves": applied.tree_leaves,
             "jax.tree_util.tree_map": applied.tree_map,
+            "optax.GradientTransformation": objects.transformation,
+            "optax.GradientTransformationExtraArgs": objects.transformation,
+            "optax.apply_updates": effects.updated,
             "optax.chain": effects.optimizer,
+            "optax.incremental_update": effects.updated,
             "optax.sgd": effects.optimizer,
             "pickle.dumps": effects.pickled,
             "pickle.loads": effects.remade,
@@ -138,6 +170,7 @@ class Calls:
             **dict.fromkeys(EXECUTORS, library.executor),
             "threading.Thread": library.thread,
             **dict.fromkeys(GETTERS, library.getter),
+            **dict.fromkeys(_TAKING_APART, effects.taken_apart),
             **dict.fromkeys(ITERATORS, library.iterator),
             **dict.fromkeys(OPTIMIZERS_WITH_MOMENTS, effects.optimizer),
             **dict.fromkeys(QUEUES, library.queue),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.values import (
+    DOUBTFUL,
     MAX_DEPTH,
     NOTHING,
     PLAIN,
@@ -26,8 +27,8 @@ from placement_lint.placement.values import (
     value,
 )
 
-_MAX_ITEMS = 128
-"""Items of one container that are told apart, where they are added one by one."""
+MAX_ITEMS = 128
+"""Items of one container that are told apart, where not each is written in a literal."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,7 +192,7 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
     if isinstance(container, Mapping):
         known = dict(container.items)
         name = known_key(key)
-        if name is not None and (name in known or len(known) < _MAX_ITEMS):
+        if name is not None and (name in known or len(known) < MAX_ITEMS):
             pairs = tuple(sorted((known | {name: held}).items()))
             return replace(container, items=pairs)
         element = join(container.element, held)
@@ -209,16 +210,39 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
 
 def merged(container: Container, other: Value) -> Container:
     """Give a dict after `container.update(other)`; of another thing nothing is known."""
-    if len(other) != 1:
-        return unsure(container)
-    (atom,) = other
-    if not isinstance(atom, Mapping):
-        return unsure(container)
+    every = [atom for atom in other if isinstance(atom, Mapping)]
+    if not every or len(every) < len(other):
+        return overlaid(container)
+    atom = every[0] if len(every) == 1 else _one_of(every, container)
     if atom.element:
         container = with_item(container, None, atom.element)
     for key, held in atom.items:
         container = with_item(container, _spelt(key), held)
     return container
+
+
+def of_items(items: tuple[Value, ...], site: Site | None = None, *, written: int = 0) -> Sequence:
+    """Return a list or tuple of items; of too many it is not known which is where.
+
+    `written` of them are in its literal.
+    """
+    element = join(*items) if items else NOTHING
+    is_known = len(items) <= max(MAX_ITEMS, written)
+    return Sequence(items if is_known else None, element, site)
+
+
+def _one_of(every: list[Mapping], container: Container) -> Mapping:
+    """Give a dict that is one of several, which a container is merged with."""
+    known = [dict(each.items) for each in every]
+    before = dict(container.items) if isinstance(container, Mapping) else {}
+    items: dict[str, Value] = {}
+    for key in {key: None for each in known for key in each}:
+        held = [each[key] for each in known if key in each]
+        if len(held) < len(known) and key in before:
+            # Where it is not, what was there before stays.
+            held.append(before[key])
+        items[key] = join(*held)
+    return Mapping(tuple(sorted(items.items())), join(*(each.element for each in every)))
 
 
 def _spelt(name: str) -> str | int:
@@ -243,7 +267,7 @@ def with_more(
     if isinstance(container, Mapping):
         return loosened(container)
     items = container.items
-    if items is None or more is None or at is None or len(items) + len(more) > _MAX_ITEMS:
+    if items is None or more is None or at is None or len(items) + len(more) > MAX_ITEMS:
         return replace(container, items=None, element=join(*parts_of(container), element))
     kept = (*items, *more) if at < 0 else (*items[:at], *more, *items[at:])
     return replace(container, items=kept, element=join(*kept) if kept else container.element)
@@ -286,12 +310,24 @@ def loosened(container: Container) -> Container:
 
 
 def unsure(container: Container) -> Container:
-    """Give a container that something may have changed: what it held, or anything."""
+    """Give a container that something may have changed: what it held, most likely."""
+    return _with_other(container, DOUBTFUL)
+
+
+def overlaid(container: Container) -> Container:
+    """Give a container of which some items, nobody knows which, have become other things."""
+    return _with_other(container, UNKNOWN)
+
+
+def _with_other(container: Container, other: Value) -> Container:
+    def more(held: Value) -> Value:
+        return join(held, other) if held else UNKNOWN
+
     if isinstance(container, Sequence):
-        every = join(*(container.items or ()), container.element, UNKNOWN)
-        return replace(container, items=None, element=every)
-    items = tuple((key, join(held, UNKNOWN)) for key, held in container.items)
-    return replace(container, items=items, element=join(container.element, UNKNOWN))
+        every = join(*(container.items or ()), container.element)
+        return replace(container, items=None, element=more(every))
+    items = tuple((key, more(held)) for key, held in container.items)
+    return replace(container, items=items, element=more(container.element))
 
 
 def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:

@@ -36,10 +36,11 @@ CLASS_DECORATORS = _DATACLASSES | {
 
 
 def decorator_name(module: Module, decorator: cst.Decorator) -> str | None:
-    """Give the qualified name of a decorator, or of what it calls."""
+    """Give the qualified name of a decorator, or of what it calls, also by `functools.partial`."""
     node = decorator.decorator
     while isinstance(node, cst.Call):
-        node = node.func
+        is_partial = module.names.qualified(node.func) == "functools.partial"
+        node = node.args[0].value if is_partial and node.args else node.func
     return module.names.qualified(node)
 
 

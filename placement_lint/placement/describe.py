@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
     Anything,
+    AnyTree,
     Array,
     Class,
     Computation,
@@ -65,6 +66,8 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
             else atom.element.union(*(held for _, held in atom.items))
         )
         return f"{kind} of ({describe(parts, where, depth - 1)})" if parts else f"{kind}, empty"
+    if isinstance(atom, AnyTree):
+        return f"a tree of ({describe(atom.leaf, where, depth - 1)})" if depth else "a tree"
     if isinstance(atom, TheDevice):
         return "a device" if atom.device is None else f"the device {atom.device}"
     if isinstance(atom, DefaultDeviceContext):
@@ -93,7 +96,7 @@ _NAMES: dict[type, str] = {
     Lazy: "an iterator",
     Host: "a NumPy array",
     Method: "a method",
-    Optimizer: "an optimizer that keeps moments",
+    Optimizer: "an optimizer",
     Partial: "a partial",
     Pickled: "a pickle",
     Plain: "no array",

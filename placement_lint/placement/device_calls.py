@@ -26,6 +26,7 @@ from placement_lint.placement.values import (
     External,
     Host,
     Plain,
+    Target,
     TensorFile,
     TheDevice,
     Value,
@@ -34,7 +35,7 @@ from placement_lint.placement.values import (
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
-    from placement_lint.placement.expressions import Expressions
+    from placement_lint.placement.expressions import Expressions, Operand
 
 _DEVICE_CALLS = frozenset({"jax.devices", "jax.local_devices"})
 _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
@@ -113,6 +114,28 @@ class DeviceCalls:
         """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
         devices = self.devices_of(arguments.get(0, "device"), state)
         return value(*[TheDevice(device) for device in devices])
+
+    def partition_spec(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
+        parts = self._escaping(node, state)
+        is_whole = not arguments.is_open and all(held == NONE for _, held in parts)
+        return value(Target(replicated=is_whole))
+
+    def named_sharding(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`NamedSharding(mesh, spec)`, which may name another memory than that of the devices."""
+        given = dict(self._escaping(node, state))
+        spec = arguments.get(1, "spec")
+        held = UNKNOWN if spec is None else given.get(self.on.index(spec), UNKNOWN)
+        in_memory = not arguments.may_pass(None, "memory_kind")
+        whole = (isinstance(atom, Target) and atom.replicated for atom in held)
+        return value(*[Target(replicated=in_memory and each) for each in whole])
+
+    def _escaping(self, node: cst.Call, state: State) -> list[Operand]:
+        """Evaluate the arguments of a call that is not followed."""
+        operands = self.on.arguments(node, state)
+        for _, held in operands:
+            self.on.escapes(held, state)
+        return operands
 
     def null_context(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`contextlib.nullcontext(x)`, which gives x."""

@@ -8,32 +8,42 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
+from placement_lint.jaxmodel.transfer import Gives
 from placement_lint.placement.containers import anonymous, anonymous_outside
 from placement_lint.placement.environment import SYSTEM
+from placement_lint.placement.layouts import LaidOut, assembled
 from placement_lint.placement.methods import is_own, ready_pieces
-from placement_lint.placement.results import gives_array
+from placement_lint.placement.results import gives_array, row_gives_array
 from placement_lint.placement.traced import (
     KEEPING_ARGUMENTS,
     MAPPING,
     fills_shapes,
+    step_of,
     usage_of,
 )
+from placement_lint.placement.trees import tree_of
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBTFUL,
     HOST,
     NONE,
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Computation,
     Device,
     External,
     Function,
     Host,
+    Instance,
     Mapping,
+    Method,
     Optimizer,
     Origin,
+    Partial,
     Pickled,
     Place,
     Plain,
@@ -70,6 +80,8 @@ _OF_ONE_TYPE = frozenset({
 """Operations that first convert, one by one, those of another type: weak ones beside others."""
 _GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
 """Transformations after which a function gives what it gave, or a stack of it."""
+_FOLLOWED = (Computation, External, Function, Instance, Method, Partial)
+"""What is executed where it is called in traced code."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 
 
@@ -82,13 +94,14 @@ class Effects:
         self.names = expressions.names
 
     def _result_on_device(
-        self, made: Value, device: cst.BaseExpression | None, state: State
+        self, node: cst.Call, made: Value, device: cst.BaseExpression | None, state: State
     ) -> Value:
         """Commit what was made to the `device=` argument, where there is one."""
         names_one = self._names_device(device, state)
         if names_one is False:
             return made
-        placed = committed_to(made, self.on.calls.devices.devices_of(device, state))
+        by = frozenset({self.on.module.place(node)})
+        placed = committed_to(made, self.on.calls.devices.devices_of(device, state), by)
         return placed if names_one else join(made, placed)
 
     def _names_device(self, node: cst.BaseExpression | None, state: State) -> bool | None:
@@ -111,7 +124,7 @@ class Effects:
         made = self.on.operations.created(self.on.index(node), state, is_weak=weak)
         if name in transfer.LIKE_CREATORS and not self._names_device(device, state):
             made = self._like(made, held, keeps_type=arguments.get(None, "dtype") is None)
-        return self._result_on_device(made, device, state)
+        return self._result_on_device(node, made, device, state)
 
     def _like(self, made: Value, held: Value, *, keeps_type: bool) -> Value:
         """Give what a creator makes that follows a committed array to its device."""
@@ -122,7 +135,7 @@ class Effects:
         if committed and all(isinstance(a, Array) and a.committed for a in held):
             return committed_to(made, committed)
         if committed or any(isinstance(a, Anything | External) for a in held):
-            return join(made, UNKNOWN)
+            return join(made, DOUBTFUL)
         return made
 
     def _is_number(self, node: cst.BaseExpression | None) -> bool:
@@ -140,7 +153,7 @@ class Effects:
         operands = self.on.arguments(node, state)
         closed: list[tuple[int, Value]] = []
         for place, held in operands:
-            committed = _committed(self.on.closure(held, state))
+            committed = self.on.closed_over(held, state)
             if committed:
                 closed.append((place, committed))
         equal = name in transfer.SHAPE_PRESERVING_WHEN_EQUAL
@@ -155,7 +168,44 @@ class Effects:
             for operand in operands:
                 if any(array.is_weak and not array.committed for array in arrays(operand[1])):
                     self.on.computed(node, [operand], state, certain=False)
-        return self.on.computed(node, [*operands, *closed], state, certain=not equal)
+        made = self.on.computed(node, [*operands, *closed], state, certain=not equal)
+        row = transfer.TABLE[name]
+        if row.gives is Gives.ARRAY:
+            return made
+        if row.gives is Gives.NOTHING:
+            return PLAIN
+        is_asked = len(operands) > 1 or bool(arguments.keywords) or arguments.is_open
+        are_listed = name in SEQUENCES or (name in SEQUENCES_UNASKED and not is_asked)
+        return value(Sequence(None, made)) if are_listed else tree_of(made)
+
+    def updated(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`optax.apply_updates(params, updates)`: a tree like the first one, computed."""
+        laid_out = LaidOut(self.on, node, state)
+        trees = self.on.program.trees
+        made = self.on.computed(node, self.on.spread(laid_out.operands, state), state)
+        first = laid_out.of(0, "params", "model", "new_tensors")
+        if first is None or arguments.is_open:
+            return tree_of(made)
+        like = assembled(first, [held for _, held in laid_out.operands])
+        at = self.on.module.place(node)
+        return trees.rebuilt(like, lambda _: made, at, state, is_given=True)
+
+    def overwritten(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`nnx.update(module, state)`: the module has other arrays from then on."""
+        held = [self.on.argument(argument.value, state) for argument in node.args]
+        for each in held[:1]:
+            self.on.spoil(each, state, UNKNOWN)
+        for each in held:
+            self.on.escapes(each, state)
+        return NONE
+
+    def taken_apart(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`nnx.split(module)`, `eqx.partition(tree, test)`: the arrays of a tree, in others."""
+        for argument in node.args:
+            held = self.on.argument(argument.value, state)
+            self.on.escapes(held, state)
+            self.on.program.take_apart(held)
+        return UNKNOWN
 
     def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Hand back the first argument."""
@@ -165,7 +215,7 @@ class Effects:
     def convert(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jnp.asarray(x)`: the same array, or a new one on the default device."""
         first = arguments.get(0, "a")
-        held = self.on.argument(first, state)
+        held = _as_arrays(self.on.argument(first, state))
         dtype = arguments.get(1, "dtype")
         device = arguments.get(None, "device")
         if dtype is not None:
@@ -183,7 +233,7 @@ class Effects:
         made = self.on.operations.created(
             self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
         )
-        return self._result_on_device(made, device, state)
+        return self._result_on_device(node, made, device, state)
 
     def array(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jnp.array(x)`, which copies unless it is told not to."""
@@ -202,7 +252,7 @@ class Effects:
                 self.on.evaluate(argument.value, state)
         if device is not None and not is_none(device):
             made = self.on.operations.created(self.on.index(node), state)
-            return self._result_on_device(made, device, state)
+            return self._result_on_device(node, made, device, state)
         if any(True for _, held in operands for _ in arrays(held)):
             return self.on.computed(node, operands, state)
         certain = not any(
@@ -215,7 +265,11 @@ class Effects:
     def host(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Read arrays into NumPy."""
         operands = self.on.arguments(node, state)
-        return self.on.read(node, operands) if name == "jax.device_get" else HOST
+        if name != "jax.device_get":
+            return HOST
+        for _, held in operands:
+            self.on.program.take_apart(held)
+        return self.on.read(node, operands)
 
     def plain(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Look at shapes and types."""
@@ -233,10 +287,12 @@ class Effects:
             on_host = all(isinstance(atom, Host) for atom in held)
             place = self.on.module.place(node)
             origin = Origin(place, place, None)
-            return value(
-                Array(Device("cpu", 0) if on_host else None, committed=True, origin=origin)
-            )
+            made = Array(None, committed=True, origin=origin)
+            if on_host:
+                made = replace(made, device=Device("cpu", 0), via=frozenset({place}))
+            return value(made)
         if name not in _NAMING_THE_DEVICE:
+            self.on.program.take_apart(held)
             return value(Array(None, committed=True))
         names_one = self._names_device(target, state)
         if names_one is False:
@@ -246,7 +302,16 @@ class Effects:
         self.on.record.put.update(
             array.origin.created for array in arrays(held) if array.origin is not None
         )
-        placed = committed_to(held, self.on.calls.devices.devices_of(target, state))
+        by = frozenset({self.on.module.place(node)})
+        devices = self.on.calls.devices.devices_of(target, state)
+        placed = self.on.program.trees.rebuilt(
+            held,
+            lambda leaf: committed_to(leaf, devices, by),
+            self.on.module.place(node),
+            state,
+            is_put=True,
+        )
+        self.on.program.supersede(held, placed, state)
         if names_one:
             return placed
         return join(placed, self._put_nowhere(node, arguments.get(0, "x"), held, state))
@@ -258,7 +323,9 @@ class Effects:
         if state.default.devices != SYSTEM:
             held = self.on.calls.objects.read(given, held, state)
         kept = frozenset(
-            atom for atom in held if isinstance(atom, Array | Mapping | Sequence | Anything)
+            atom
+            for atom in held
+            if isinstance(atom, Array | Mapping | Sequence | AnyTree | Instance | Anything)
         )
         if len(kept) == len(held):
             return held
@@ -326,23 +393,25 @@ class Effects:
         return join(*found) if found and len(found) == len(data) else UNKNOWN
 
     def optimizer(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`optax.adam(…)`, `optax.chain(…)`: what keeps moments, or has something that does."""
+        """`optax.adam(…)`, `optax.chain(…)`: whether it, or a part of it, keeps moments."""
         operands = self.on.arguments(node, state)
         name = self.names.qualified(node.func) or ""
         if name == "optax.chain":
             made = [a for _, held in operands for a in held if isinstance(a, Optimizer)]
-            return value(made[0]) if made else UNKNOWN
-        if name == "optax.sgd":
-            momentum = arguments.get(1, "momentum")
-            return UNKNOWN if momentum is None or is_none(momentum) else value(Optimizer(name))
-        return value(Optimizer(name))
+            keeping = [optimizer for optimizer in made if optimizer.keeps_moments]
+            return value(keeping[0] if keeping else Optimizer(name, keeps_moments=False))
+        momentum = arguments.get(1, "momentum")
+        keeps = name != "optax.sgd" or not (momentum is None or is_none(momentum))
+        return value(Optimizer(name, keeps))
 
     def key(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """Make or derive a PRNG key."""
         operands = self.on.arguments(node, state)
         committed = [a for _, held in operands for a in arrays(held) if a.committed]
         if committed:
-            made = value(*[Array(a.device, committed=True, is_small=True) for a in committed])
+            made = value(
+                *[Array(a.device, committed=True, is_small=True, via=a.via) for a in committed]
+            )
         else:
             made = self.on.operations.created(self.on.index(node), state, is_small=True)
         return value(Sequence(None, made)) | made if name.endswith(".split") else made
@@ -360,7 +429,7 @@ class Effects:
             path = string_value(arguments.get(0, "file"))
             if path is not None and path.endswith(".npz"):
                 return value(Mapping((), HOST))
-            return made if path is not None else join(made, UNKNOWN)
+            return made if path is not None else join(made, DOUBTFUL)
         return value(Mapping((), made))
 
     def transform(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
@@ -368,7 +437,7 @@ class Effects:
         closure: set[Atom] = set()
         operands = dict(self.on.arguments(node, state))
         for held in operands.values():
-            closure |= _committed(self.on.closure(held, state))
+            closure |= self.on.closed_over(held, state)
             closure.update(*(atom.closure for atom in held if isinstance(atom, Computation)))
         places = any(keyword in arguments.keywords for keyword in _PLACING_KEYWORDS)
         given = arguments.get(0, "fun", "f")
@@ -383,7 +452,8 @@ class Effects:
             node_of = self.on.program.node(place)
             if isinstance(node_of, cst.FunctionDef | cst.Lambda):
                 function, names = node_of, self.on.program.module_of(place).names
-        alike = given is not None and names.qualified(given) in transfer.LIKE_CREATORS
+        row = transfer.TABLE.get(names.qualified(given) or "") if given is not None else None
+        alike = row is not None and row.follows
         if function is not None:
             # `vmap` runs the operations one by one: what is only handed back meets none.
             usage = usage_of(
@@ -392,17 +462,26 @@ class Effects:
             )  # fmt: skip
         else:
             usage = Usage((False,)) if alike else None
+        keeps_unused = "keep_unused" in arguments.keywords
         told_nothing = name in MAPPING and len(node.args) == 1
         return value(
             Computation(
                 places_arguments=places or arguments.has_double_star,
                 is_known=function is not None,
-                usage=None if "keep_unused" in arguments.keywords else usage,
+                usage=None if keeps_unused else usage,
+                keeps_unused=keeps_unused,
                 donates=any(keyword.startswith("donate") for keyword in arguments.keywords),
+                changes_objects=name.startswith("flax.nnx."),
                 gives_array=name in _GIVING_THE_RESULT
                 and len(node.args) == 1
-                and (alike if function is None else gives_array(function, names, name)),
+                and (
+                    row_gives_array(row, name)
+                    if function is None
+                    else gives_array(function, names, name)
+                ),
                 closure=frozenset() if name == "jax.jit" else frozenset(closure),
+                of=frozenset(atom for atom in held if isinstance(atom, _FOLLOWED)),
+                steps=(step_of(name, [arguments]),),
                 function=place if name in KEEPING_ARGUMENTS else None,
                 fills=told_nothing
                 and (alike if function is None else fills_shapes(function, names)),
@@ -440,7 +519,9 @@ class Effects:
                 return None
             called = self.on.evaluate(function.body.func, state.copy())
             return self._moments(called, state, seen | {atom.place}) if len(called) == 1 else None
-        return atom.name if isinstance(atom, Optimizer) and atom.is_init else None
+        if not isinstance(atom, Optimizer) or not atom.is_init:
+            return None
+        return atom.name if atom.keeps_moments else None
 
     def distribute(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
         """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
@@ -448,8 +529,10 @@ class Effects:
         return value(Computation(places_arguments=True))
 
 
-def _committed(held: Value) -> Value:
-    return frozenset(atom for atom in held if isinstance(atom, Array) and atom.committed)
+def _as_arrays(held: Value) -> Value:
+    """Give a value with what an unknown tree may be in its place, if it is an array."""
+    trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
+    return (held - trees).union(*(tree.leaf for tree in trees), DOUBTFUL) if trees else held
 
 
 def _is_of_arrays(atom: Atom) -> bool:

@@ -18,6 +18,7 @@ from placement_lint.placement.containers import (
     is_container,
     loosened,
     merged,
+    of_items,
     of_site,
     sited,
     unsure,
@@ -27,18 +28,22 @@ from placement_lint.placement.containers import (
     without_item,
 )
 from placement_lint.placement.environment import State, Variable, meet, variable
-from placement_lint.placement.narrowing import narrowed
+from placement_lint.placement.narrowing import Names as TestedNames
+from placement_lint.placement.narrowing import compared, narrowed, truth
 from placement_lint.placement.objects import awaited
 from placement_lint.placement.operations import Operations
-from placement_lint.placement.record import UseKind
+from placement_lint.placement.record import Record, UseKind
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBTFUL,
     HOST,
+    MADE_ON_TRACERS,
     NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Atom,
     Class,
@@ -56,6 +61,8 @@ from placement_lint.placement.values import (
     Value,
     arrays,
     element_of,
+    is_host,
+    is_placed,
     iterated_of,
     join,
     limited,
@@ -99,15 +106,20 @@ _PLAIN_NODES = (
 class Expressions:
     """Evaluates the expressions of one body."""
 
-    def __init__(self, program: Program, module: Module) -> None:
-        """Bind to the program, and to the module that the body is in."""
+    def __init__(self, program: Program, module: Module, touched: set[Place] | None = None) -> None:
+        """Bind to the program, and to the module that the body is in.
+
+        `touched`: of traced code, which leaves no other record, the tracers that it computes with.
+        """
         self.program = program
         self.module = module
         self.tree = module.tree
         self.names = module.names
-        self.record = module.record
+        self.touched = touched
+        self.record = module.record if touched is None else Record()
+        name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(
-            module.name, module.record, program.moves, accelerator=module.has_accelerator
+            name, self.record, program.moves, touched, accelerator=module.has_accelerator
         )
         self.calls = Calls(self)
         self.captured: dict[int, Value] = {}
@@ -204,6 +216,16 @@ class Expressions:
                 found += self.operands(argument.value, state)
         return found
 
+    def spread(self, operands: list[Operand], state: State) -> list[Operand]:
+        """Give operands with dicts of their leaves in the place of objects."""
+        found: list[Operand] = []
+        for place, held in operands:
+            parts = self.program.trees.spread(held, state)
+            if parts is not held:
+                self.record.saw_parts(place, arrays(parts))
+            found.append((place, parts))
+        return found
+
     def argument(self, node: cst.BaseExpression | None, state: State) -> Value:
         """Evaluate one argument; a generator expression is consumed by the call."""
         if node is None:
@@ -231,8 +253,20 @@ class Expressions:
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
             for array in arrays(each):
-                if array.origin is not None and not array.committed:
+                if self.touched is None and array.committed and is_host(array.device):
+                    self.record.pulls.meets_unknown = True
+                if array.origin is None:
+                    continue
+                if self.touched is not None:
+                    self.touched.add(array.origin.created)
+                elif not array.committed:
                     self.record.escaped.add(array.origin.created)
+
+    def closed_over(self, held: Value, state: State) -> Value:
+        """Give the committed arrays that functions close over."""
+        return frozenset(
+            atom for atom in self.closure(held, state) if isinstance(atom, Array) and atom.committed
+        )
 
     def closure(self, held: Value, state: State) -> Value:
         """Give the arrays that functions close over, noting that they meet their arguments."""
@@ -253,7 +287,13 @@ class Expressions:
         return limited(frozenset(found))
 
     def computed(
-        self, node: cst.CSTNode, operands: list[Operand], state: State, *, certain: bool = True
+        self,
+        node: cst.CSTNode,
+        operands: list[Operand],
+        state: State,
+        *,
+        certain: bool = True,
+        is_call: bool = False,
     ) -> Value:
         """Apply an operation to operands: what a call of it gives, and what it copies."""
         return self.operations.computed(
@@ -263,6 +303,7 @@ class Expressions:
             UseKind.COMPUTED,
             in_loop=self.in_loop,
             certain=certain,
+            is_call=is_call,
         )
 
     # -- names ------------------------------------------------------------------------------
@@ -309,6 +350,8 @@ class Expressions:
         held = self.evaluate(node, state)
         if is_container(held):
             self.change(node, held, loosened, state)
+        elif any(isinstance(atom, AnyTree) for atom in held):
+            self.assign(node, UNKNOWN, state)
 
     def may_change(self, held: Value, state: State) -> None:
         """Note that something that nobody follows was given containers: it may change them."""
@@ -415,16 +458,19 @@ class Expressions:
             held = self.program.containers.owned(held, instance.site, again=self.in_loop)
         self.program.bind(key, held, state)
 
-    def spoil(self, held: Value, state: State) -> None:
-        """Note that any attribute of an object may be set, by `vars(x)` or `x.__dict__`."""
+    def spoil(self, held: Value, state: State, other: Value = DOUBTFUL) -> None:
+        """Note that any attribute of an object may be set, by `vars(x)` or `x.__dict__`.
+
+        `other`: to what.
+        """
         for atom in held:
             if isinstance(atom, Instance):
                 for name in self.program.attribute_names(atom):
                     before = self.program.held((atom, name), state) or NOTHING
-                    self.program.bind((atom, name), join(before, UNKNOWN), state)
+                    self.program.bind((atom, name), join(before, other), state)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
-        held = self.program.consumed(held, state)
+        held = self._taken_apart(target, self.program.consumed(held, state), state)
         count = len(target.elements)
         star = next(
             (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
@@ -458,6 +504,8 @@ class Expressions:
                 self.calls.objects.special(instance, "__setitem__", [given, held], state)
         if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container):
             self.escapes(held, state)
+        if any(isinstance(atom, AnyTree) for atom in container):
+            self.loosen(target.value, state)
         if not is_container(container):
             return
         known = self._key_of(target, state)
@@ -587,7 +635,7 @@ class Expressions:
             combined = self._combined(node, operands, state)
             if combined is not None:
                 return combined
-        if not any(isinstance(atom, Array) for _, held in operands for atom in held):
+        if not any(isinstance(atom, Array | AnyTree) for _, held in operands for atom in held):
             held_atoms = {atom for _, held in operands for atom in held}
             if all(isinstance(atom, Plain) for atom in held_atoms):
                 return PLAIN
@@ -609,8 +657,9 @@ class Expressions:
         if isinstance(node.operator, cst.Add) and isinstance(one, Sequence):
             if not isinstance(other, Sequence):
                 return None
-            items = None if one.items is None or other.items is None else one.items + other.items
-            return value(Sequence(items, join(one.element, other.element), self.made(node)))
+            if one.items is None or other.items is None:
+                return value(Sequence(None, join(one.element, other.element), self.made(node)))
+            return value(of_items(one.items + other.items, self.made(node)))
         if isinstance(node.operator, cst.Multiply) and isinstance(one, Sequence):
             if not isinstance(other, Plain):
                 return None
@@ -668,7 +717,9 @@ class Expressions:
         """Evaluate a unary operation."""
         operand = self.operand(node.expression, state)
         if isinstance(node.operator, cst.Not):
-            return PLAIN
+            ways = {truth(atom) for atom in operand[1]}
+            way = ways.pop() if len(ways) == 1 else None
+            return PLAIN if way is None else value(Plain(truth=not way))
         return self._compute(node, [operand], state)
 
     def boolean(self, node: cst.BooleanOperation, state: State) -> Value:
@@ -690,7 +741,10 @@ class Expressions:
         results = []
         for target in node.comparisons:
             right = self.operand(target.comparator, state)
-            if isinstance(target.operator, cst.Is | cst.IsNot):
+            way = compared(target.operator, left[1], right[1])
+            if way is not None:
+                results.append(value(Plain(truth=way)))
+            elif isinstance(target.operator, cst.Is | cst.IsNot):
                 results.append(PLAIN)
             elif isinstance(target.operator, cst.In | cst.NotIn):
                 in_array = any(isinstance(atom, Array) for atom in right[1])
@@ -718,13 +772,17 @@ class Expressions:
 
     def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool:
         """Note what a test says of the variables in it; False where it cannot come out so."""
-        for operand, keep in narrowed(test, self.names.qualified, holds=holds):
-            held = self.evaluate(operand, state)
-            left = keep(held)
-            if not left:
-                return False
-            if left != held:
-                self.assign(operand, left, state)
+        names = TestedNames(self.names.qualified, lambda node: self.evaluate(node, state))
+        found = narrowed(test, names, holds=holds)
+        if found is None:
+            return False
+        for operand, before, left in found:
+            if left != before and isinstance(operand, cst.Name | cst.Attribute):
+                # Another part of the test may have left less of it already.
+                now = self.evaluate(operand, state) & left
+                if not now:
+                    return False
+                self.assign(operand, now, state)
         return True
 
     # -- containers -----------------------------------------------------------------------------
@@ -732,6 +790,7 @@ class Expressions:
     def sequence(self, node: cst.List | cst.Tuple | cst.Set, state: State) -> Value:
         """Evaluate a literal list, tuple or set."""
         items: list[Value] = []
+        written = sum(not isinstance(e, cst.StarredElement) for e in node.elements)
         starred = isinstance(node, cst.Set)
         for element in node.elements:
             held = self.evaluate(element.value, state)
@@ -743,9 +802,9 @@ class Expressions:
                 starred = True
                 held = self.iterated(element.value, held, state)
             items.append(held)
-        element_value = join(*items) if items else NOTHING
         site = None if isinstance(node, cst.Tuple) else self.made(node)
-        return value(Sequence(None if starred else tuple(items), element_value, site))
+        made = of_items(tuple(items), site, written=written)
+        return value(replace(made, items=None) if starred else made)
 
     def dict_(self, node: cst.Dict, state: State) -> Value:
         """Evaluate a literal dict."""
@@ -869,6 +928,7 @@ class Expressions:
         held = self.program.consumed(held, state)
         if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
             held = self.grown(held, state)
+        held = self._taken_apart(node, held, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         found = iterated_of(held - objects) if held - objects else NOTHING
         for instance in objects:
@@ -884,6 +944,27 @@ class Expressions:
             )
             found = join(found, row) if found else row
         return found or UNKNOWN
+
+    def _taken_apart(self, node: cst.CSTNode, held: Value, state: State) -> Value:
+        """Give a value in which a list of its parts is in the place of each unknown tree.
+
+        Such a tree may be an array: then its rows are wherever taking them puts them.
+        """
+        if not any(isinstance(atom, AnyTree) for atom in held):
+            return held
+        return frozenset(
+            Sequence(None, self.part(node, atom, state)) if isinstance(atom, AnyTree) else atom
+            for atom in held
+        )
+
+    def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value:
+        """Give what a part of a tree is, or what is computed of it, if it is an array."""
+        if self.operations.stays(tree.leaf, state):
+            return value(tree)
+        if any(is_placed(array) for array in arrays(tree.leaf)):
+            return UNKNOWN
+        rows = self.operations.created(self.index(node), state)
+        return value(AnyTree(join(tree.leaf, rows)))
 
     # -- attributes and subscripts --------------------------------------------------------------
 
@@ -913,7 +994,13 @@ class Expressions:
             found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else HOST
         if name == "__dict__":
             self.spoil(held, state)
-        others = frozenset(atom for atom in held if not isinstance(atom, Array | Host))
+        for atom in held:
+            if isinstance(atom, AnyTree) and name in transfer.METADATA_ATTRIBUTES:
+                found |= PLAIN
+            elif isinstance(atom, AnyTree):
+                computes = name in transfer.COMPUTING_ATTRIBUTES
+                found |= self.part(node, atom, state) if computes else value(atom)
+        others = frozenset(atom for atom in held if not isinstance(atom, Array | Host | AnyTree))
         if others:
             found |= self.program.attribute(others, name, state)
         return frozenset(found)
@@ -951,7 +1038,9 @@ class Expressions:
             argument = join(*(part for _, part in indices)) if indices else UNKNOWN
             found |= self.calls.objects.special(instance, "__getitem__", [argument], state)
         if held - objects:
-            found |= element_of(held - objects, key)
+            others = held - objects
+            parts = others if isinstance(key, str) else self._taken_apart(node, others, state)
+            found |= element_of(parts, key)
         if own and not isinstance(key, str):
             found |= self._indexed(node, held, indices, state)
         elif own:
@@ -990,8 +1079,7 @@ def _middle(held: Value, star: int, count: int) -> Value:
     only = next(iter(held)) if len(held) == 1 else None
     if not isinstance(only, Sequence) or only.items is None:
         return value(Sequence(None, iterated_of(held) or UNKNOWN))
-    taken = only.items[star : len(only.items) - (count - star - 1)]
-    return value(Sequence(taken, join(*taken) if taken else NOTHING))
+    return value(of_items(only.items[star : len(only.items) - (count - star - 1)]))
 
 
 def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
@@ -1005,8 +1093,7 @@ def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
     missing = [bound is None for bound in bounds]
     if any(n is None and not none for n, none in zip(numbers, missing, strict=True)):
         return None
-    items = only.items[slice(*numbers)] if numbers[2] != 0 else ()
-    return Sequence(items, join(*items) if items else NOTHING)
+    return of_items(only.items[slice(*numbers)] if numbers[2] != 0 else ())
 
 
 def _is_whole(node: cst.Subscript) -> bool:

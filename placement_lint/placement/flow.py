@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from placement_lint.placement.environment import SYSTEM, Devices
 from placement_lint.placement.module import Module
 from placement_lint.placement.program import Program
+from placement_lint.placement.record import Record
 from placement_lint.placement.values import (
     NOTHING,
     UNKNOWN,
@@ -40,6 +41,12 @@ def interpret(modules: list[Module], sources: Sources | None = None) -> Program:
     """Execute modules as one program."""
     program = Program(modules, sources)
     program.run()
+    if program.misses_host_arrays:
+        # What they met may be an array of the accelerator.
+        for module in modules:
+            module.record = Record()
+        program = Program(modules, sources, follows=True)
+        program.run()
     return program
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.containers import MAX_ITEMS
+from placement_lint.placement.layouts import CallArguments
 from placement_lint.placement.record import UseKind
 from placement_lint.placement.values import (
     NONE,
@@ -141,7 +142,8 @@ class LibraryCalls:
             return UNKNOWN
         count = 2 if len(node.args) == 1 else integer_value(node.args[1].value)
         each = value(Sequence(None, self._element(node.args[0].value, held[0], state)))
-        return value(Sequence(None if count is None else (each,) * count, each))
+        is_known = count is not None and 0 <= count <= MAX_ITEMS
+        return value(Sequence((each,) * count if count and is_known else None, each))
 
     def starred(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`itertools.starmap(f, xs)`: calls f with the parts of each element."""

@@ -18,13 +18,14 @@ from placement_lint.placement.containers import (
     without_item,
 )
 from placement_lint.placement.contexts import entered_by_hand, entered_default
-from placement_lint.placement.objects import CallArguments
+from placement_lint.placement.layouts import sort_arguments
 from placement_lint.placement.values import (
-    ANYTHING,
+    HOST,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Class,
     Context,
@@ -36,14 +37,17 @@ from placement_lint.placement.values import (
     Host,
     Instance,
     Mapping,
+    Optimizer,
     Sequence,
     TensorFile,
     Thread,
     Value,
+    arrays,
     committed_to,
     element_of,
     join,
     known_key,
+    limited,
     value,
     without_parts,
 )
@@ -54,13 +58,19 @@ if TYPE_CHECKING:
     from placement_lint.placement.containers import Change, Container
     from placement_lint.placement.environment import State
     from placement_lint.placement.expressions import Expressions, Operand
+    from placement_lint.placement.values import Atom
 
 _ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
 _EXTENDING = frozenset({"extend", "extendleft", "update"})
 _REMOVING = frozenset({"discard", "popleft", "remove", "reverse", "rotate", "sort"})
 _ENTERING = frozenset({"enter_context", "enter_async_context"})
+_OF_ARRAYS = (
+    transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
+)
 _BY_HAND = frozenset({"__enter__", "__exit__"})
 _SUPER = "builtins.super"
+_TO_NUMPY = frozenset({"numpy", "to_numpy"})
+"""Methods by which tensors and tables of other libraries give NumPy arrays."""
 
 
 class MethodCalls:
@@ -85,7 +95,13 @@ class MethodCalls:
         held = self.on.evaluate(receiver, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
         found: set[Any] = set()
-        if objects:
+        if name == "replace" and objects and all(map(self._has_replace, objects)):
+            passed = self.on.calls.objects.passed(node, state)
+            found |= self.on.calls.objects.like(node, objects, passed, state)
+            held -= objects
+            if not held:
+                return frozenset(found)
+        elif objects:
             member = self.on.program.attribute(objects, name, state)
             self.on.record.saw_value(
                 self.on.index(function), member if objects == held else member | UNKNOWN
@@ -101,6 +117,8 @@ class MethodCalls:
             return self.on.calls.library.of_thread(node, only, name, state)
         if isinstance(only, Generator) and name == "send":
             return self._sent(node, held, state)
+        if isinstance(only, Optimizer) and name in {"init", "update"}:
+            return self._optimized(node, name, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             # What is stored is the list or the dict itself, not what is in it.
             operands = [
@@ -112,32 +130,69 @@ class MethodCalls:
         if own:
             found |= self._array_method(node, receiver, held, name, arguments, operands, state)
         for atom in held:
-            if isinstance(atom, Host):
-                found |= _host_method(atom, name)
-            elif isinstance(atom, Mapping):
-                found |= self._mapping_method(atom, name, node, operands)
-            elif isinstance(atom, Sequence):
-                found |= self._sequence_method(atom, name, node, operands, state)
-            elif isinstance(atom, TensorFile) and name in {"get_tensor", "get_slice"}:
-                self.on.record.saw_read(atom.site, self.on.module.place(node))
-                found |= self.on.operations.created(self.on.index(node), state)
-            elif isinstance(atom, Future):
-                found |= self.on.calls.library.of_future(atom, name)
-            elif isinstance(atom, ExitStack):
-                found |= self._exit_stack_method(node, atom, name, operands, state)
-            elif name in _ENTERING and isinstance(atom, Anything):
-                # A stack that nobody knows: what it enters stays, until the function ends.
-                found |= self._exit_stack_method(node, ExitStack(), name, operands, state)
-            elif isinstance(atom, DefaultDeviceContext | Context) and name in _BY_HAND:
-                found |= self._by_hand(receiver, held, name, state)
-            elif not isinstance(atom, Array | Host):
-                for _, given in operands:
-                    self.on.escapes(given, state)
-                    self.on.may_change(given, state)
-                found.add(ANYTHING)
+            if not isinstance(atom, Array):
+                found |= self._atom_method(node, receiver, held, atom, name, operands, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             self._change(node, receiver, held, name, operands, state)
         return frozenset(found) or UNKNOWN
+
+    def _optimized(self, node: cst.Call, name: str, state: State) -> Value:
+        """`optimizer.update(grads, state)`: updates where the gradients are committed, and a state.
+
+        The structure of neither is known. It leaves the trees alone that it is given.
+        """
+        operands = self.on.arguments(node, state)
+        for _, given in operands:
+            self.on.escapes(given, state)
+        if name == "init" or not operands:
+            return UNKNOWN
+        updates = UNKNOWN.union(array for array in arrays(operands[0][1]) if array.committed)
+        return value(Sequence((limited(updates), UNKNOWN), UNKNOWN))
+
+    def _has_replace(self, atom: Atom) -> bool:
+        """Tell whether a library gives an object its method `replace`."""
+        program = self.on.program
+        return (
+            isinstance(atom, Instance)
+            and program.trees.classes.has_replace(atom.cls)
+            and program.method(atom.cls, "replace") is None
+        )
+
+    def _atom_method(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        atom: Atom,
+        name: str,
+        operands: list[Operand],
+        state: State,
+    ) -> Value:
+        """Call a method of one thing that a value may be, which is no array."""
+        if isinstance(atom, Host):
+            return _host_method(atom, name)
+        if isinstance(atom, Mapping):
+            return self._mapping_method(atom, name, node, operands)
+        if isinstance(atom, Sequence):
+            return self._sequence_method(atom, name, node, operands, state)
+        if isinstance(atom, TensorFile) and name in {"get_tensor", "get_slice"}:
+            self.on.record.saw_read(atom.site, self.on.module.place(node))
+            return self.on.operations.created(self.on.index(node), state)
+        if isinstance(atom, Future):
+            return self.on.calls.library.of_future(atom, name)
+        if isinstance(atom, ExitStack):
+            return self._exit_stack_method(node, atom, name, operands, state)
+        if name in _ENTERING and isinstance(atom, Anything):
+            # A stack that nobody knows: what it enters stays, until the function ends.
+            return self._exit_stack_method(node, ExitStack(), name, operands, state)
+        if isinstance(atom, DefaultDeviceContext | Context) and name in _BY_HAND:
+            return self._by_hand(receiver, held, name, state)
+        for _, given in operands:
+            self.on.escapes(given, state)
+            self.on.may_change(given, state)
+        if isinstance(atom, AnyTree):
+            return self._tree_method(node, receiver, atom, name, state)
+        return HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
 
     def _sent(self, node: cst.Call, held: Value, state: State) -> Value:
         """`generator.send(x)`: what it yields next; where x goes is not followed."""
@@ -160,9 +215,8 @@ class MethodCalls:
         if name in transfer.IDENTITY_METHODS:
             return own
         if name == "to_device":
-            return committed_to(
-                own, self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
-            )
+            devices = self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
+            return committed_to(own, devices, frozenset({self.on.module.place(node)}))
         if name in transfer.HOST_METHODS:
             return PLAIN
         equal = name in transfer.SAME_WHEN_EQUAL_METHODS
@@ -188,6 +242,10 @@ class MethodCalls:
                     indices += self.on.operands(element.slice.value, state)
         held = self.on.operand(operand, state)
         operands = self.on.arguments(node, state)
+        if self.on.touched is not None:
+            # In traced code it is one operation on all of them.
+            made = self.on.computed(node, [held, *indices, *operands], state)
+            return made if is_array(held[1]) else UNKNOWN
         for part in (*indices, *operands):
             if any(isinstance(atom, Array) and not atom.committed for atom in part[1]):
                 self.on.computed(node, [part], state)
@@ -305,19 +363,22 @@ class MethodCalls:
                 )
         if atom.cls is not None:
             member = self.on.program.attribute(value(atom), name, state)
-            passed = CallArguments([held for _, held in operands])
-            if not any(argument.keyword or argument.star for argument in node.args):
-                return self.on.calls.objects.called_with(node, member, passed, state)
-            return UNKNOWN
+            consumed = (
+                (each, self.on.program.consumed(held, state) if each.star == "*" else held)
+                for each, (_, held) in zip(node.args, operands, strict=True)
+            )
+            passed = sort_arguments(consumed)
+            return self.on.calls.objects.called_with(node, member, passed, state)
         every = [*(atom.items or ()), atom.element]
         if name == "pop" and atom.items:
             key = integer_value(node.args[0].value) if node.args else -1
             if key is not None:
-                return element_of(value(atom), key) or UNKNOWN
+                return element_of(value(atom), key)
         if name == "popleft" and atom.items:
             return atom.items[0]
         if name in {"get", "get_nowait", "pop", "popleft"}:
-            return join(*every) or UNKNOWN
+            # An empty one raises, or waits.
+            return join(*every)
         if name == "copy":
             return value(replace(atom, site=self.on.made(node)))
         if name in _ADDING or name in _EXTENDING or name in _REMOVING or name == "clear":
@@ -340,6 +401,31 @@ class MethodCalls:
         if name == "copy":
             return value(replace(atom, site=self.on.made(node)))
         return PLAIN if name in {"clear", "update"} else UNKNOWN
+
+    def _tree_method(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        atom: AnyTree,
+        name: str,
+        state: State,
+    ) -> Value:
+        """Call a method of what may be an array, a dict, a named tuple or any other object."""
+        held = value(atom)
+        if name in transfer.HOST_METHODS:
+            return PLAIN
+        if name in _OF_ARRAYS or name == "get":
+            return self.on.part(node, atom, state)
+        if name == "values":
+            return value(Sequence(None, held))
+        if name == "items":
+            return value(Sequence(None, value(Sequence((PLAIN, held), join(PLAIN, held)))))
+        if name == "keys":
+            return value(Sequence(None, PLAIN))
+        self.on.escapes(held, state)
+        if name in _ADDING or name in _EXTENDING or name in {"pop", "popitem", "setdefault"}:
+            self.on.loosen(receiver, state)
+        return UNKNOWN
 
     def _exit_stack_method(
         self, node: cst.Call, stack: ExitStack, name: str, operands: list[Operand], state: State

@@ -14,12 +14,18 @@ from placement_lint.placement.environment import (
     meet,
     variable,
 )
+from placement_lint.placement.layouts import CallArguments, Given, LaidOut, sort_arguments
+from placement_lint.placement.tracing import Trace, is_derivative, is_worth_following
+from placement_lint.placement.trees import tree_of
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBT,
+    DOUBTFUL,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Class,
     Computation,
@@ -41,6 +47,7 @@ from placement_lint.placement.values import (
     Plain,
     Sequence,
     Value,
+    arrays,
     iterated_of,
     join,
     limited,
@@ -51,7 +58,6 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.expressions import Expressions, Operand
-    from placement_lint.placement.program import Program
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -61,30 +67,18 @@ Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
 
 
 @dataclass
-class CallArguments:
-    """The arguments of a call, evaluated."""
+class Left:
+    """The places of the arguments that a computation leaves where they are."""
 
-    positional: list[Value]
-    keywords: dict[str, Value] = field(default_factory=dict)
-    rest: Value | None = None
-    """What further positional ones are; None: there are no more."""
-    more: Value | None = None
-    """What further ones of other names are, by keyword; None: there are no more."""
+    surely: set[int] = field(default_factory=set)
+    perhaps: set[int] = field(default_factory=set)
+    is_certain: bool = True
+    """There are no others of which it is not known."""
 
-    def carry_placement(self, program: Program, state: State) -> bool:
-        """Tell whether an array is among them that was made under a default device."""
-        return any(program.carries_placement(held, state) for held in self.every())
-
-    def every(self) -> list[Value]:
-        """Give every argument."""
-        others = (self.rest or UNKNOWN, self.more or NOTHING)
-        return [*self.positional, *self.keywords.values(), *others]
-
-    def numbered(self, first: int = 0) -> dict[int | str, Value]:
-        """Give them by position, counted from `first`, and by keyword."""
-        found: dict[int | str, Value] = dict(enumerate(self.positional, first))
-        found.update(self.keywords)
-        return found
+    @property
+    def every(self) -> set[int]:
+        """Those that it leaves, and those that it may leave."""
+        return self.surely | self.perhaps
 
 
 class ObjectCalls:
@@ -97,82 +91,109 @@ class ObjectCalls:
 
     def passed(self, node: cst.Call, state: State) -> CallArguments:
         """Evaluate the arguments of a call, for a function of the program."""
-        found = CallArguments([])
+        given: list[tuple[cst.Arg, Value]] = []
         for argument in node.args:
             # A generator expression is consumed by the function, if it does so.
             held = self.on.evaluate(argument.value, state)
             if argument.star == "*":
                 held = self.on.program.consumed(held, state)
-                known = [a.items for a in held if isinstance(a, Sequence)] if len(held) == 1 else []
-                if found.rest is None and known and known[0] is not None:
-                    found.positional += known[0]
-                else:
-                    found.rest = join(*filter(None, (found.rest, iterated_of(held) or UNKNOWN)))
-            elif argument.star == "**":
-                only = next(iter(held)) if len(held) == 1 else None
-                more = UNKNOWN
-                if isinstance(only, Mapping):
-                    found.keywords.update(only.items)
-                    more = only.element
-                if more:
-                    found.more = more if found.more is None else join(found.more, more)
-            elif argument.keyword is not None:
-                found.keywords[argument.keyword.value] = held
-            elif found.rest is not None:
-                found.rest = join(found.rest, held)
-            else:
-                found.positional.append(held)
-        return found
+            given.append((argument, held))
+        return sort_arguments(given)
 
     def called(self, node: cst.Call, held: Value, state: State) -> Value:
         """Call a value: a computation computes; a function of the program is executed."""
         computations = frozenset(atom for atom in held if isinstance(atom, Computation))
         found: set[Any] = set()
         if computations:
-            operands = self.on.arguments(node, state)
-            for _, given in operands:
-                # What is in an object is not looked at as an operand.
-                self.on.escapes(frozenset(a for a in given if isinstance(a, Instance)), state)
+            laid_out = LaidOut(self.on, node, state)
+            trees = self.on.program.trees
+            for _, given in laid_out.operands:
+                # What is in an object that is no tree is not looked at as an operand.
+                closed = (a for a in given if isinstance(a, Instance) and not trees.is_tree(a))
+                self.on.escapes(frozenset(closed), state)
                 if any(atom.donates for atom in computations):
                     self.on.escapes(given, state)
+            if any(atom.changes_objects for atom in computations):
+                for _, given in laid_out.operands:
+                    self.on.spoil(given, state, UNKNOWN)
             for atom in sorted(computations, key=repr):
-                if atom.places_arguments:
-                    found.add(ANYTHING)
-                    continue
-                left, known = self._left(node, atom)
-                used = [o for o in operands if o[0] not in left]
-                if atom.closure:
-                    used = [*used, (self.on.index(node.func), atom.closure)]
-                found |= self.on.computed(node, used, state, certain=atom.is_known and known)
-                # What is left aside may be taken after all, and say where it runs.
-                is_array = atom.gives_array and (known or not left)
-                if not is_array or not all(map(_is_array_or_number, operands)):
-                    found.add(ANYTHING)
+                left = self._left(node, atom)
+                found |= self._computed(node, atom, laid_out, left, state)
         others = held - computations
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
 
-    def _left(self, node: cst.Call, computation: Computation) -> tuple[set[int], bool]:
+    def _computed(
+        self, node: cst.CSTNode, atom: Computation, given: LaidOut | Given, left: Left, state: State
+    ) -> Value:
+        """Give what a computation gives, and note what calling it copies."""
+        if atom.places_arguments:
+            return UNKNOWN
+        operands = given.operands
+        closed = self._closed(node, atom)
+
+        def placed(used: list[Operand], *, certain: bool) -> Value:
+            return self.on.computed(node, [*used, *closed], state, certain=certain, is_call=True)
+
+        # What is left aside may be taken after all, and say where it runs.
+        is_array = atom.gives_array and (left.is_certain or not left.every)
+        is_flat = given.is_flat if isinstance(given, LaidOut) else atom.usage is None
+        if is_array and is_flat and all(map(_is_array_or_number, operands)):
+            used = [operand for operand in operands if operand[0] not in left.every]
+            return placed(used, certain=left.is_certain and atom.is_known)
+        spread = self.on.spread(operands, state)
+        everything = [held for _, held in (*spread, *closed)]
+        if (
+            atom.is_staged
+            and not self.on.program.is_tracing
+            and not is_worth_following(everything, state)
+        ):
+            used = [operand for operand in spread if operand[0] not in left.every]
+            return tree_of(placed(used, certain=left.is_certain and atom.is_known))
+        trace = Trace(self.on, node, state)
+        tracers = [trace.tracers(held) for _, held in operands]
+        made = trace.transformed(atom, given.passed(tracers))
+        if not trace.is_followed:
+            used = [operand for operand in spread if operand[0] not in left.every]
+            certain = left.is_certain and atom.is_known
+            return trace.given(made, placed(used, certain=certain))
+        if not atom.keeps_unused:
+            places = [place for place, _ in operands]
+            spread = list(zip(places, map(trace.used, tracers), strict=True))
+        used = [operand for operand in spread if operand[0] not in left.surely]
+        # Of what is linear, the compiled derivative takes nothing.
+        certain = not (atom.is_staged and is_derivative(atom))
+        return trace.given(made, placed(used, certain=certain))
+
+    def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
+        """Give the committed arrays that a computation closes over, or was given before."""
+        place = self.on.index(node.func if isinstance(node, cst.Call) else node)
+        before = (*atom.bound, *(held for _, held in atom.bound_by_name))
+        bound = frozenset(a for held in before for a in arrays(held) if a.committed)
+        return [(place, held) for held in (atom.closure, bound) if held]
+
+    def _left(self, node: cst.Call, computation: Computation) -> Left:
         """Give the places of arguments that a computation leaves where they are, with their parts.
 
-        Among them what is collected, of which it may take some. And whether this is certain.
+        Perhaps so what is collected, of which it may take some.
         """
         usage = computation.usage
-        left: set[int] = set()
+        left = Left()
         if usage is None:
-            return left, True
+            return left
         names_unknown = usage.keywords is None
         if any(each.star or (each.keyword is not None and names_unknown) for each in node.args):
-            return left, False
-        known = True
+            left.is_certain = False
+            return left
         for position, argument in enumerate(node.args):
             is_used = usage.of(position if argument.keyword is None else argument.keyword.value)
-            known &= is_used is not None
             if not is_used:
-                left.add(self.on.index(argument.value))
-                left |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
-        return left, known
+                left.is_certain &= is_used is not None
+                places = left.perhaps if is_used is None else left.surely
+                places.add(self.on.index(argument.value))
+                places |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
+        return left
 
     def called_with(
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
@@ -230,21 +251,31 @@ class ObjectCalls:
             function = program.method(atom.cls, "__call__")
             if function is not None:
                 return self._method_called(function, value(atom), passed, state, node)
+        if isinstance(atom, Computation) and program.is_tracing:
+            # Which arguments it leaves is told by following it: their places are not known here.
+            left = Left(is_certain=atom.usage is None)
+            return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
         placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
-        if isinstance(atom, External) and placed:
+        if isinstance(atom, External) and (placed or program.may_follow(atom)):
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
                     self._now_known(node.func, atom, found)
-                if isinstance(node, cst.Call) and any(isinstance(a, Computation) for a in found):
+                computes = any(isinstance(a, Computation) for a in found)
+                if isinstance(node, cst.Call) and computes and not program.is_tracing:
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
         if placed:
             program.hands_out()
+        if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
+            "optax."
+        ):
+            for held in passed.every():
+                program.assume_traced(held)
         for held in passed.every():
             self.on.escapes(held, state)
             self.on.may_change(held, state)
-        return UNKNOWN
+        return DOUBTFUL if atom == DOUBT else UNKNOWN
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
         """Note what a name stands for whose module was read only now."""
@@ -278,7 +309,10 @@ class ObjectCalls:
     def _has_no_site(self, argument: cst.BaseExpression) -> bool:
         """Tell whether a container has no site, by which a change under another name is seen."""
         held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
-        return any(isinstance(a, Sequence | Mapping) and a.site is None for a in held)
+        return any(
+            isinstance(a, AnyTree) or (isinstance(a, Sequence | Mapping) and a.site is None)
+            for a in held
+        )
 
     def _method_called(
         self,
@@ -387,6 +421,17 @@ class ObjectCalls:
             return UNKNOWN
         return value(NamedTupleType(known, only.items))
 
+    def transformation(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`optax.GradientTransformation(init, update)`: two functions, which a training step calls.
+
+        The step is traced.
+        """
+        passed = self.passed(node, state)
+        for held in passed.every():
+            self.on.program.assume_traced(held)
+        made = NamedTupleType(("init", "update"))
+        return self._named_tuple(None, [(name, None) for name in made.names], passed, state)
+
     def _set_fields(
         self, instance: Instance, fields: Fields, passed: CallArguments, state: State
     ) -> None:
@@ -462,15 +507,21 @@ class ObjectCalls:
     def replaced(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
         passed = self.passed(node, state)
-        if not passed.positional or passed.more is not None or passed.rest is not None:
+        if not passed.positional:
+            return UNKNOWN
+        return self.like(node, passed.positional[0], passed, state)
+
+    def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value:
+        """Give other objects like these, with the fields that are passed by keyword."""
+        if passed.more is not None or passed.rest is not None:
             return UNKNOWN
         program = self.on.program
         found: set[Any] = set()
-        for atom in passed.positional[0]:
+        for atom in held:
             fields = program.fields(atom.cls) if isinstance(atom, Instance) else None
             if not isinstance(atom, Instance) or fields is None:
-                for held in passed.keywords.values():
-                    self.on.escapes(held, state)
+                for each in passed.keywords.values():
+                    self.on.escapes(each, state)
                 found.add(ANYTHING)
                 continue
             given = {

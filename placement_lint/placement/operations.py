@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBT,
+    MAX_DEPTH,
+    NOWHERE,
     SYSTEM_DEFAULT,
     Anything,
     Array,
@@ -25,6 +28,7 @@ from placement_lint.placement.values import (
     arrays,
     differ,
     limited,
+    parts_of,
 )
 from placement_lint.placement.values import Sequence as SequenceOf
 
@@ -39,12 +43,19 @@ class Operations:
     """Applies operations, and records what they copy."""
 
     def __init__(
-        self, module: str, record: Record, moves: abc.Callable[[], None], *, accelerator: bool
+        self,
+        module: str,
+        record: Record,
+        moves: abc.Callable[[], None],
+        touched: set[Place] | None = None,
+        *,
+        accelerator: bool,
     ) -> None:
         """Record into a module's record; `accelerator` False: the CPU is the system default.
 
-        `moves` is told that something is, or may be, copied.
+        `moves` is told that something is, or may be, copied. `touched`: what made the operands.
         """
+        self._touched = touched
         self.module = module
         self.record = record
         self.moves = moves
@@ -72,7 +83,7 @@ class Operations:
             Array(device, committed=False, origin=origin, is_small=is_small, is_weak=is_weak)
             for device in default.devices
         }
-        return limited(frozenset(atoms) if certain else frozenset({*atoms, ANYTHING}))
+        return limited(frozenset(atoms) if certain else frozenset({*atoms, DOUBT}))
 
     def computed(
         self,
@@ -84,13 +95,18 @@ class Operations:
         in_loop: bool,
         certain: bool = True,
         judged: int | None = None,
+        is_call: bool = False,
     ) -> Value:
         """Run an operation on operands (places and values) and give its result.
 
         `certain` False: it may find that there is nothing to do. `judged`: only so many of the
         operands, from the first, may be arrays that are unknown (an index seldom is one).
+        `is_call`: it is a call of a jitted function, or of one like it.
         """
         every = [list(arrays(held)) for _, held in operands]
+        if self._touched is not None:
+            of = (array.origin for found in every for array in found)
+            self._touched.update(origin.created for origin in of if origin is not None)
         pinned: set[object] = set()
         surely = False
         open_to_more = False
@@ -132,15 +148,29 @@ class Operations:
                         pulls = self.record.pulled.setdefault(array.origin.created, set())
                         pulls.update((made, device) for device in pinned)  # type: ignore[misc]
         weak = _stay_weak(operands, every)
+        via = NOWHERE
+        if pinned or is_call:
+            via = self.record.pulls.operation(
+                Place(self.module, node), operands, state.default,
+                accelerator=self.accelerator, movable=judged, in_loop=in_loop,
+                certain=certain and not any(place in self.later for place, _ in operands),
+                is_call=is_call,
+            )  # fmt: skip
         result: set[object] = {
-            Array(device, committed=True, is_weak=weak)  # type: ignore[arg-type]
+            Array(device, committed=True, is_weak=weak, via=via)  # type: ignore[arg-type]
             for device in pinned
         }
         if not surely:
             result |= set(self.created(node, state, is_weak=weak))
         if open_to_more:
-            result.add(ANYTHING)
+            result.add(DOUBT)
         return limited(frozenset(result))  # type: ignore[arg-type]
+
+    def stays(self, held: Value, state: State) -> bool:
+        """Tell whether what is taken of the arrays in a value surely is where they are."""
+        return all(
+            array.committed or state.default.devices == {array.device} for array in arrays(held)
+        )
 
     def meets(self, held: Value, other: Value) -> None:
         """Note that arrays would meet those of another operand, were they committed."""
@@ -187,6 +217,7 @@ class Operations:
             return
         moved: set[Array] = set()
         possible: set[Array] = set()
+        unsure = _beside_others(held)
         always = (certain and place not in self.later) and (
             all(isinstance(atom, Array) for atom in held)
             or all(isinstance(atom, Mapping | Sequence) for atom in held)
@@ -195,7 +226,7 @@ class Operations:
             verdicts = [self._moves(array, device) for device in places]
             if any(verdict is True for verdict in verdicts):
                 on_some = chosen and not all(verdict is True for verdict in verdicts)
-                (possible if on_some else moved).add(array)
+                (possible if on_some or array in unsure else moved).add(array)
             elif self._moves_by_choice(array, places):
                 possible.add(array)
             always &= all(verdict is True for verdict in verdicts)
@@ -234,6 +265,26 @@ class Operations:
         return away and any(
             differ(array.device, place, accelerator=accelerator) is True for place in places
         )
+
+
+def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:
+    """Give the arrays in a value in the place of which there may be something else.
+
+    A NumPy array, or nobody knows what, which is chosen when the program runs: mostly by what also
+    chooses what is done to it. Nobody is told of it.
+    """
+    if any(isinstance(atom, External | Host) or atom == ANYTHING for atom in held):
+        return frozenset(arrays(held, depth))
+    if not depth:
+        return frozenset()
+    return frozenset().union(
+        *(
+            _beside_others(part, depth - 1)
+            for atom in held
+            if isinstance(atom, Mapping | Sequence)
+            for part in parts_of(atom)
+        )
+    )
 
 
 def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array]]) -> bool:

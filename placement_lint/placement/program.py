@@ -7,14 +7,15 @@ used again. What is called by nobody is executed with arguments of which nothing
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
+from placement_lint.limits.budget import interpreting
 from placement_lint.placement.containers import (
-    Containers,
     anonymous,
     forget,
     is_container,
@@ -48,17 +49,22 @@ from placement_lint.placement.environment import (
     variable,
 )
 from placement_lint.placement.expressions import Expressions
+from placement_lint.placement.ledger import Execution, Ledger
 from placement_lint.placement.replaced import Replacements
 from placement_lint.placement.statements import Statements
 from placement_lint.placement.suspended import Suspensions
 from placement_lint.placement.tampering import sets_mesh, tampers
+from placement_lint.placement.trees import Trees, objects_in, with_objects
 from placement_lint.placement.values import (
     ANYTHING,
+    DOUBTFUL,
     MAX_ALTERNATIVES,
+    MAX_DEPTH,
     NOTHING,
     PLAIN,
     SYSTEM_DEFAULT,
     UNKNOWN,
+    AnyTree,
     Array,
     Atom,
     Class,
@@ -86,13 +92,19 @@ from placement_lint.placement.values import (
     Thread,
     Value,
     arrays,
+    is_host,
     join,
     limited,
+    parts_of,
     value,
 )
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from placement_lint.placement.ledger import Key
     from placement_lint.placement.module import Module
     from placement_lint.syntax.names import Binding, Scope
 
@@ -104,6 +116,8 @@ _MAX_BASES = 100
 """Classes that one derives from, in any number of steps."""
 _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
+_MAX_FOLLOWED = 64
+"""Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 _MAX_RECURSIONS = 64
@@ -119,31 +133,6 @@ class Sources(Protocol):
 
     def load(self, name: str) -> Module | None:
         """Read a module; None where that cannot be done."""
-
-
-_Key: TypeAlias = (
-    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
-)
-"""A way to call a function: with which arguments, under which default device, in a loop or not."""
-
-
-@dataclass
-class _Execution:
-    """One execution of a function, and what it depends on and does beside its result."""
-
-    result: Value
-    reads: dict[Variable, Value | None]
-    writes: dict[Variable, Value]
-    base: DefaultDevice | None
-    """The default device that it left behind, where it changed it."""
-    made: set[Site]
-    """The containers that it made, and that nothing but its result holds."""
-    released: frozenset[Place] | None = frozenset()
-    """What of its caller's it left; None: something that cannot be named."""
-    entered: tuple[DefaultDevice, ...] = ()
-    """What it entered, through an `ExitStack` or by hand, and did not leave."""
-    suspended: dict[Variable, Value] | None = None
-    """What its variables hold at the `yield` of a context manager that goes on at its end."""
 
 
 @dataclass
@@ -162,6 +151,8 @@ class Frame:
     """What is yielded, and the default devices of which one is in force there, innermost first."""
     made: set[Site] = field(default_factory=set)
     """The lists and dicts that the execution makes."""
+    objects: set[Instance] = field(default_factory=set)
+    """The objects that the execution makes."""
     suspends: bool = False
     """It ends at its `yield`, until the context manager that it makes is left."""
     suspended: list[State] = field(default_factory=list)
@@ -173,31 +164,30 @@ class Frame:
 class Program:
     """All modules that are looked at together."""
 
-    def __init__(  # noqa: PLR0915 - what is known of a run
-        self, modules: list[Module], sources: Sources | None = None
+    def __init__(
+        self, modules: list[Module], sources: Sources | None = None, *, follows: bool = False
     ) -> None:
-        """Take the modules, in the order in which they are to be run. Nothing is run yet."""
+        """Take the modules, in the order in which they are to be run. Nothing is run yet.
+
+        `follows`: calls of functions of other files are followed where no placement leads there,
+        too: what they give may be on the default device.
+        """
         self.modules = {module.name: module for module in modules}
         self._sources = sources
+        self._more_files = _MAX_FOLLOWED if follows else 0
+        """How many more files are read because something in them is called at all."""
+        self._leaves_out = False
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
-        self._expressions: dict[str, Expressions] = {}
         self._stored: dict[Place, frozenset[int | str]] = {}
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
         self._named: dict[Place, list[Place]] = {}
         """The bases that classes name themselves."""
-        self._executed: set[Place] = set()
-        self._results: dict[Place, Value] = {}
-        self._memo: dict[Place, dict[_Key, list[_Execution]]] = {}
-        self._running: set[Place] = set()
         self._frames: list[Frame] = []
         self._ends: dict[str, State | None] = {}
-        self._final: dict[Variable, Value] = {}
-        """What held at the end of the bodies that were executed."""
         self._attributes: dict[Instance, dict[str, None]] = {}
-        self._instances: dict[Place, dict[Instance, None]] = {}
         self._base = DefaultDevice(SYSTEM)
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
@@ -205,29 +195,18 @@ class Program:
         """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
         """What is imported since the program was started."""
-        self._sets_default: set[Place] = set()
-        """Functions that change the default device outside of every block."""
-        self._recursed: dict[Place, list[tuple[dict[str, Value], State]]] = {}
-        self._again: dict[Place, int] = {}
-        self._executions = 0
-        """Calls of functions from inside of themselves, that are still to be executed."""
-        self._widened: dict[Place, dict[str, Value]] = {}
-        """For functions that are called in too many ways: what holds for all of those."""
-        self._over_full: set[tuple[Place, str]] = set()
-        """Of those functions, the parameters with too many alternatives."""
-        self._unconsumed: dict[Generator, State] = {}
-        self._consumed_under: dict[Place, set[DefaultDevice]] = {}
-        """The default devices under which an iterator is consumed, by the place that makes it."""
-        """Generators of which nothing was consumed yet, and where they were made."""
-        self.suspensions = Suspensions(self)
-        self._cached: dict[Place, Value] = {}
-        """What the calls of functions gave that keep what the first ones gave."""
-        self.containers = Containers()
-        self._hands_out: set[Place] = set()
-        """Functions that give a placement to one of another file."""
-        self._moving: set[Place] = set()
-        """Functions in which, or in what they call, something is copied: whether it is, the default
-        device of their callers decides."""
+        self._happened = Ledger(Suspensions(self))
+        self._traced = self._happened.on_tracers(Suspensions(self))
+        self._now = self._happened
+        self.containers = self._now.containers
+        self.suspensions = self._now.suspensions
+        self._touched: set[Place] = set()
+        """The tracers that traced code computes with, or gives to what nobody follows."""
+        self._superseded: set[Instance] = set()
+        """Objects that the program goes on with in another place: what is put on a device."""
+        self._assumed_traced: set[Place] = set()
+        """Functions that are given to what calls them in traced code."""
+        self.trees = Trees(self)
         self._module_scopes: set[object] = set()
         self._followed: set[tuple[str, str]] = set()
         """Imports that are being followed: the names of modules, and what they import."""
@@ -239,7 +218,10 @@ class Program:
     # -- running ------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Execute every module, then whatever none of them came by."""
+        """Execute every module, then whatever none of them came by.
+
+        What is executed for itself is at the expense of its module, with all that it calls.
+        """
         if any(_updates_in_function(module) for module in self.modules.values()):
             self._base_of_functions = DefaultDevice(ANY_DEVICE)
         else:
@@ -251,15 +233,23 @@ class Program:
             self.import_module(name)
         called = frozenset().union(*(_called_names(self.modules[name]) for name in given))
         for name in given:
-            self._run_functions(self.modules[name], but=called)
+            with interpreting(name):
+                self._run_functions(self.modules[name], but=called)
+        if any(_enters_default_in_function(module) for module in self.modules.values()):
+            for name in given:
+                with interpreting(name):
+                    self._trace_functions(self.modules[name])
         for name in given:
-            self._run_classes(self.modules[name])
+            with interpreting(name):
+                self._run_classes(self.modules[name])
         for name in given:
-            self._run_functions(self.modules[name])
-        while self._unconsumed:
+            with interpreting(name):
+                self._run_functions(self.modules[name])
+        while self._now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
-            generator, state = self._unconsumed.popitem()
-            self.consumed(value(generator), state)
+            generator, state = self._now.unconsumed.popitem()
+            with interpreting(generator.function.module):
+                self.consumed(value(generator), state)
         self.suspensions.finish()
 
     _base_of_functions: DefaultDevice | None = None
@@ -303,7 +293,11 @@ class Program:
         if name in self._ends:
             return
         self._ends[name] = None
-        module = self.modules[name]
+        with self._executing(self._happened):
+            self._import(self.modules[name], importing)
+
+    def _import(self, module: Module, importing: State | None) -> None:
+        name = module.name
         self._module_scopes.add(id(module.names.module_scope))
         base = self._base
         blocks: tuple[DefaultDevice, ...] = ()
@@ -312,7 +306,8 @@ class Program:
         frames, self._frames = self._frames, []
         depth, self.loop_depth = self.loop_depth, 0
         state = State(base, blocks, Variables(outside=self._bound_before))
-        end = Statements(self, module).block(module.tree.module.body, state)
+        with interpreting(name):
+            end = Statements(self, module).block(module.tree.module.body, state)
         self._frames, self.loop_depth = frames, depth
         if end is not None:
             self._ends[name] = end
@@ -327,7 +322,7 @@ class Program:
 
     def _bound_before(self, key: Variable) -> Value | None:
         """Give what a variable of a module holds that was not assigned to since it was run."""
-        return self._final.get(key) if key[0] in self._module_scopes else None
+        return self._now.final.get(key) if key[0] in self._module_scopes else None
 
     def _outside(self, module: Module) -> State:
         """Give the state in which code runs that is called from outside of the program."""
@@ -346,21 +341,54 @@ class Program:
             if node.name.value in but:
                 continue
             place = module.place(node)
-            if place in self._executed or node in module.traced:
+            if self._is_executed(place) or node in module.traced:
                 continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             self._execute(place, {}, self._outside(module))
+
+    def _is_executed(self, function: Place) -> bool:
+        """Tell whether a function was executed, if only in traced code.
+
+        That a function which traced code calls is also called by itself, nothing says.
+        """
+        if self.module_of(function).traced.is_handed_over(self.node(function)):
+            return True
+        every = (self._happened.executed, self._traced.executed, self._assumed_traced)
+        return any(function in places for places in every)
+
+    def assume_traced(self, held: Value, depth: int = MAX_DEPTH) -> None:
+        """Note that functions are given to what calls them in traced code."""
+        for atom in held:
+            if isinstance(atom, Function):
+                self._assumed_traced.add(atom.place)
+            elif isinstance(atom, Sequence | Mapping) and depth:
+                for part in parts_of(atom):
+                    self.assume_traced(part, depth - 1)
+
+    def _trace_functions(self, module: Module) -> None:
+        """Execute, as traced code, what JAX traces and no call has led to, to see what it calls."""
+        for node in module.tree.every(cst.FunctionDef, cst.Lambda):
+            place = module.place(node)
+            is_traced = (
+                node in module.traced
+                or module.traced.is_handed_over(node)
+                or place in self._assumed_traced
+            )
+            if is_traced and place not in self._traced.executed:
+                with self.on_tracers():
+                    self._execute(place, {}, self._outside(module))
 
     def _run_classes(self, module: Module) -> None:
         """Execute the methods that nobody called, on an object as its class's makers left it."""
         for node in module.tree.every(cst.ClassDef):
             place = module.place(node)
             state = self._outside(module)
-            made = self._instances.get(place)
-            if made:
+            every = self._now.instances.get(place, {})
+            made = every.keys() - self._superseded
+            if every:
                 receiver = Instance(place, place)
-                for (owner, name), held in list(self._final.items()):
+                for (owner, name), held in list(self._now.final.items()):
                     if isinstance(owner, Instance) and owner in made:
                         key = (receiver, name)
                         before = state.variables.get(key)
@@ -378,12 +406,12 @@ class Program:
             uncalled = [
                 function
                 for method in methods
-                if (function := module.place(method)) not in self._executed
+                if not self._is_executed(function := module.place(method))
                 and method not in module.traced
             ]
             later = state.copy()
             for function in uncalled:
-                if function in self._executed:
+                if function in self._now.executed:
                     continue
                 branch = state.copy()
                 self.call_function(function, {0: value(receiver)}, branch, bound=True)
@@ -404,11 +432,48 @@ class Program:
     # -- names of other modules and bodies --------------------------------------------------------
 
     def expressions(self, module: Module) -> Expressions:
-        """Give the evaluator of a module's expressions: one serves all of its bodies."""
-        found = self._expressions.get(module.name)
+        """Give the evaluator of a module's expressions: one serves all of its bodies.
+
+        One for what happens, and one for what JAX traces.
+        """
+        found = self._now.expressions.get(module.name)
         if found is None:
-            found = self._expressions[module.name] = Expressions(self, module)
+            touched = self._touched if self.is_tracing else None
+            found = self._now.expressions[module.name] = Expressions(self, module, touched)
         return found
+
+    # -- tracing --------------------------------------------------------------------------------
+
+    @property
+    def is_tracing(self) -> bool:
+        """Whether what is executed now runs on tracers."""
+        return self._now is self._traced
+
+    def on_tracers(self) -> AbstractContextManager[None]:
+        """Execute what is inside as traced code: nothing of it happens by itself."""
+        return self._executing(self._traced)
+
+    @contextlib.contextmanager
+    def _executing(self, ledger: Ledger) -> Iterator[None]:
+        before, depth = self._now, self.loop_depth
+        if ledger is before:
+            yield
+            return
+        self._enter(ledger)
+        self.loop_depth = 0
+        try:
+            yield
+        finally:
+            self._enter(before)
+            self.loop_depth = depth
+
+    def _enter(self, ledger: Ledger) -> None:
+        self._now = ledger
+        self.containers, self.suspensions = ledger.containers, ledger.suspensions
+
+    def is_touched(self, tracer: Place) -> bool:
+        """Tell whether traced code does anything with the data of a tracer."""
+        return tracer in self._touched
 
     def module_of(self, place: Place) -> Module:
         """Give the module that a place is in."""
@@ -465,6 +530,23 @@ class Program:
                 found.append(value(atom))
         return join(*found) if found else UNKNOWN
 
+    def may_follow(self, external: External) -> bool:
+        """Tell whether a call of something in another file is followed whatever it is given."""
+        if self._more_files > 0:
+            self._more_files -= external.module not in self.modules
+            return True
+        self._leaves_out = True
+        return False
+
+    @property
+    def misses_host_arrays(self) -> bool:
+        """Whether an array that is committed to the host met something of which nothing is known,
+        while calls of functions of other files were not followed.
+        """
+        return self._leaves_out and any(
+            module.record.pulls.meets_unknown for module in self.modules.values()
+        )
+
     def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
         """Tell whether a value holds an array that was placed on purpose."""
         if _is_placed(held):
@@ -484,7 +566,7 @@ class Program:
         if isinstance(generator, Lazy):
             return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
         given = [held for _, held in generator.arguments]
-        result = self._results.get(generator.function, NOTHING)
+        result = self._now.results.get(generator.function, NOTHING)
         return any(self.carries_placement(held, state, 0) for held in (*given, result))
 
     def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
@@ -522,7 +604,7 @@ class Program:
 
     def _acts(self, function: Place) -> bool:
         """Tell whether calling a function does something with a placement, whatever it gives."""
-        acting = (self._hands_out, self._sets_default, self._moving)
+        acting = (self._now.hands_out, self._now.sets_default, self._now.moving)
         return any(function in places for places in acting)
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
@@ -534,7 +616,7 @@ class Program:
     def _made_by(self, atom: Atom) -> Value:
         """Give what a function gave when it was called, and what a container holds."""
         if isinstance(atom, Function):
-            return self._results.get(atom.place, NOTHING)
+            return self._now.results.get(atom.place, NOTHING)
         if isinstance(atom, Method):
             return value(Function(atom.function))
         if isinstance(atom, Partial):
@@ -553,18 +635,18 @@ class Program:
     def moves(self) -> None:
         """Note that the function being executed copies something, or may do so."""
         if self._frames:
-            self._moving.add(self._frames[-1].place)
+            self._now.moving.add(self._frames[-1].place)
 
     def hands_out(self) -> None:
         """Note that the functions being executed give a placement to a function of others."""
-        self._hands_out |= self._running
+        self._now.hands_out |= self._now.running
 
     def _holds_placement(self, cls: Place) -> bool:
         """Tell whether an object of a class has such an array in an attribute, or returns one."""
         state = State(self._base, (), Variables())
         held = [
             value_held
-            for (owner, _), value_held in self._final.items()
+            for (owner, _), value_held in self._now.final.items()
             if isinstance(owner, Instance) and owner.cls == cls
         ]
         node = self.node(cls)
@@ -573,7 +655,7 @@ class Program:
             methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
             if any(self._acts(method) for method in methods):
                 return True
-            held += [self._results.get(method, NOTHING) for method in methods]
+            held += [self._now.results.get(method, NOTHING) for method in methods]
         return any(self.carries_placement(each, state) for each in held)
 
     @functools.cached_property
@@ -670,7 +752,7 @@ class Program:
         self.note_read(key)
         found = state.variables.get(key)
         if found is None and (isinstance(key[0], Instance) or key[0] in self._module_scopes):
-            found = self._final.get(key)
+            found = self._now.final.get(key)
         return found
 
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
@@ -684,7 +766,7 @@ class Program:
         key = variable(owner, name)
         self.note_read(key)
         held = state.variables.get(key)
-        return self._final.get(key, UNKNOWN) if held is None else held
+        return self._now.final.get(key, UNKNOWN) if held is None else held
 
     def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
         """Give what a name is that is bound once, to a function, a class or an import."""
@@ -740,8 +822,10 @@ class Program:
         """Give what the name of a function is bound to, without decorators of the program."""
         computation = module.traced.computation(node)
         if computation is not None:
+            place = module.place(node)
+            computation = replace(computation, of=value(Function(place)))
             if module.traced.keeps_arguments(node):
-                computation = replace(computation, function=module.place(node))
+                computation = replace(computation, function=place)
             return value(computation)
         if all(keeps_signature(module, decorator) for decorator in node.decorators):
             return value(Function(module.place(node)))
@@ -766,8 +850,8 @@ class Program:
     def finish(self, changes: dict[Variable, Value]) -> None:
         """Keep what holds at the end of a body, for functions that run later."""
         for key, held in changes.items():
-            before = self._final.get(key)
-            self._final[key] = held if before is None or before == held else join(before, held)
+            before = self._now.final.get(key)
+            self._now.final[key] = held if before is None or before == held else join(before, held)
 
     def scopes_of(self, function: Place) -> set[int]:
         """Give the scopes, by id, of a function and of what is defined in it."""
@@ -787,7 +871,7 @@ class Program:
         """
         held = variables.get(key)
         if held is None and not isinstance(key[0], Instance) and key[0] not in self._module_scopes:
-            return self._final.get(key)
+            return self._now.final.get(key)
         return held
 
     @property
@@ -816,10 +900,10 @@ class Program:
         """
         module = self.module_of(place)
         node = self.node(place)
-        if isinstance(node, cst.FunctionDef) and node in module.traced:
+        if isinstance(node, cst.FunctionDef) and node in module.traced and not self.is_tracing:
             return UNKNOWN
         if len(self._frames) > _MAX_DEPTH:
-            self._executed.add(place)
+            self._now.executed.add(place)
             return UNKNOWN
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
@@ -831,8 +915,8 @@ class Program:
             and not makes_context(module, node)
         ):
             generator = Generator(place, tuple(bindings.items()), self.loop_depth > 0)
-            self._unconsumed.setdefault(generator, state.copy())
-            self._executed.add(place)
+            self._now.unconsumed.setdefault(generator, state.copy())
+            self._now.executed.add(place)
             return value(generator)
         return self._executed_or_later(place, bindings, state, call)
 
@@ -851,7 +935,7 @@ class Program:
                 made = self.expressions(self.module_of(atom.place)).consume(rest, branch)
                 found |= self.consumed(made, branch)
             else:
-                self._unconsumed.pop(atom, None)
+                self._now.unconsumed.pop(atom, None)
                 found |= self._executed_or_later(atom.function, dict(atom.arguments), branch)
             if branch is not state and (met := meet([state, branch])) is not None:
                 state.become(met)
@@ -864,7 +948,7 @@ class Program:
         The first step over an array takes its rows to the default device of that step: under
         another one, later, they are not where the array itself would go.
         """
-        under = self._consumed_under.setdefault(lazy.place, set())
+        under = self._now.consumed_under.setdefault(lazy.place, set())
         under.add(state.default)
         if len(under) < 2:
             return lazy
@@ -878,10 +962,10 @@ class Program:
 
         What such an inner call gives is unknown: what it does to its arguments is not.
         """
-        if place in self._running:
-            self._recursed.setdefault(place, []).append((bindings, state.copy()))
+        if place in self._now.running:
+            self._now.recursed.setdefault(place, []).append((bindings, state.copy()))
             self._forget_stored(place, bindings, state)
-            return UNKNOWN
+            return DOUBTFUL
         bindings = {name: self.containers.named(held) for name, held in bindings.items()}
         execution = self._memoized(place, bindings, state)
         module, node = self.module_of(place), self.node(place)
@@ -890,20 +974,22 @@ class Program:
             result = self._from_cache(place, execution, state)
         else:
             result = self._reuse(execution, state)
-        while self._recursed.get(place):
-            again, there = self._recursed[place].pop()
-            if self._again.get(place, 0) >= _MAX_RECURSIONS:
-                self._recursed[place].clear()
+        while self._now.recursed.get(place):
+            again, there = self._now.recursed[place].pop()
+            if self._now.again.get(place, 0) >= _MAX_RECURSIONS:
+                self._now.recursed[place].clear()
                 break
-            before = self._executions
+            before = self._now.executions
             self._reuse(self._memoized(place, again, there), there)
-            if self._executions > before:
-                self._again[place] = self._again.get(place, 0) + 1
-        if place in self._moving:
+            if self._now.executions > before:
+                self._now.again[place] = self._now.again.get(place, 0) + 1
+        if place in self._now.moving:
             self.moves()
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
             result = self.suspensions.suspend(at, place, bindings, entered, own, result)
+        if call is not None and execution.objects:
+            result = self._handed_out(result, execution.objects, call, state)
         if call is None or not execution.made:
             return result
         looping = self.loop_depth > 0
@@ -912,18 +998,18 @@ class Program:
             self._frames[-1].made.update(site for site in sites(renamed) if site[0] == call)
         return renamed
 
-    def _from_cache(self, place: Place, execution: _Execution, state: State) -> Value:
+    def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
         """Give what a function gives that may have kept what an earlier call gave."""
-        before = self._cached.get(place)
+        before = self._now.cached.get(place)
         if before is None:
-            self._cached[place] = self._reuse(execution, state)
-            return self._cached[place]
+            self._now.cached[place] = self._reuse(execution, state)
+            return self._now.cached[place]
         branch = state.copy()
-        self._cached[place] = join(before, self._reuse(execution, branch))
+        self._now.cached[place] = join(before, self._reuse(execution, branch))
         met = meet([state, branch])
         if met is not None:
             state.become(met)
-        return self._cached[place]
+        return self._now.cached[place]
 
     def _forget_stored(self, place: Place, bindings: dict[str, Value], state: State) -> None:
         """Forget what containers hold that a function stores into which is not followed here."""
@@ -931,8 +1017,8 @@ class Program:
             if isinstance(name, str) and name in bindings:
                 forget(bindings[name], state, self.containers, loosened)
 
-    def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> _Execution:
-        contexts = self._memo.setdefault(place, {})
+    def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Execution:
+        contexts = self._now.memo.setdefault(place, {})
         key, there = self._key(bindings, state), state
         if key not in contexts and len(contexts) >= _MAX_SITED_CONTEXTS:
             self._forget_stored(place, bindings, state)
@@ -950,13 +1036,13 @@ class Program:
                 self._seen(key, state.variables) == held for key, held in execution.reads.items()
             ):
                 return execution
-        self._executions += 1
+        self._now.executions += 1
         execution = self._execute(place, bindings, there)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
         return execution
 
-    def _key(self, bindings: dict[str, Value], state: State) -> _Key:
+    def _key(self, bindings: dict[str, Value], state: State) -> Key:
         return (
             tuple(bindings.items()),
             state.seen_by_callee(),
@@ -970,21 +1056,21 @@ class Program:
         One with too many alternatives stays what it then is: to lose some and take in others
         would never end.
         """
-        wide = self._widened.get(place)
+        wide = self._now.widened.get(place)
         if wide is None:
             wide = dict(bindings)
-            for known, *_ in self._memo[place]:
+            for known, *_ in self._now.memo[place]:
                 wide = {name: join(wide[name], held) for name, held in known}
-        self._widened[place] = {
-            name: wide[name] if (place, name) in self._over_full else join(wide[name], held)
+        self._now.widened[place] = {
+            name: wide[name] if (place, name) in self._now.over_full else join(wide[name], held)
             for name, held in bindings.items()
         }
         for name, held in bindings.items():
             if len(wide[name] | held) > MAX_ALTERNATIVES:
-                self._over_full.add((place, name))
-        return self._widened[place]
+                self._now.over_full.add((place, name))
+        return self._now.widened[place]
 
-    def _reuse(self, execution: _Execution, state: State) -> Value:
+    def _reuse(self, execution: Execution, state: State) -> Value:
         for name in execution.reads:
             self.note_read(name)
         for name, held in execution.writes.items():
@@ -1012,7 +1098,7 @@ class Program:
         It was called in `entered`, goes on in `at`, of which `since` is what it does not change,
         and does what it does to `state`.
         """
-        if place not in self._running:
+        if place not in self._now.running:
             self._reuse(self._execute(place, bindings, entered, (at, since)), state)
 
     def _execute(
@@ -1021,7 +1107,7 @@ class Program:
         bindings: dict[str, Value],
         state: State,
         resumption: tuple[State, Layer] | None = None,
-    ) -> _Execution:
+    ) -> Execution:
         module, node = self.module_of(place), self.node(place)
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
@@ -1063,25 +1149,65 @@ class Program:
             self.finish(changes)
             base = end.base if end.base != before else None
         if base is not None:
-            self._sets_default.add(place)
+            self._now.sets_default.add(place)
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
         blocks = () if end is None else end.blocks
         changed = _changed_blocks(around, around if is_context else blocks)
         result = self._result(module, node, frame)
-        before_this = self._results.get(place)
-        self._results[place] = result if before_this is None else join(before_this, result)
+        before_this = self._now.results.get(place)
+        self._now.results[place] = result if before_this is None else join(before_this, result)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
-        return _Execution(result, frame.reads, writes, base, made, *changed, suspended)
+        objects = self._own_objects(frame, writes, result) if frame.objects else set()
+        return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
+
+    def _own_objects(
+        self, frame: Frame, writes: dict[Variable, Value], result: Value
+    ) -> set[Instance]:
+        """Give the objects that an execution made, and that nothing but its result holds."""
+        inside = sum(1 for _ in objects_in(result))
+        if not inside or len(frame.own) > 1:
+            # A function that is defined in it may keep them.
+            return set()
+        pending = [(key, held) for key, held in writes.items() if key[0] not in frame.objects]
+        kept: set[Instance] = set()
+        while pending:
+            _, held = pending.pop()
+            for instance in objects_in(held):
+                if instance not in kept:
+                    kept.add(instance)
+                    pending += [each for each in writes.items() if each[0][0] == instance]
+        return frame.objects - kept
+
+    def _handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
+        """Give what a call returns: objects that it made are others than the last time."""
+        renamed: dict[Instance, Instance] = {}
+        pending = [each for each in objects_in(result) if each in made]
+        while pending:
+            old = pending.pop()
+            if old in renamed:
+                continue
+            renamed[old] = replace(old, through=call)
+            for held in self.trees.fields(old, state).values():
+                pending += [each for each in objects_in(held) if each in made]
+        self._superseded.update(renamed)
+        for old, new in renamed.items():
+            fields = self.trees.fields(old, state)
+            for name in fields:
+                state.variables[old, name] = NOTHING
+            self.trees.make(
+                new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
+            )
+        return with_objects(result, renamed)
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
     ) -> State | None:
         """Execute a body; give the state in which its caller goes on."""
         self._frames.append(frame)
-        self._running.add(frame.place)
-        self._executed.add(frame.place)
+        self._now.running.add(frame.place)
+        self._now.executed.add(frame.place)
         try:
             statements = Statements(self, module)
             if isinstance(node, cst.Lambda):
@@ -1090,7 +1216,7 @@ class Program:
             end = statements.function_body(node, state, frame)
             return statements.raised() if end is None else end
         finally:
-            self._running.discard(frame.place)
+            self._now.running.discard(frame.place)
             self._frames.pop()
 
     def _bind_locals(
@@ -1190,7 +1316,10 @@ class Program:
         passed = [held for held in (rest, more) if held is not None]
         if param.default is None:
             return join(*passed) if passed else UNKNOWN
-        held = module.record.values.get(module.tree.index(param.default), UNKNOWN)
+        default = module.tree.index(param.default)
+        held = self.expressions(module).record.values.get(default)
+        if held is None:
+            held = module.record.values.get(default, UNKNOWN)
         return join(held, *passed) if passed else held
 
     # -- classes ----------------------------------------------------------------------------------
@@ -1282,7 +1411,21 @@ class Program:
 
     def made(self, instance: Instance) -> None:
         """Note that an object of a class was made."""
-        self._instances.setdefault(instance.cls, {})[instance] = None
+        self._now.instances.setdefault(instance.cls, {})[instance] = None
+        if self._frames:
+            self._frames[-1].objects.add(instance)
+
+    def supersede(self, held: Value, by: Value, state: State) -> None:
+        """Note that objects were put on devices: it is the others that methods are called on."""
+        committed = all(
+            array.committed for leaf in self.trees.leaves(by, state) for array in arrays(leaf)
+        )
+        if committed:
+            self._superseded.update(set(objects_in(held)) - set(objects_in(by)))
+
+    def take_apart(self, held: Value) -> None:
+        """Note that the program goes on with other objects, made of the arrays of these."""
+        self._superseded.update(objects_in(held))
 
     def attribute_names(self, instance: Instance) -> list[str]:
         """Give the attributes that were ever set on an object."""
@@ -1344,21 +1487,22 @@ class Program:
         function = self.method(cls.place, name)
         if function is None:
             return self._class_variable(cls.place, name, state)
-        node = self.node(function)
-        if (
-            isinstance(node, cst.FunctionDef)
-            and method_kind(self.module_of(function), node) == "classmethod"
-        ):
-            return value(Method(function, cls))
+        module, node = self.module_of(function), self.node(function)
+        if isinstance(node, cst.FunctionDef):
+            if method_kind(module, node) == "classmethod":
+                return value(Method(function, cls))
+            computation = module.traced.computation(node)
+            if computation is not None:
+                return value(computation)
         return value(Function(function))
 
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
         key: Variable = (instance, name)
         self.note_read(key)
         held = state.variables.get(key)
-        if held is None and instance in self._instances.get(instance.cls, ()):
-            held = self._final.get(key)
-        if held is not None:
+        if held is None and instance in self._now.instances.get(instance.cls, ()):
+            held = self._now.final.get(key)
+        if held:
             return held
         function = self.method(instance.cls, name)
         if function is None:
@@ -1369,10 +1513,15 @@ class Program:
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         if computation is None:
             return value(Method(function, instance))
-        if computation.usage is None:
+        is_static = isinstance(node, cst.FunctionDef) and (
+            method_kind(module, node) == "staticmethod"
+        )
+        if is_static:
             return value(computation)
         # The object itself is passed before all that the call passes.
-        return value(replace(computation, usage=computation.usage.bound()))
+        usage = None if computation.usage is None else computation.usage.bound()
+        of, bound = value(Function(function)), (value(instance),)
+        return value(replace(computation, usage=usage, of=of, bound=bound))
 
     def _class_variable(self, cls: Place, name: str, state: State) -> Value:
         for place in self.bases(cls):
@@ -1451,13 +1600,16 @@ def _is_placed(held: Value, depth: int = 4) -> bool:
     """Tell whether an array in a value was made under a default device, or put on another one.
 
     Where one may be committed to some other device than others may be, or to one that is not
-    known, no rule has anything to say, wherever it goes.
+    known, no rule has anything to say, wherever it goes; unless that may be the host: who calls
+    `load(path, device=None)` may say so.
     """
     committed = held and all(isinstance(a, Array) and a.committed and a.device for a in held)
     for atom in held:
         if isinstance(atom, Array):
             made_elsewhere = atom.origin is not None and atom.origin.device is not None
             if committed and atom.device != SYSTEM_DEFAULT:
+                return True
+            if atom.committed and is_host(atom.device):
                 return True
             if made_elsewhere and not atom.committed:
                 return True
@@ -1468,6 +1620,8 @@ def _is_placed(held: Value, depth: int = 4) -> bool:
             parts = (*(item for _, item in atom.items), atom.element)
             if any(_is_placed(item, depth - 1) for item in parts):
                 return True
+        elif isinstance(atom, AnyTree) and _is_placed(atom.leaf, 0):
+            return True
     return False
 
 
@@ -1583,6 +1737,15 @@ def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
                 devices, expression = default.devices, default.expression
                 atoms.append(DefaultDeviceContext(devices, expression, True, given))
     return value(*atoms) if atoms else UNKNOWN
+
+
+def _enters_default_in_function(module: Module) -> bool:
+    """Tell whether a function in a module enters a default device."""
+    return any(
+        module.names.qualified(node.func) == "jax.default_device"
+        and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
+        for node in module.tree.every(cst.Call)
+    )
 
 
 def _updates_in_function(module: Module) -> bool:

@@ -10,9 +10,12 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.pulls import Pulls
 from placement_lint.placement.values import Array, Device, Place, Value, join
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.placement.environment import DefaultDevice
 
 
@@ -74,15 +77,22 @@ class Record:
     mixtures: dict[int, Mixture] = field(default_factory=dict)
     agreeing: set[int] = field(default_factory=set)
     """Operations that were executed with operands which JAX may accept."""
+    parts: dict[int, set[Array]] = field(default_factory=dict)
+    """For operands that are objects, or hold some: the arrays in these."""
     pulled: dict[Place, set[tuple[Place, Device]]] = field(default_factory=dict)
     """For what made an uncommitted array: the operations that surely run where another operand
     is committed, and that device."""
+    pulls: Pulls = field(default_factory=Pulls)
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""
         before = self.values.setdefault(node, seen)
         if before is not seen:
             self.values[node] = join(before, seen)
+
+    def saw_parts(self, node: int, seen: Iterable[Array]) -> None:
+        """Remember the arrays in an object that an expression was."""
+        self.parts.setdefault(node, set()).update(seen)
 
     def saw_read(self, opened: Place | None, read: Place) -> None:
         """Remember a call that reads an array from a file, by the call that opened it."""

@@ -43,7 +43,7 @@ class Replacements:
         were computed with, and the operations whose results it may be after that.
         """
         held = module.record.values.get(use.node, NOTHING)
-        stays = set(arrays(held)) - use.moved
+        stays = {*arrays(held), *module.record.parts.get(use.node, ())} - use.moved
         found: dict[Array, frozenset[Place]] = {}
         for array in use.moved if stays else ():
             if array.origin is None:

@@ -57,6 +57,15 @@ def gives_array(function: cst.FunctionDef | cst.Lambda, names: Names, transforma
     return not params.kwonly_params and not result.is_parameter and result.of == every
 
 
+def row_gives_array(row: transfer.Row | None, transformation: str) -> bool:
+    """Tell the same of a function of JAX."""
+    if row is None or row.gives is not Gives.ARRAY or row.effect not in _EFFECTS:
+        return False
+    if transformation == "jax.jit":
+        return True
+    return row.effect is Effect.COMPUTE and row.certain and not row.loses
+
+
 def _result(function: cst.FunctionDef | cst.Lambda, names: Names) -> Result | None:
     params = function.params
     known = {

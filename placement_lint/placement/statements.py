@@ -15,8 +15,9 @@ from placement_lint.placement.environment import (
     variable,
 )
 from placement_lint.placement.imports import modules_named, names_bound
-from placement_lint.placement.patterns import bind_pattern
+from placement_lint.placement.patterns import bind_pattern, matched
 from placement_lint.placement.values import (
+    DOUBTFUL,
     NONE,
     UNKNOWN,
     Array,
@@ -263,7 +264,8 @@ class Statements:
             if owner is not None and len(owner.bindings[name]) > 1:
                 # Which of them holds depends on the way: `except ImportError`.
                 held = self.program.imported(self.module, qualified, state)
-                state.variables[variable(owner, name)] = held
+                # The other one is to do the same.
+                state.variables[variable(owner, name)] = DOUBTFUL if held == UNKNOWN else held
         return state
 
     # -- definitions --------------------------------------------------------------------------
@@ -321,17 +323,32 @@ class Statements:
         return meet(ends)
 
     def match(self, node: cst.Match, state: State) -> State | None:
-        """`match`: any case, or none."""
-        held = self.expressions.evaluate(node.subject, state)
+        """`match`: any case that may match, or none."""
+        on = self.expressions
+        subject = node.subject if isinstance(node.subject, cst.Name) else None
+        left = on.evaluate(node.subject, state) or UNKNOWN
         ends: list[State | None] = []
         for case in node.cases:
+            taken, rest = matched(on, case.pattern, left, state)
+            if not taken:
+                continue
             branch = state.copy()
-            bind_pattern(self.expressions, case, case.pattern, held, branch)
+            if subject is not None and taken != left:
+                on.assign(subject, taken, branch)
+            bind_pattern(on, case, case.pattern, taken, branch)
+            is_sure = True
             if case.guard is not None:
-                self.expressions.evaluate(case.guard, branch)
+                on.evaluate(case.guard, branch)
+                is_sure = not on.narrow(case.guard, branch.copy(), holds=False)
+                if not on.narrow(case.guard, branch, holds=True):
+                    continue
             ends.append(self.suite(case.body, branch))
-            if case.guard is None and _is_irrefutable(case.pattern):
-                return meet(ends)
+            if is_sure:
+                left = rest
+                if not left:
+                    return meet(ends)
+                if subject is not None and rest != taken:
+                    on.assign(subject, left, state)
         return meet([*ends, state])
 
     # -- loops --------------------------------------------------------------------------------
@@ -640,7 +657,3 @@ def _thinned(states: list[State | None]) -> list[State | None]:
         return states
     step = len(states) / (_MAX_RAISING - 1)
     return [*(states[int(i * step)] for i in range(_MAX_RAISING - 1)), states[-1]]
-
-
-def _is_irrefutable(pattern: cst.MatchPattern) -> bool:
-    return isinstance(pattern, cst.MatchAs) and pattern.pattern is None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.limits.budget import interpreting
 from placement_lint.placement.decorators import goes_on, hides_errors, makes_context
 from placement_lint.placement.environment import State, Variable, meet
 from placement_lint.placement.values import Context, DefaultDeviceContext, Place, Value, join
@@ -120,4 +121,5 @@ class Suspensions:
         """Go on with what nobody was seen to leave, as where it was entered."""
         while self._never_left:
             call, _ = self._never_left.popitem()
-            self.resume(call, self._by_call[call].entered.copy())
+            with interpreting(call.module):
+                self.resume(call, self._by_call[call].entered.copy())

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.jaxmodel.tracing import TRACINGS
+from placement_lint.jaxmodel.structures import STRUCTURES, Structure
+from placement_lint.jaxmodel.tracing import COMPILING, TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.results import gives_array
-from placement_lint.placement.values import Computation, Usage
-from placement_lint.syntax.calls import Arguments
+from placement_lint.placement.values import Computation, Step, Usage
+from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
+_CALLED_IN_TRACED = ("optax.",)
+"""Libraries of which the functions call, in traced code, those that they are given."""
+_DIFFERENTIATING = frozenset({
+    Structure.DERIVATIVE, Structure.GRADIENT, Structure.VALUE_AND_GRADIENT,
+})  # fmt: skip
 _PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
 KEEPING_ARGUMENTS = frozenset({
     "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
@@ -35,6 +41,7 @@ class Traced:
         self.tree = tree
         self.names = names
         self._nodes: set[int] = set()
+        self._handed: set[int] = set()
         self._computations: dict[int, Computation | None] = {}
         functions: dict[str, list[cst.FunctionDef]] = {}
         for node in tree.every(cst.FunctionDef):
@@ -44,13 +51,20 @@ class Traced:
         for call in tree.every(cst.Call):
             if self._traces_arguments(call):
                 for argument in call.args:
-                    self._mark(argument.value, functions)
+                    self._mark(argument.value, functions, self._nodes)
+            elif (names.qualified(call.func) or "").startswith(_CALLED_IN_TRACED):
+                for argument in call.args:
+                    self._mark(argument.value, functions, self._handed)
 
     def __contains__(self, function: cst.CSTNode) -> bool:
         """Tell whether a function, or one around it, is traced."""
         if id(function) in self._nodes:
             return True
         return any(id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function))
+
+    def is_handed_over(self, function: cst.CSTNode) -> bool:
+        """Tell whether a function is given to a library which calls it in traced code."""
+        return id(function) in self._handed
 
     def computation(self, function: cst.FunctionDef) -> Computation | None:
         """Give what the name of a decorated function is: a computation, or None."""
@@ -61,28 +75,41 @@ class Traced:
         return self._computations[key]
 
     def _computation(self, function: cst.FunctionDef) -> Computation | None:
-        found = [self._tracing(decorator.decorator) for decorator in function.decorators]
+        decorators = self._transforming(function)
+        found = [self._tracing(decorator.decorator) for decorator in decorators]
         known = [computation for computation in found if computation is not None]
         if not known or len(known) != len(found):
             return None
+        steps = tuple(step for computation in reversed(known) for step in computation.steps)
         usage = usage_of(function, self.names, keeps_arguments=self.keeps_arguments(function))
         keeps_unused = any(_keeps_unused(each.decorator) for each in function.decorators)
         return Computation(
             any(computation.places_arguments for computation in known),
             donates=any(computation.donates for computation in known),
+            changes_objects=any(computation.changes_objects for computation in known),
             usage=None if keeps_unused else usage,
+            keeps_unused=keeps_unused,
+            steps=steps,
             gives_array=len(known) == 1
             and all(computation.gives_array for computation in known)
             and gives_array(function, self.names, "jax.jit"),
             fills=len(known) == 1
-            and self.names.qualified(function.decorators[0].decorator) in MAPPING
+            and self.names.qualified(decorators[0].decorator) in MAPPING
             and fills_shapes(function, self.names),
         )
 
     def keeps_arguments(self, function: cst.FunctionDef) -> bool:
         """Tell whether a decorated function takes the arguments of its definition."""
-        decorators = function.decorators
+        decorators = self._transforming(function)
         return len(decorators) == 1 and self._keeps(decorators[0].decorator)
+
+    def _transforming(self, function: cst.FunctionDef) -> list[cst.Decorator]:
+        """Give the decorators of a function but `@staticmethod`, which changes no call of it."""
+        return [
+            each
+            for each in function.decorators
+            if self.names.qualified(each.decorator) != "builtins.staticmethod"
+        ]
 
     def _keeps(self, transform: cst.BaseExpression) -> bool:
         if isinstance(transform, cst.Call):
@@ -96,8 +123,10 @@ class Traced:
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
         """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
         places = donates = False
+        calls: list[Arguments] = []
         while isinstance(decorator, cst.Call):
             arguments = Arguments(decorator)
+            calls.append(arguments)
             places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
             donates |= any(keyword.startswith("donate") for keyword in arguments.keywords)
             if self.names.qualified(decorator.func) == "functools.partial":
@@ -110,26 +139,66 @@ class Traced:
         row = transfer.TABLE.get(self.names.qualified(decorator) or "")
         if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
             return None
-        is_jit = self.names.qualified(decorator) == "jax.jit"
+        is_jit = row.name == "jax.jit"
         return Computation(
-            places or row.effect is Effect.DISTRIBUTE, donates=donates, gives_array=is_jit
+            places or row.effect is Effect.DISTRIBUTE,
+            donates=donates,
+            changes_objects=row.name.startswith("flax.nnx."),
+            gives_array=is_jit,
+            steps=(step_of(row.name, calls),),
         )
 
     def _traces_arguments(self, call: cst.Call) -> bool:
         return self.names.qualified(call.func) in TRACINGS
 
-    def _mark(self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]]) -> None:
+    def _mark(
+        self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]], found: set[int]
+    ) -> None:
         if isinstance(node, cst.Lambda):
-            self._nodes.add(id(node))
+            found.add(id(node))
         elif isinstance(node, cst.Name):
             bound = {id(binding.node) for binding in self.names.bindings(node)}
-            self._nodes |= bound & {id(each) for each in functions.get(node.value, ())}
+            found |= bound & {id(each) for each in functions.get(node.value, ())}
         elif isinstance(node, cst.Attribute):
             # A method passed on: whatever the object, a method of this name may be it.
-            self._nodes |= {id(each) for each in functions.get(node.attr.value, ())}
+            found |= {id(each) for each in functions.get(node.attr.value, ())}
         elif isinstance(node, cst.Call):
             for argument in node.args:
-                self._mark(argument.value, functions)
+                self._mark(argument.value, functions, found)
+
+
+def step_of(name: str, calls: list[Arguments]) -> Step:
+    """Give what a transformation does to what a function gives, by the arguments that it has.
+
+    `calls`: its own, and those of the `functools.partial` around it.
+    """
+    tracing = TRACINGS.get(name)
+    structure = STRUCTURES.get(name)
+    is_staged = tracing is not None and tracing.kind in COMPILING
+    keywords = {keyword: node for call in calls for keyword, node in call.keywords.items()}
+    is_plain = not any(keyword.endswith("_axes") for keyword in keywords)
+    if structure is Structure.MAPPED:
+        is_plain &= all(len(call.positional) < 2 for call in calls)
+    if any(call.is_open for call in calls):
+        return Step(None, is_staged)
+    numbers: tuple[int, ...] | None = (0,)
+    is_single = True
+    given = keywords.get("argnums") or next((c.get(1) for c in calls if c.get(1)), None)
+    if structure in _DIFFERENTIATING and given is not None:
+        is_single = not isinstance(given, cst.Tuple | cst.List)
+        parts = (
+            [e.value for e in given.elements]
+            if isinstance(given, cst.Tuple | cst.List)
+            else [given]
+        )
+        known = [number for part in parts if (number := integer_value(part)) is not None]
+        numbers = tuple(known) if len(known) == len(parts) and min(known, default=0) >= 0 else None
+    aux = keywords.get("has_aux") or next((c.get(2) for c in calls if c.get(2)), None)
+    has_aux: bool | None = False
+    if aux is not None:
+        text = aux.value if isinstance(aux, cst.Name) else ""
+        has_aux = {"True": True, "False": False}.get(text)
+    return Step(structure, is_staged, numbers, is_single, has_aux, is_plain)
 
 
 def _keeps_unused(decorator: cst.BaseExpression) -> bool:

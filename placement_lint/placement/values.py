@@ -7,15 +7,26 @@ alternative is certain, and `UNKNOWN` among the alternatives says that it may be
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from placement_lint.jaxmodel.structures import Structure
 
 MAX_ALTERNATIVES = 12
 MAX_DEPTH = 4
 MAX_NESTING = 5
 """Containers in containers: a linked list in lists would double with each step."""
+MAX_SIZE = 2_000
+"""Things in one value, those inside of others included: of more, only what they may be is known.
+
+`x = x + x` doubles a list with each line, and `x = (x, x)` what it is to look at all of a tuple.
+"""
+
+
+MADE_ON_TRACERS = "\0"
+"""What the name of a module begins with where traced code makes an array, that is none yet."""
 
 
 class Place(NamedTuple):
@@ -23,6 +34,9 @@ class Place(NamedTuple):
 
     module: str
     node: int
+
+
+NOWHERE: frozenset[Place] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,11 @@ def differ(one: Device | None, other: Device | None, *, accelerator: bool) -> bo
     return one.index != other.index
 
 
+def is_host(device: Device | None) -> bool:
+    """Tell whether a device surely is a CPU."""
+    return device is not None and device.platform == "cpu"
+
+
 def _kind(device: Device, *, accelerator: bool) -> str | None:
     if device.platform is None:
         return None if accelerator else "cpu"
@@ -94,6 +113,9 @@ class Array:
     is_weak: bool = False
     """It has the type of a Python number, or may have: what is made like it stays on the default
     device, wherever it is committed (`lax.full_like`; measured on 0.4.30 to 0.12)."""
+    via: frozenset[Place] = NOWHERE
+    """Of one that is committed to the host: the expressions that committed it there, and the
+    operations that ran there, and not where another operand was, because of that."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +138,12 @@ class Pickled:
 
 @dataclass(frozen=True)
 class Optimizer:
-    """An optimizer of optax that keeps moments of the shapes of all parameters."""
+    """An optimizer of optax."""
 
     name: str
-    """The function that made it, or the part of it that keeps them."""
+    """The function that made it, or the part of it that keeps moments."""
+    keeps_moments: bool = True
+    """Of the shapes of all parameters."""
     is_init: bool = False
     """It is the function `init` of one."""
 
@@ -154,9 +178,31 @@ class DeviceList:
 class Target:
     """A sharding, a layout or a memory kind: something to commit to that is no single device."""
 
+    replicated: bool = False
+    """It surely leaves an array whole: each device has all of it, in its own memory."""
+
 
 @dataclass(frozen=True)
-class DefaultDeviceContext:
+class _Holder:
+    """A thing that is no container and holds values: of too much it holds, nothing is known."""
+
+    size: int = field(default=1, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Leave out what is too much."""
+        size = 1
+        for name, given in vars(self).items():
+            held = [part for _, part in _values_in(given)]
+            if held:
+                if size + size_of(*held) > MAX_SIZE:
+                    object.__setattr__(self, name, _unknown_in(given))
+                    held = [UNKNOWN] * len(held)
+                size += size_of(*held)
+        object.__setattr__(self, "size", size)
+
+
+@dataclass(frozen=True)
+class DefaultDeviceContext(_Holder):
     """What `jax.default_device(d)` gives: a context that is not entered yet."""
 
     devices: frozenset[Device | None]
@@ -171,7 +217,7 @@ class DefaultDeviceContext:
 
 
 @dataclass(frozen=True)
-class Context:
+class Context(_Holder):
     """Another context manager that changes no placement."""
 
     gives: Value = frozenset()
@@ -216,9 +262,10 @@ class Sequence:
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
     nesting: int = field(default=0, init=False, repr=False, compare=False)
     """How many containers are inside of one another in it."""
+    size: int = field(default=1, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Leave out what is nested too deeply."""
+        """Leave out what is nested too deeply, and what is too much."""
         nesting = _nesting(self)
         if nesting == MAX_NESTING:
             if self.items is not None:
@@ -226,10 +273,25 @@ class Sequence:
             object.__setattr__(self, "element", _shallow(self.element))
             nesting -= 1
         object.__setattr__(self, "nesting", nesting + 1)
+        size = size_of(*parts_of(self))
+        if size > MAX_SIZE:
+            element = join(*(self.items or ()), self.element)
+            object.__setattr__(self, "items", None)
+            object.__setattr__(self, "names", ())
+            object.__setattr__(self, "element", _small(element))
+            size = size_of(self.element)
+        object.__setattr__(self, "size", size + 1)
 
 
 @dataclass(frozen=True)
-class NamedTupleType:
+class AnyTree(_Holder):
+    """A value of unknown structure, perhaps one array: every array in it is one of the leaf."""
+
+    leaf: Value
+
+
+@dataclass(frozen=True)
+class NamedTupleType(_Holder):
     """What `collections.namedtuple` gives."""
 
     names: tuple[str, ...]
@@ -247,9 +309,10 @@ class Mapping:
     """None: it has no other name."""
     nesting: int = field(default=0, init=False, repr=False, compare=False)
     """How many containers are inside of one another in it."""
+    size: int = field(default=1, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Leave out what is nested too deeply."""
+        """Leave out what is nested too deeply, and what is too much."""
         nesting = _nesting(self)
         if nesting == MAX_NESTING:
             items = tuple((key, _shallow(held)) for key, held in self.items)
@@ -257,6 +320,13 @@ class Mapping:
             object.__setattr__(self, "element", _shallow(self.element))
             nesting -= 1
         object.__setattr__(self, "nesting", nesting + 1)
+        size = size_of(*parts_of(self))
+        if size > MAX_SIZE:
+            element = join(*(held for _, held in self.items), self.element)
+            object.__setattr__(self, "items", ())
+            object.__setattr__(self, "element", _small(element))
+            size = size_of(self.element)
+        object.__setattr__(self, "size", size + 1)
 
 
 def parts_of(container: Sequence | Mapping) -> list[Value]:
@@ -269,6 +339,38 @@ def parts_of(container: Sequence | Mapping) -> list[Value]:
 def _nesting(container: Sequence | Mapping) -> int:
     inside = (atom for part in parts_of(container) for atom in part)
     return max((a.nesting for a in inside if isinstance(a, Sequence | Mapping)), default=0)
+
+
+def size_of(*parts: Value) -> int:
+    """Return how many things are in values, those inside of others included."""
+    return sum([atom.size if isinstance(atom, HOLDERS) else 1 for part in parts for atom in part])
+
+
+def _values_in(given: object) -> list[tuple[object, Value]]:
+    """Return the values in an attribute: it is one, or a tuple of them, perhaps with keys."""
+    if isinstance(given, frozenset):
+        return [(None, given)]
+    if isinstance(given, HOLDERS):
+        return [(None, frozenset({cast("Atom", given)}))]
+    if isinstance(given, tuple) and not isinstance(given, Place):
+        pairs = [
+            each if isinstance(each, tuple) and len(each) == 2 else (None, each) for each in given
+        ]
+        return [(key, held) for key, held in pairs if isinstance(held, frozenset)]
+    return []
+
+
+def _unknown_in(given: object) -> object:
+    """Return an attribute of the same form in which nothing is known of the values."""
+    if isinstance(given, frozenset):
+        return UNKNOWN
+    if not isinstance(given, tuple):
+        return ANYTHING
+    return tuple((each[0], UNKNOWN) if isinstance(each, tuple) else UNKNOWN for each in given)
+
+
+def _small(held: Value) -> Value:
+    return held if size_of(held) <= MAX_SIZE else UNKNOWN
 
 
 def _shallow(held: Value) -> Value:
@@ -298,10 +400,18 @@ class Instance:
 
     cls: Place
     site: Place
+    through: Place | None = None
+    """The last call that gave another object like it, with other fields: `device_put(x, d)`. Of
+    the calls before that one nothing is kept, so that there are not ever more of them."""
+
+    @property
+    def owner(self) -> Place:
+        """What the containers belong to that it alone holds."""
+        return self.through or self.site
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(_Holder):
     """A function with its first argument bound."""
 
     function: Place
@@ -309,7 +419,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Partial:
+class Partial(_Holder):
     """A `functools.partial` of something of the program."""
 
     function: Atom
@@ -322,6 +432,11 @@ class Thread:
     """A `threading.Thread`, and what it calls once it is started."""
 
     target: Partial
+
+    @property
+    def size(self) -> int:
+        """How many things are in it."""
+        return self.target.size
 
 
 @dataclass(frozen=True)
@@ -336,7 +451,7 @@ class External:
 
 
 @dataclass(frozen=True)
-class Generator:
+class Generator(_Holder):
     """What calling a generator function gives: its body runs where it is consumed."""
 
     function: Place
@@ -347,7 +462,7 @@ class Generator:
 
 
 @dataclass(frozen=True)
-class Lazy:
+class Lazy(_Holder):
     """A generator expression, or what `map` and its like give: it runs where it is consumed."""
 
     place: Place
@@ -364,7 +479,7 @@ class Executor:
 
 
 @dataclass(frozen=True)
-class Future:
+class Future(_Holder):
     """What `executor.submit(f)` gives: its result, once it is asked for."""
 
     result: Value
@@ -386,7 +501,7 @@ class Dispatched:
 
 
 @dataclass(frozen=True)
-class Coroutine:
+class Coroutine(_Holder):
     """What calling an `async def` gives: its result, once it is awaited."""
 
     result: Value
@@ -416,7 +531,24 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Computation:
+class Step:
+    """One transformation of a function, as far as it says what the function then gives."""
+
+    structure: Structure | None
+    """None: of what it gives nothing is known."""
+    is_staged: bool
+    """All that it computes is one program, which gives all that it gives."""
+    argnums: tuple[int, ...] | None = (0,)
+    """The arguments that it differentiates by; None: which ones is not known."""
+    is_single: bool = True
+    """It differentiates by one argument, and gives no tuple of derivatives."""
+    has_aux: bool | None = False
+    is_plain: bool = True
+    """It maps over the first axis of everything."""
+
+
+@dataclass(frozen=True)
+class Computation(_Holder):
     """A function that computes on the default device: `jax.jit(f)`, `jax.vmap(f)`."""
 
     places_arguments: bool = False
@@ -425,23 +557,43 @@ class Computation:
     """Its function is in this file: of another it cannot be known which arguments it uses."""
     donates: bool = False
     """It may destroy its arguments, once they are where it runs."""
+    changes_objects: bool = False
+    """It may change the objects that it is given."""
     usage: Usage | None = None
     """Which arguments it leaves where they are; None: none of them."""
+    keeps_unused: bool = False
+    """It was told to take also those arguments that it does not use."""
     gives_array: bool = False
     """Given arrays, it gives one array, where it runs."""
     closure: Value = frozenset()
     """The committed arrays that it closes over, where these say where it runs: not for `jit`."""
     function: Place | None = None
     """The function that it computes, whose arguments are its own; None: that is not known."""
+    of: Value = frozenset()
+    """What the transformations were applied to; nothing where that is not known."""
+    steps: tuple[Step, ...] = ()
+    """The transformations, the innermost first."""
+    bound: tuple[Value, ...] = ()
+    """Arguments that it was given before: an object by its method, some by `functools.partial`."""
+    bound_by_name: tuple[tuple[str, Value], ...] = ()
     fills: bool = False
     """It makes arrays of the shapes of arguments, and was told nothing of where."""
     moments: str | None = None
     """The optimizer of which it makes the moments, told nothing of where."""
 
+    @property
+    def is_staged(self) -> bool:
+        """Whether one compiled program gives all that it gives."""
+        return bool(self.steps) and self.steps[-1].is_staged
+
 
 @dataclass(frozen=True)
 class Anything:
     """A thing of which nothing is known."""
+
+    is_doubt: bool = False
+    """Beside others: it is one of them, but perhaps not where they are, or was changed since. Not
+    what another way through the program gives."""
 
 
 Atom: TypeAlias = (
@@ -465,6 +617,7 @@ Atom: TypeAlias = (
     | Sequence
     | NamedTupleType
     | Mapping
+    | AnyTree
     | Function
     | Class
     | Instance
@@ -479,8 +632,14 @@ Atom: TypeAlias = (
 )
 Value: TypeAlias = "frozenset[Atom]"
 
+HOLDERS = (_Holder, Sequence, Mapping, Thread)
+"""What has a size."""
+
 ANYTHING = Anything()
+DOUBT = Anything(is_doubt=True)
 UNKNOWN: Value = frozenset({ANYTHING})
+DOUBTFUL: Value = frozenset({DOUBT})
+"""Beside what is known: it may not hold."""
 PLAIN: Value = frozenset({Plain()})
 NONE: Value = frozenset({Plain(truth=False)})
 HOST: Value = frozenset({Host()})
@@ -522,6 +681,9 @@ def limited(joined: Value) -> Value:
     """Keep a value small: where it has too many alternatives, some become `Anything`."""
     if len(joined) <= MAX_ALTERNATIVES:
         return joined
+    joined = frozenset(replace(a, via=NOWHERE) if isinstance(a, Array) else a for a in joined)
+    if len(joined) <= MAX_ALTERNATIVES:
+        return joined
     arrays = sorted((atom for atom in joined if isinstance(atom, Array)), key=repr)
     return frozenset([*arrays[: MAX_ALTERNATIVES - 1], ANYTHING])
 
@@ -538,11 +700,18 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
             for _, item in atom.items:
                 yield from arrays(item, depth - 1)
             yield from arrays(atom.element, depth - 1)
+        elif isinstance(atom, AnyTree):
+            yield from arrays(atom.leaf, 0)
+
+
+def is_placed(array: Array) -> bool:
+    """Tell whether an array was made under a default device, or put anywhere."""
+    return array.committed or array.origin is None or array.origin.device is not None
 
 
 def without_parts(of: Value) -> Value:
     """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
-    return frozenset(Plain() if isinstance(a, Sequence | Mapping) else a for a in of)
+    return frozenset(Plain() if isinstance(a, Sequence | Mapping | AnyTree) else a for a in of)
 
 
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
@@ -558,20 +727,28 @@ def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
         elif depth and isinstance(atom, Mapping):
             pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
             changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1), atom.site))
+        elif isinstance(atom, AnyTree):
+            changed.append(AnyTree(map_arrays(atom.leaf, change, 0)))
         else:
             changed.append(atom)
     return limited(frozenset(changed))
 
 
-def committed_to(of: Value, devices: Iterable[Device | None]) -> Value:
-    """Give a value after all of its arrays, and NumPy arrays, were put on one of the devices."""
+def committed_to(
+    of: Value, devices: Iterable[Device | None], by: frozenset[Place] = NOWHERE
+) -> Value:
+    """Give a value after all of its arrays, and NumPy arrays, were put on one of the devices.
+
+    `by`: the expressions that do so.
+    """
     places = tuple(devices)
 
     def on_device(atom: Atom, device: Device | None) -> Atom:
+        via = by if is_host(device) else NOWHERE
         if isinstance(atom, Array):
-            return replace(atom, device=device, committed=True)
+            return replace(atom, device=device, committed=True, via=via)
         if isinstance(atom, Host | Plain | Anything):
-            return Array(device, committed=True)
+            return Array(device, committed=True, via=via)
         if isinstance(atom, Sequence):
             items = atom.items and tuple(
                 frozenset(on_device(inner, device) for inner in item) for item in atom.items
@@ -606,12 +783,16 @@ def element_of(of: Value, key: str | int | None = None) -> Value:
     """Give what indexing the containers in a value gives; arrays are not looked at."""
     found: list[Value] = []
     for atom in of:
-        if isinstance(atom, Sequence):
+        if isinstance(atom, AnyTree):
+            # Of an array it is another one, which may be elsewhere.
+            found.append(frozenset({atom}) if isinstance(key, str) else UNKNOWN)
+        elif isinstance(atom, Sequence):
             if atom.items is not None and isinstance(key, int):
+                # One of another place raises.
                 inside = -len(atom.items) <= key < len(atom.items)
-                found.append(atom.items[key] if inside else UNKNOWN)
+                found.append(atom.items[key] if inside else NOTHING)
             elif atom.items is not None:
-                found.append(join(*atom.items) if atom.items else UNKNOWN)
+                found.append(join(*atom.items) if atom.items else NOTHING)
             else:
                 found.append(atom.element)
         elif isinstance(atom, Mapping):

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 def render(name: str, report: Report) -> str:
     """Give a run in a format, which is one of `config.options.FORMATS`."""
-    return _FORMATS[name](report)
+    from placement_lint.report.escape import inert_json, inert_xml
+
+    text = _FORMATS[name](report)
+    if name in _JSON:
+        return inert_json(text)
+    return inert_xml(text) if name == "junit" else text
 
 
 def render_statistics(name: str, report: Report) -> str:
@@ -79,6 +84,7 @@ def _rdjson(report: Report) -> str:
     return rdjson.render(report.outcome)
 
 
+_JSON = frozenset({"json", "jsonl", "sarif", "gitlab", "rdjson"})
 _FORMATS: dict[str, Callable[[Report], str]] = {
     "flake8": _flake8,
     "full": _full,

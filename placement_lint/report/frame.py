@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, marks_of_commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +96,8 @@ def _underlined(text: str, start: int, end: int) -> tuple[str, int, int]:
     start = min(max(start, 0), len(text))
     end = min(max(end, start), len(text))
     cut = max(start - _LEAD, 0) if len(text) > _WIDEST else 0
-    before, inside, after = text[cut:start], text[start:end], text[end:]
-    before, inside, after = printable(before), printable(inside), printable(after)
+    cells = _cells(text)
+    before, inside, after = map("".join, (cells[cut:start], cells[start:end], cells[end:]))
     if cut:
         before = "..." + before
     if len(text) > _WIDEST:
@@ -107,7 +107,11 @@ def _underlined(text: str, start: int, end: int) -> tuple[str, int, int]:
 
 
 def _cells(text: str) -> list[str]:
-    return [" " * _TAB if char == "\t" else escape(char) for char in text]
+    marks = marks_of_commands(text)
+    cells = [" " * _TAB if char == "\t" else escape(char) for char in text]
+    for place in marks:
+        cells[place] = f"\\x{ord(text[place]):02x}"
+    return cells
 
 
 def _width(text: str) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Applicability, Confidence
 from placement_lint.report.change import change
 from placement_lint.report.colour import Colours
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, escape_path
 from placement_lint.report.frame import frame, gutter_width
 from placement_lint.report.text import place
 
@@ -66,6 +66,6 @@ def _fix(fix: Fix, source_of: Callable[[str], Source | None], paint: Colours) ->
         if source is None:
             continue
         if len(by_place) > 1:
-            lines.append(f"  {escape(path)}" + ("" if cell is None else f":cell {cell}"))
+            lines.append(f"  {escape_path(path)}" + ("" if cell is None else f":cell {cell}"))
         lines += change(source, edits, paint)
     return lines

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, escape_characters
 from placement_lint.report.paths import shown
 from placement_lint.report.places import region
 from placement_lint.report.text import place
@@ -58,5 +58,5 @@ def _property(text: str) -> str:
     """
     pieces = _LINE_END.split(text.replace("%", "%25"))
     ends = {"\r": "%0D", "\n": "%0A"}
-    whole = "".join(ends.get(piece) or escape(piece) for piece in pieces)
+    whole = "".join(ends.get(piece) or escape_characters(piece) for piece in pieces)
     return whole.replace(":", "%3A").replace(",", "%2C")

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ def fixes(fixed: Iterable[FixedFile], names: Mapping[str, str]) -> str:
     """List what was mended, by file and rule; `names` gives each code's name."""
     lines = []
     for file in fixed:
-        lines.append(f"{escape(file.path)}:")
+        lines.append(f"{escape_path(file.path)}:")
         lines += [
             f"  {count} x {code}" + (f" ({names[code]})" if code in names else "")
             for code, count in sorted(file.counts.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.report.escape import escape
+from placement_lint.report.escape import escape, escape_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,4 +24,4 @@ def render(findings: Iterable[Finding]) -> str:
 def place(path: str, span: Span, cell: int | None = None) -> str:
     """Name the start of a span, in a form that editors and terminals can follow."""
     inside = "" if cell is None else f"cell {cell}:"
-    return f"{escape(path)}:{inside}{span.line}:{span.column}"
+    return f"{escape_path(path)}:{inside}{span.line}:{span.column}"

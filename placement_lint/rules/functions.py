@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.rules.surroundings import runs_only_while_traced
 from placement_lint.syntax import definitions
 
 if TYPE_CHECKING:
@@ -51,16 +52,19 @@ def method_calls_on_result(call: cst.Call, ctx: Context) -> Iterator[cst.Call]:
                 yield called
 
 
-def calls_inside(function: Function, ctx: Context) -> Iterator[cst.Call]:
+def calls_inside(function: Function, ctx: Context, *, traced: bool = True) -> Iterator[cst.Call]:
     """Give the calls that run when a function is called, in its body and in what it calls.
 
     In order of the text for each function, those of functions that it calls after its own. What is
-    only defined in it does not run; a lambda or function that is given to a call does.
+    only defined in it does not run; a lambda or function that is given to a call does. With
+    `traced` False, not what runs only while JAX traces the function.
     """
     pending: list[Function] = [function]
     seen = {id(function)}
     for current in pending:
         for call in _own_calls(current, ctx):
+            if not traced and runs_only_while_traced(call, ctx):
+                continue
             yield call
             given = [argument.value for argument in call.args]
             for each in (call.func, *given):

@@ -10,6 +10,13 @@ import libcst as cst
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.versions import Target
+from placement_lint.limits.budget import (
+    LimitError,
+    RunOverError,
+    bar,
+    free,
+    interpreting,
+)
 from placement_lint.rules.run_view import Alone
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.names import Names
@@ -31,6 +38,10 @@ _Imports = (cst.Import, cst.ImportFrom, cst.LazyImport, cst.LazyImportFrom)
 
 _FEW_LINES = 4
 """Each costs what stands above it in the file, and all of them together cost the whole file."""
+
+
+class UnfollowedError(Exception):
+    """It is not known where the arrays of a file live: to find out takes more than it may."""
 
 
 class _Lines:
@@ -75,9 +86,12 @@ class ModuleFacts:
         exports: ExportResolver | None = None,
         target: Target | None = None,
         run: RunView | None = None,
+        source: Source | None = None,
     ) -> None:
         """Walk the tree and build its scopes. `accelerator` False: the CPU is the default."""
         self.path = path
+        self.source = source
+        """The text that was parsed, with the cells of a notebook."""
         self.accelerator = accelerator
         self.target = target or Target()
         """The versions of JAX that the file is meant for."""
@@ -90,6 +104,8 @@ class ModuleFacts:
         self._facts: dict[Callable[..., Any], Any] = {}
         self._failed: Exception | None = None
         """What interpreting it raised."""
+        self.unfollowed: LimitError | None = None
+        """What interpreting it ran out of."""
 
     def fact(self, work: Callable[[ModuleFacts], T]) -> T:
         """Give what a function says of this file; it is asked once, whoever asks first."""
@@ -117,20 +133,30 @@ class ModuleFacts:
 
     @cached_property
     def flow(self) -> Flow:
-        """Where the arrays of this file live."""
-        from placement_lint.placement.flow import interpret_alone
-
+        """Where the arrays of this file live. Raises UnfollowedError where that takes too long."""
         if self._failed is not None:
             raise self._failed
         try:
-            with timed(INTERPRETATION):
-                return interpret_alone(
-                    self.path, self.tree, self.names, accelerator=self.accelerator
-                )
+            with timed(INTERPRETATION), interpreting(self.path):
+                return self._interpreted()
+        except RunOverError:
+            raise
+        except LimitError as error:
+            self.unfollowed = error.with_traceback(None)
         except Exception as error:
             # Each rule that asks is to say so, and none is to wait for it once more.
             self._failed = error
             raise
+        bar(self.unfollowed)
+        # Now that nothing holds what was found out by then.
+        free()
+        self._failed = UnfollowedError()
+        raise self._failed
+
+    def _interpreted(self) -> Flow:
+        from placement_lint.placement.flow import interpret_alone
+
+        return interpret_alone(self.path, self.tree, self.names, accelerator=self.accelerator)
 
     @cached_property
     def has_relative_import(self) -> bool:

@@ -417,9 +417,8 @@ class Without(Needs):
 
 
 class AtImport(Needs):
-    """The file calls one of these functions outside of function bodies, and is no program.
-
-    A text is a program if `__main__` is anywhere in it.
+    """The file calls one of these functions outside of function bodies, or in one that it calls
+    there.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -429,10 +428,15 @@ class AtImport(Needs):
 
     def met_by(self, text: FileText) -> bool:
         """Look at what is called where the bodies of functions are taken out."""
-        if not text.jax or b"__main__" in text.data:
+        if not text.jax:
             return False
-        called = text.mentions.called_at_import
-        if text.mentions.is_open:
+        mentions = text.mentions
+        if self._is_among(mentions.called_at_import, mentions):
+            return True
+        return mentions.calls_own_function_at_import and self._is_among(mentions.called, mentions)
+
+    def _is_among(self, called: Iterable[str], mentions: Mentions) -> bool:
+        if mentions.is_open:
             return not self._words.isdisjoint(name.rpartition(".")[2] for name in called)
         return not self._names.isdisjoint(called)
 

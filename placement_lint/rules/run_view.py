@@ -53,6 +53,10 @@ class RunView(Protocol):
         """Tell whether another file of a program that a file is part of contains one of these."""
         ...
 
+    def importer(self, path: str) -> str | None:
+        """Give a file of the run, no test, that imports a file or something in it."""
+        ...
+
     def importing(self, path: str, name: str) -> ImportEffects:
         """Give what an import in a file does: of a module by its name, as Python writes it."""
         ...
@@ -68,6 +72,10 @@ class Alone:
     def mentions(self, path: str, *words: bytes) -> bool:
         """Answer that nobody else contains it."""
         return False
+
+    def importer(self, path: str) -> str | None:
+        """Answer that nobody imports it."""
+        return None
 
     def importing(self, path: str, name: str) -> ImportEffects:
         """Answer that it does nothing that is known."""

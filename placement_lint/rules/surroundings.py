@@ -23,6 +23,22 @@ _ASSERTING_METHODS = frozenset({
 })  # fmt: skip
 
 
+# What JAX raises where a value is asked for while a function is traced, and nowhere else.
+_TRACER_ERRORS = frozenset(
+    f"jax.{module}.{name}"
+    for module in ("core", "errors")
+    for name in (
+        "ConcretizationTypeError",
+        "NonConcreteBooleanIndexError",
+        "TracerArrayConversionError",
+        "TracerBoolConversionError",
+        "TracerIntegerConversionError",
+        "UnexpectedTracerError",
+    )
+)
+_TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
+
+
 def failure_is_expected(node: cst.CSTNode, ctx: Context) -> bool:
     """Tell whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
     if is_asserted_to_fail(node, ctx):
@@ -80,14 +96,16 @@ def catches(
     handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: Context, exceptions: frozenset[str]
 ) -> bool:
     """Tell whether an `except` catches one of these exceptions; a bare one catches them all."""
+    return handler.type is None or any(ctx.name(kind) in exceptions for kind in _caught(handler))
+
+
+def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
+    """Give the kinds of exceptions that an `except` names."""
     if handler.type is None:
-        return True
-    kinds = (
-        [element.value for element in handler.type.elements]
-        if isinstance(handler.type, cst.Tuple)
-        else [handler.type]
-    )
-    return any(ctx.name(kind) in exceptions for kind in kinds)
+        return []
+    if isinstance(handler.type, cst.Tuple):
+        return [element.value for element in handler.type.elements]
+    return [handler.type]
 
 
 def leaves(body: cst.BaseSuite) -> bool:
@@ -110,6 +128,50 @@ def passed_exits(node: cst.CSTNode, ctx: Context) -> Iterator[cst.If]:
                 break
             yield exit_
         child = ancestor
+
+
+def runs_only_while_traced(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether code of a function runs only where JAX traces the function.
+
+    In the handler of what asking a tracer for its value raises, or behind a question whether
+    something is a tracer.
+    """
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler):
+            if child is ancestor.body and _is_of_tracers(ancestor, ctx):
+                return True
+        elif (
+            isinstance(ancestor, cst.If | cst.IfExp)
+            and child is not ancestor.test
+            and _asks_for_tracer(ancestor.test, ctx, wanted=child is ancestor.body)
+        ):
+            return True
+    function = ctx.function(node)
+    return any(
+        _asks_for_tracer(each.test, ctx, wanted=False)
+        for each in passed_exits(node, ctx)
+        if ctx.function(each) is function
+    )
+
+
+def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: Context) -> bool:
+    kinds = _caught(handler)
+    return bool(kinds) and all(ctx.name(kind) in _TRACER_ERRORS for kind in kinds)
+
+
+def _asks_for_tracer(test: cst.BaseExpression, ctx: Context, *, wanted: bool) -> bool:
+    """Tell whether a condition that is true (or, if not wanted, false) says that it is one."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _asks_for_tracer(test.expression, ctx, wanted=not wanted)
+    if isinstance(test, cst.BooleanOperation):
+        decides = isinstance(test.operator, cst.And) is wanted
+        return decides and any(
+            _asks_for_tracer(side, ctx, wanted=wanted) for side in (test.left, test.right)
+        )
+    if not wanted or not isinstance(test, cst.Call) or len(test.args) != 2:
+        return False
+    kind = test.args[1].value
+    return ctx.called(test) == "builtins.isinstance" and ctx.name(kind) in _TRACERS
 
 
 def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:

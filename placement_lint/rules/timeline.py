@@ -102,6 +102,8 @@ class Timeline:
         self._steps_of: dict[int, tuple[_Step, ...]] = {}
         self._blocks: dict[int, _Parts] = {}
         self._depth = 0
+        self._entered: set[int] = set()
+        """Functions of which it is known what they may start when they are called."""
 
     # -- questions --------------------------------------------------------------------------
 
@@ -138,8 +140,10 @@ class Timeline:
     def at_import(self) -> Iterator[Event]:
         """Give the starts of the backend that may happen while the module is imported, in order.
 
-        Unlike `events`, also those in branches of an `if`, but for what a program alone does.
+        Unlike `events`, also those in branches of an `if`, but for what a program alone does, and
+        in functions of the file that are called, whatever they do before.
         """
+        self._entered.clear()
         yield from self._possible(self.tree.module)
 
     # -- what is executed -------------------------------------------------------------------
@@ -341,9 +345,30 @@ class Timeline:
     def _starts(self, node: cst.CSTNode) -> Iterator[Event]:
         """Give the first start in what is executed of a statement: one finding is enough."""
         for step in self._steps(node):
-            if isinstance(step, Event) and step.kind is Kind.STARTS and step.is_direct:
+            if isinstance(step, Event) and step.kind is Kind.STARTS:
                 yield step
                 return
+        if self._depth >= _CALL_DEPTH:
+            return
+        for call, function in self._local_calls(node):
+            if id(function) in self._entered:
+                continue
+            self._entered.add(id(function))
+            self._depth += 1
+            first = next(self._possible(function.body), None)
+            self._depth -= 1
+            if first is not None:
+                yield replace(first, node=call, is_direct=False)
+                return
+
+    def _local_calls(self, node: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.FunctionDef]]:
+        """Give the calls of functions of the file in what is executed of a node."""
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, cst.Call) and (function := self.local_function(part.func)):
+                yield part, function
+            pending += reversed([*self._executed(part)])
 
     # -- order ------------------------------------------------------------------------------
 
@@ -453,10 +478,18 @@ def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
     return [f"{module}{dot}{dotted(alias.name)}" for alias in node.names]
 
 
+def is_guard(test: cst.BaseExpression) -> bool:
+    """Tell whether a condition is one of `__name__`, as in `if __name__ == "__main__":`."""
+    return isinstance(test, cst.Comparison) and any(
+        isinstance(side, cst.Name) and side.value == "__name__"
+        for side in (test.left, *(each.comparator for each in test.comparisons))
+    )
+
+
 def _is_only_elsewhere(test: cst.BaseExpression, qualified: object) -> bool:
     """Tell whether a condition holds in a program or for a type checker only, not at import."""
-    if isinstance(test, cst.Comparison):
-        return isinstance(test.left, cst.Name) and test.left.value == "__name__"
+    if is_guard(test):
+        return True
     return callable(qualified) and qualified(test) in {
         "typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING",
     }  # fmt: skip

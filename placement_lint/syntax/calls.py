@@ -64,13 +64,18 @@ class Arguments:
 def string_value(node: cst.CSTNode | None) -> str | None:
     r"""Give the value of a string literal, also of implicitly joined ones; None for all else.
 
-    So for one that Python would refuse: LibCST reads `"\x1"` all the same.
+    So for one that Python would refuse: LibCST reads `"\x1"` all the same. So for one too long to
+    name anything.
     """
     if isinstance(node, cst.SimpleString):
-        return _string(node.value)
+        return _string(node.value) if len(node.value) <= _LONGEST_NAME else None
     if isinstance(node, cst.ConcatenatedString):
         return _text(lambda: node.evaluated_value)
     return None
+
+
+_LONGEST_NAME = 10_000
+"""Characters: what is read is kept."""
 
 
 @functools.lru_cache(4096)

@@ -48,7 +48,7 @@ SPEC_STOP = {
     "'''": re.compile(r"\\[^{}]?|[{}]|'''", re.DOTALL),
     '"""': re.compile(r'\\[^{}]?|[{}]|"""', re.DOTALL),
 }
-
+_MAIN = frozenset({'"__main__"', "'__main__'"})
 _TEXT = re.compile(f"{COMMENT}|{STRING}", re.DOTALL)
 _STRING = re.compile(STRING, re.DOTALL)
 _LAST_OF_PREFIX = frozenset("fFtTrR")
@@ -68,6 +68,11 @@ _IN_BRACKETS = rf"\({_NO_BRACKETS}(?:\({_NO_BRACKETS}\){_NO_BRACKETS})*\)"
 _LAMBDA = re.compile(
     r"\blambda\b(?:(?!\blambda\b)[^:()\[\]{}\n])*:[ \t\f\\]*(?:\n\s*)?"
     rf"(?:(?!\bfor\b|\blambda\b)[^()\[\]{{}},:;\n\"']|\"\"|{_IN_BRACKETS}|\[{_NO_BRACKETS}\])*"
+)
+_GUARD = re.compile(
+    r"(?m)^if[ \t]*(?:\([ \t]*)?__name__[ \t]*==[ \t]*(?:\"__main__\"|'__main__')"
+    r"[ \t]*(?:\)[ \t]*)?:"
+    r"[^\n]*\n(?:(?:[ \t\f][^\n]*)?\n)*(?:[ \t\f][^\n]*\Z)?"
 )
 _LONGEST_HEADER = 300
 """In lines."""
@@ -232,7 +237,8 @@ def _quote_of(frame: str | int) -> str:
 def outside_functions(code: str) -> str:
     """Give code, of which `code_of` left this, without strings and bodies of functions, roughly.
 
-    It may hold more than what runs at import, never less.
+    And without what only a program does, under a guard on `__main__`. It may hold more than what
+    runs at import, never less.
     """
     code = _without_strings(code)
     kept = []
@@ -244,7 +250,7 @@ def outside_functions(code: str) -> str:
         if code[header.start() : end].rstrip().endswith(":"):
             following = _end_of_body(len(header["indent"])).search(code, end)
             done = following.start() if following else len(code)
-    return _LAMBDA.sub(" ", "".join([*kept, code[done:]]))
+    return _LAMBDA.sub(" ", _GUARD.sub("", "".join([*kept, code[done:]])))
 
 
 def _without_strings(code: str) -> str:
@@ -252,9 +258,16 @@ def _without_strings(code: str) -> str:
     kept: list[str] = []
     done = 0
     for start, end, is_formatted_string in strings_and_comments(code):
-        if not is_formatted_string:
-            kept += [code[done:start], '""' if code[start] != "#" else ""]
-            done = end
+        text = code[start:end]
+        if text in _MAIN:
+            continue
+        kept.append(code[done:start])
+        done = end
+        if is_formatted_string:
+            # Text that looks like a guard is none.
+            kept.append(text.replace("__main__", ""))
+        elif text[0] != "#":
+            kept.append('""')
     return "".join([*kept, code[done:]])
 
 

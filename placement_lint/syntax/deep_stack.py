@@ -1,17 +1,22 @@
 """Run a function where deep recursion does no harm: in a thread with a big stack.
 
-And, if that is asked, for so long and no longer: a thread can be told to stop, wherever it is.
+The thread that waits for it keeps it within the limits of the run, where there are any.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+
+from placement_lint.limits.budget import current_budget, metering
+from placement_lint.limits.machine import address_space_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from placement_lint.limits.budget import Budget, Meter
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,20 +24,11 @@ T = TypeVar("T")
 STACK_BYTES = 512 * 1024 * 1024
 """Address space only: the system gives memory to the part that is really used."""
 
+_SMALLEST_STACK = 16 * 1024 * 1024
+"""What 200 nested brackets need is a quarter of it."""
+
 RECURSION_LIMIT = 500_000
 """Python's own frames need 0.5 kB of stack or less each on 3.11 and later, more on 3.10."""
-
-
-_TIMES = 3
-"""How often a thread is told to stop before nobody waits for it any longer."""
-_LEAST = 0.05
-
-
-class TimeUpError(BaseException):
-    """The work has taken longer than it may.
-
-    No `Exception`: what keeps the mistakes of one rule from the others does not stop it.
-    """
 
 
 class TooDeepError(Exception):
@@ -50,65 +46,74 @@ class _Users:
     before = 0
 
 
+class _Stack:
+    """How large a stack a thread gets: less than usual where memory is short (`ulimit -v`)."""
+
+    size = 0
+    """0: it is not known yet."""
+
+
+_ROOM_FOR_ALL_ELSE = 3
+"""How many times the stack is to be left for what the thread works with."""
+
+
 class _Job(Generic[T]):
     """One call, and what came of it."""
 
-    def __init__(self, call: Callable[[], T]) -> None:
+    def __init__(self, call: Callable[[], T], budget: Budget | None) -> None:
         self.call = call
+        self.budget = budget
+        self.meter: Meter | None = None
         self.results: list[T] = []
         self.error: BaseException | None = None
 
     def run(self) -> None:
         _inside.deep = True
         try:
-            self.results.append(self.call())
+            with contextlib.ExitStack() as stack:
+                if self.budget is not None:
+                    self.meter = stack.enter_context(metering(self.budget))
+                self.results.append(self.call())
         # Not swallowed: the thread that waits raises it.
         except BaseException as error:
             self.error = error
+        finally:
+            self.meter = None
+
+
+def stack_share() -> float:
+    """Return how much of `STACK_BYTES` a thread gets: less than 1 where memory is short."""
+    return _stack_size() / STACK_BYTES
+
+
+def _stack_size() -> int:
+    if not _Stack.size:
+        room = address_space_left() / (1 + _ROOM_FOR_ALL_ELSE)
+        size = STACK_BYTES
+        while size > max(room, _SMALLEST_STACK):
+            size //= 2
+        _Stack.size = size
+    return _Stack.size
 
 
 def run_deep(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call the function with a stack of 512 MB and a recursion limit to match.
 
-    Gives what it returns; raises what it raises. A call inside another is a plain call. The
-    recursion limit is that of the interpreter: other threads have it too until the last call ends.
-    An interrupt in the waiting thread is raised there at once; the call goes on by itself, and
-    the process may end without it.
+    Both are smaller where the system has no room for so much; see `stack_share`. Gives what the
+    function returns; raises what it raises. A call inside another is a plain call. The recursion
+    limit is that of the interpreter: other threads have it too until the last call ends. An
+    interrupt in the waiting thread is raised there at once; the call is told to end, and the
+    process may end without it.
 
-    Raises RuntimeError where the system has no room for such a thread.
-    """
-    return run_within(0, function, *args, **kwargs)
+    Where this thread works for a run with a budget, so does the call, and it is kept within that;
+    see `placement_lint.limits.budget`. What is in C hears of its end when it is back in Python.
 
-
-def run_within(seconds: float, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call the function as `run_deep` does, for so many seconds of processor time; 0: any number.
-
-    After these TimeUpError is raised in the function, at whatever it is just doing, and again each
-    time that it has then gone on for as long: part of its work may be given up for the rest. Where
-    it does not come to an end at all, this raises TimeUpError and waits no longer. What is in C
-    hears when it is back in Python. A call inside another is a plain call: the time is that of the
-    outer one.
+    Raises MemoryError where the system has no room for such a thread.
     """
     if getattr(_inside, "deep", False):
         return function(*args, **kwargs)
-    job = _Job(lambda: function(*args, **kwargs))
-    _raise_recursion_limit()
-
-    def work() -> None:
-        try:
-            job.run()
-        except TimeUpError:
-            # It came when everything was done already.
-            pass
-        finally:
-            _restore_recursion_limit()
-
-    try:
-        thread = _start(work)
-    except BaseException:
-        _restore_recursion_limit()
-        raise
-    _wait(thread, seconds)
+    job = _Job(lambda: function(*args, **kwargs), current_budget())
+    _wait(_start(job), job)
     if job.error is not None:
         error, job.error = job.error, None
         try:
@@ -119,50 +124,66 @@ def run_within(seconds: float, function: Callable[P, T], *args: P.args, **kwargs
     return job.results.pop()
 
 
-def _wait(thread: threading.Thread, seconds: float) -> None:
-    if not seconds:
+def _wait(thread: threading.Thread, job: _Job[T]) -> None:
+    if job.budget is None:
         thread.join()
         return
-    for _ in range(_TIMES):
-        if _ends_within(seconds, thread):
-            return
-        _stop(thread)
-    if not _ends_within(seconds, thread):
-        raise TimeUpError
+    try:
+        while thread.is_alive():
+            meter = job.meter
+            thread.join(_START if meter is None else meter.interval)
+            if meter is not None:
+                meter.check()
+    except BaseException:
+        meter = job.meter
+        if meter is not None:
+            meter.stop()
+        raise
 
 
-def _ends_within(seconds: float, thread: threading.Thread) -> bool:
-    """Wait until a thread has ended, or the process has worked for so long."""
-    end = time.process_time() + seconds
-    while thread.is_alive() and (left := end - time.process_time()) > 0:
-        thread.join(max(left, _LEAST))
-    return not thread.is_alive()
+_START = 0.01
+"""Seconds in which a thread has begun."""
 
 
-def _stop(thread: threading.Thread) -> None:
-    import ctypes
-
-    ident = ctypes.c_ulong(thread.ident or 0)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(TimeUpError))
-
-
-def _start(work: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=work, name="placement-lint deep stack", daemon=True)
-    with _settings:
-        # The size is one for the process: another library's threads must not get ours.
-        before = threading.stack_size(STACK_BYTES)
+def _start(job: _Job[T]) -> threading.Thread:
+    """Start a thread for a job, with the largest stack that there is room for."""
+    while True:
+        thread = threading.Thread(
+            target=_work, args=(job,), name="placement-lint deep stack", daemon=True
+        )
+        _raise_recursion_limit()
         try:
-            thread.start()
-        finally:
-            threading.stack_size(before)
-    return thread
+            with _settings:
+                # The size is one for the process: another library's threads must not get ours.
+                before = threading.stack_size(_stack_size())
+                try:
+                    thread.start()
+                finally:
+                    threading.stack_size(before)
+        except BaseException as error:
+            _restore_recursion_limit()
+            if not isinstance(error, RuntimeError | MemoryError):
+                raise
+            if _Stack.size <= _SMALLEST_STACK:
+                message = "there is no room for the stack of a thread"
+                raise MemoryError(message) from error
+            _Stack.size //= 2
+        else:
+            return thread
+
+
+def _work(job: _Job[T]) -> None:
+    try:
+        job.run()
+    finally:
+        _restore_recursion_limit()
 
 
 def _raise_recursion_limit() -> None:
     with _settings:
         if not _Users.count:
             _Users.before = sys.getrecursionlimit()
-            sys.setrecursionlimit(max(RECURSION_LIMIT, _Users.before))
+            sys.setrecursionlimit(max(int(RECURSION_LIMIT * stack_share()), _Users.before))
         _Users.count += 1
 
 

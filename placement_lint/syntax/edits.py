@@ -178,10 +178,15 @@ class Editor:
         return [self.insert(start, before), self.insert(end, after)]
 
     def delete_lines(self, first: int, last: int) -> Edit:
-        """Delete whole lines, the line end of the last one with them."""
-        starts = self.source.line_starts
-        end = starts[last] if last < len(starts) else len(self.source.text)
-        return self.replace_offsets(starts[first - 1], end, "")
+        """Delete whole lines, the line end of the last one with them.
+
+        Where the file ends without one, that of the line before them: it goes on doing so.
+        """
+        text, starts = self.source.text, self.source.line_starts
+        start, end = starts[first - 1], starts[last] if last < len(starts) else len(text)
+        if end == len(text) and not text.endswith(("\n", "\r")):
+            start = len(text[:start].removesuffix("\n").removesuffix("\r")) if start else start
+        return self.replace_offsets(start, end, "")
 
     def fused(self, edits: Sequence[Edit]) -> list[Edit]:
         """Make one edit of several, of everything from the first to the last of them.

@@ -53,6 +53,17 @@ _STAR = re.compile(r"\s*\*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
 
+_TOLD_BY_EXPORTS = (
+    "_bound",
+    "above",
+    "called",
+    "called_at_import",
+    "calls_own_function_at_import",
+    "imported",
+    "names",
+)
+"""What is found out once, and depends on other files."""
+
 Exports: TypeAlias = Callable[[str], "Iterable[str]"]
 """Given a qualified name in a module of the project, what it may have been imported from."""
 
@@ -76,7 +87,7 @@ class Mentions:
         """Give the same with what tells of names in other files."""
         mentions = copy.copy(self)
         mentions._exports = exports
-        for name in ("_bound", "above", "called_at_import", "imported", "names"):
+        for name in _TOLD_BY_EXPORTS:
             vars(mentions).pop(name, None)
         return mentions
 
@@ -134,6 +145,16 @@ class Mentions:
     def called_at_import(self) -> set[str]:
         """Every qualified name that may be called outside of the bodies of functions."""
         return self.called_in(outside_functions(self._code))
+
+    @functools.cached_property
+    def called(self) -> set[str]:
+        """Every qualified name that may be called."""
+        return self.called_in(self._code)
+
+    @functools.cached_property
+    def calls_own_function_at_import(self) -> bool:
+        """Whether a function of the file may be called outside of the bodies of functions."""
+        return not self.called_at_import.isdisjoint(_DEFINED.findall(self._code))
 
     def called_in(self, part: str) -> set[str]:
         """Give every qualified name that a part of the code may call."""

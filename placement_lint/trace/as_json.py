@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.findings import Finding
-    from placement_lint.trace.join import Joined, SeenFinding, SeenLine
-    from placement_lint.trace.record import Move, Place
+    from placement_lint.trace.join import Joined, SeenFinding, SeenLine, SeenRun
+    from placement_lint.trace.record import HostRun, Move, Place
 
 VERSION = 1
 """Goes up when a field changes its meaning or goes; fields may be added without."""
@@ -47,6 +47,7 @@ def render(
             "stage": record.stage,
         },
         "lines": [_line(line, show) for line in joined.lines],
+        "host_runs": [_seen_run(seen, show) for seen in joined.host_runs],
         "findings": [_finding(seen, show) for seen in joined.findings],
         "not_covered": [
             {"what": what, "at": _place(place, show)} for what, place in record.elsewhere
@@ -61,7 +62,9 @@ def render(
             "reached": len(joined.with_state(State.REACHED)),
             "not_reached": len(joined.with_state(State.NOT_REACHED)),
             "unknown": len(joined.with_state(State.UNKNOWN)),
-            "not_flagged": len(joined.judged(Judgement.NOT_FLAGGED)),
+            "not_flagged": joined.not_flagged,
+            "host_runs": sum(seen.count for seen in joined.host_runs),
+            "host_seconds": round(sum(seen.seconds for seen in joined.host_runs), 6),
         },
     }
     return json.dumps(report, indent=2) + "\n"
@@ -98,6 +101,35 @@ def _move(move: Move, show: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
+def _seen_run(seen: SeenRun, show: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "at": _place(seen.site, show),
+        "judgement": seen.judgement.value,
+        "count": seen.count,
+        "bytes": seen.bytes,
+        "seconds": round(seen.seconds, 6),
+        "computations": [_host_run(each, show) for each in seen.host_runs],
+        "help": REPORT_IT if seen.judgement is Judgement.NOT_FLAGGED else None,
+    }
+
+
+def _host_run(host_run: HostRun, show: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "function": host_run.function,
+        "device": host_run.device,
+        "count": host_run.count,
+        "bytes": host_run.bytes,
+        "seconds": round(host_run.seconds, 6),
+        "after": _place(host_run.after, show),
+        "because": {
+            "shape": list(host_run.shape),
+            "dtype": host_run.dtype,
+            "made": _place(host_run.made, show),
+            "made_exactly": host_run.exact,
+        },
+    }
+
+
 def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
     finding: Finding = seen.finding
     return {
@@ -112,6 +144,8 @@ def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
         "count": sum(move.count for move in seen.moves),
         "bytes": sum(move.bytes for move in seen.moves),
         "seconds": round(sum(move.seconds for move in seen.moves), 6),
+        "host_runs": sum(run.count for run in seen.host_runs),
+        "host_seconds": round(sum(run.seconds for run in seen.host_runs), 6),
     }
 
 

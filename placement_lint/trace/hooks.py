@@ -14,6 +14,10 @@ names and what they are given are the same in 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.
   that moved nothing stands for all that will take it. This keeps the program fast.
 - `pxla.ExecuteReplicated.__call__` and `dispatch._batched_device_put_impl` give the arrays that
   are made: for the line that an array comes from.
+- Between the two, a computation runs. Where one runs on the host because an operand is committed
+  there, while another one was copied there from the accelerator or came of such a computation, it
+  is timed, and kept out of the fast path as well: it copies nothing any more, but the accelerator
+  is idle.
 - `pxla.batched_device_put` is how `jnp.zeros(…, device=d)` sends what it built on the default
   device to the one that was asked for. In 0.4.30 that is a `device_put` like any other, and is
   not seen.
@@ -23,16 +27,17 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placement_lint.trace.recorder import STAGED, size_of
+from placement_lint.trace.recorder import FOLLOWED, PULLED, STAGED, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from placement_lint.trace.recorder import Recorder
+    from placement_lint.trace.recorder import Cause, Recorder
 
 OLDEST, NEWEST = (0, 4, 30), (0, 12)
 """The versions of JAX that this was tried on; newer ones are asked to show that they are seen."""
@@ -40,6 +45,11 @@ OLDEST, NEWEST = (0, 4, 30), (0, 12)
 _LARGE = 4 * 2**20
 """Bytes from which the line that made an array is known each time, and not only the first: making
 one takes longer than Python does."""
+
+
+_INDEXING = re.compile(r"jit[(_](_?(dynamic_(update_)?slice|gather|scatter|take)([-_][a-z]+)?)\)?")
+"""Names of operations on a part of an array: JAX makes the indices, and the value of
+`x.at[0].set(1.0)`, on the default device (measured on 0.4.30 to 0.12)."""
 
 
 class HookError(Exception):
@@ -54,9 +64,31 @@ class _Local(threading.local):
         """Input handlers whose last call moved something."""
         self.making: set[int] = set()
         """Executables whose last call made something large."""
-        self.moved_last = False
+        self.on_host: set[int] = set()
+        """Executables whose last call ran on the host because of a committed operand."""
+        self.watch_next = False
+        """The next call like the last one is to be seen, too."""
         self.inside = False
         """In a transfer that is accounted for, or that was asked for."""
+        self.pulled: _Pulled | None = None
+        """What is said of the computation whose operands are where it runs."""
+
+    def take_pulled(self) -> _Pulled | None:
+        """Give that, once."""
+        pulled, self.pulled = self.pulled, None
+        return pulled
+
+
+class _Pulled(NamedTuple):
+    """A computation that runs on the host because of operands that are committed there."""
+
+    cause: Cause
+    bytes: int
+    """What was copied to the host for it."""
+    largest: int
+    """Bytes of the largest operand that was there."""
+    started: int
+    """When its operands were there, in nanoseconds."""
 
 
 def install(recorder: Recorder) -> None:
@@ -119,23 +151,34 @@ class _Hooks:
                 and not local.inside
                 and getattr(handler, "input_indices", None) is None
             )
+            local.pulled = None
             moving: list[tuple[int, Any, Any]] = []
+            cause: Cause | None = None
             if watched:
                 with self.recorder.ours():
                     moving += self.moving(buffers, handler.in_shardings)
+                    cause = self.cause(buffers, handler.in_shardings, moving)
+            local.watch_next = bool(moving) or cause is not None
             if not moving:
                 local.moving.discard(id(handler))
-                local.moved_last = False
-                return real(handler, buffers)
-            results, nanoseconds = self.timed(
-                [array for _, array, _ in moving],
-                lambda: real(handler, buffers),
-                lambda results: [results[index] for index, _, _ in moving],
-            )
-            with self.recorder.ours():
-                self.count(moving, nanoseconds)
-            local.moving.add(id(handler))
-            local.moved_last = True
+                results = real(handler, buffers)
+            else:
+                results, nanoseconds = self.timed(
+                    [array for _, array, _ in moving],
+                    lambda: real(handler, buffers),
+                    lambda results: [results[index] for index, _, _ in moving],
+                )
+                with self.recorder.ours():
+                    self.count(moving, nanoseconds, pulled=cause is not None)
+                local.moving.add(id(handler))
+            if cause is not None:
+                _wait([buffer for buffer in buffers if isinstance(buffer, self.array)])
+                local.pulled = _Pulled(
+                    cause,
+                    sum(size_of(array) for _, array, _ in moving),
+                    max(map(size_of, filter(self.is_committed, buffers))),
+                    time.perf_counter_ns(),
+                )
             return results
 
         return called
@@ -152,14 +195,42 @@ class _Hooks:
             ):
                 yield index, buffer, sharding
 
-    def count(self, moving: Sequence[tuple[int, Any, Any]], nanoseconds: int) -> None:
+    def cause(
+        self,
+        buffers: Sequence[Any],
+        shardings: Sequence[Any],
+        moving: Sequence[tuple[int, Any, Any]],
+    ) -> Cause | None:
+        """Say why a computation runs on the host that would run on the accelerator.
+
+        None for one that runs there anyway: under such a default device, or because all that it
+        is given is there, and nothing of it came from the accelerator by another such computation.
+        """
+        committed = [
+            (buffer, sharding)
+            for buffer, sharding in zip(buffers, shardings, strict=False)
+            if self.is_committed(buffer)
+        ]
+        if not committed:
+            return None
+        devices = committed[0][1].device_set
+        if len(devices) != 1 or not self.recorder.is_host(next(iter(devices))):
+            return None
+        return self.recorder.cause(
+            [buffer for buffer, _ in committed], [array for _, array, _ in moving]
+        )
+
+    def count(
+        self, moving: Sequence[tuple[int, Any, Any]], nanoseconds: int, *, pulled: bool
+    ) -> None:
         """Count what moved, the time shared out by size."""
         total = sum(size_of(array) for _, array, _ in moving) or 1
         for _, array, sharding in moving:
+            kind = self.recorder.kind_of(array, sharding)
             self.recorder.moved(
                 array,
                 sorted(sharding.device_set, key=lambda device: device.id),
-                self.recorder.kind_of(array, sharding),
+                PULLED if pulled and kind == FOLLOWED else kind,
                 nanoseconds * size_of(array) // total,
             )
 
@@ -227,6 +298,7 @@ class _Hooks:
             if (
                 id(getattr(call, "in_handler", None)) in self.local.moving
                 or id(call) in self.local.making
+                or id(call) in self.local.on_host
             ):
                 return None
             return real(executable, *args, **kw)
@@ -238,7 +310,7 @@ class _Hooks:
 
         @functools.wraps(real)
         def called(*args: Any, **kw: Any) -> Any:
-            return None if self.local.moved_last else real(*args, **kw)
+            return None if self.local.watch_next else real(*args, **kw)
 
         return called
 
@@ -249,16 +321,35 @@ class _Hooks:
 
         @functools.wraps(real)
         def called(execute: Any, *args: Any) -> Any:
+            local = self.local
+            # Where the operands do not come by the hook above, nothing is known of them.
+            local.take_pulled()
             results = real(execute, *args)
+            pulled = local.take_pulled()
+            name = str(getattr(execute, "name", ""))
+            if pulled is not None and pulled.bytes < pulled.largest and _INDEXING.fullmatch(name):
+                # What it puts into an array of the host, or the indices of what it takes out.
+                pulled = None
             if self.recorder.is_on:
                 large = False
+                arrays = [result for result in results if isinstance(result, self.array)]
+                if pulled is not None:
+                    _wait(arrays)
+                    nanoseconds = time.perf_counter_ns() - pulled.started
                 with self.recorder.ours():
                     self.recorder.ran()
-                    for result in results:
+                    for result in arrays:
                         if self.is_to_note(result):
                             self.recorder.made(result)
                             large = large or size_of(result) >= _LARGE
-                (self.local.making.add if large else self.local.making.discard)(id(execute))
+                        elif self.committed(result) and self.recorder.is_away(result):
+                            self.recorder.holds(result, args)
+                    if pulled is not None:
+                        self.recorder.ran_on_host(
+                            name, pulled.cause, arrays, pulled.bytes, nanoseconds
+                        )
+                (local.making.add if large else local.making.discard)(id(execute))
+                (local.on_host.discard if pulled is None else local.on_host.add)(id(execute))
             return results
 
         return called
@@ -278,11 +369,19 @@ class _Hooks:
                 with self.recorder.ours():
                     self.recorder.ran()
                     for result in results:
-                        if id(result) not in given and self.is_to_note(result):
+                        if id(result) in given or not isinstance(result, self.array):
+                            continue
+                        if self.is_to_note(result):
                             self.recorder.made(result)
+                        elif self.committed(result) and self.recorder.is_away(result):
+                            self.recorder.holds(result, ())
             return results
 
         return called
+
+    def is_committed(self, value: Any) -> bool:
+        """Tell whether a value is an array that is committed to its devices."""
+        return isinstance(value, self.array) and bool(self.committed(value))
 
     def is_to_note(self, value: Any) -> bool:
         """Tell whether a value is an array that the next operation may drag away."""

@@ -3,6 +3,7 @@
 A finding of a rule that speaks of moves is *confirmed* where the array of its line was copied,
 *reached* where the line ran and nothing moved, *not reached* where it never ran. A line that an
 array was dragged from the host at, and of which no rule speaks, is *not flagged*: a missed alarm.
+So is one at which a computation runs on the host, again and again, of what it gave there itself.
 """
 
 from __future__ import annotations
@@ -19,22 +20,23 @@ from placement_lint.lint.file import FileOptions
 from placement_lint.lint.run import check_files
 from placement_lint.rules.selection import select_rules
 from placement_lint.trace.record import source_of
-from placement_lint.trace.recorder import DRAGGED, SPREAD, STAGED
+from placement_lint.trace.recorder import DRAGGED, PULLED, SPREAD, STAGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.findings import Finding
-    from placement_lint.trace.record import Move, Place, Record
+    from placement_lint.trace.record import HostRun, Move, Place, Record
 
 MOVED_BY = {
     "JDP201": frozenset({DRAGGED, SPREAD}),
     "JDP202": frozenset({DRAGGED, SPREAD}),
+    "JDP208": frozenset({PULLED}),
     "JDP402": frozenset({STAGED}),
 }
 """The rules that a move can confirm, and the kinds of moves that each speaks of."""
 
-_ALWAYS_SEEN = frozenset({"JDP201", "JDP202"})
+_ALWAYS_SEEN = frozenset({"JDP201", "JDP202", "JDP208"})
 """Of these every move is seen. What JDP402 finds may also be sent on by an explicit `device_put`,
 which is not recorded: that nothing was seen says nothing."""
 
@@ -67,6 +69,7 @@ class SeenFinding:
     finding: Finding
     state: State
     moves: tuple[Move, ...] = ()
+    host_runs: tuple[HostRun, ...] = ()
 
     @property
     def speaks_of_moves(self) -> bool:
@@ -100,6 +103,30 @@ class SeenLine:
 
 
 @dataclass(frozen=True)
+class SeenRun:
+    """What ran on the host at one place of the program, because an operand was committed there."""
+
+    site: Place | None
+    judgement: Judgement
+    host_runs: tuple[HostRun, ...]
+
+    @property
+    def count(self) -> int:
+        """How many computations."""
+        return sum(run.count for run in self.host_runs)
+
+    @property
+    def bytes(self) -> int:
+        """What was copied to the host for them."""
+        return sum(run.bytes for run in self.host_runs)
+
+    @property
+    def seconds(self) -> float:
+        """How long they ran."""
+        return sum(run.seconds for run in self.host_runs)
+
+
+@dataclass(frozen=True)
 class Joined:
     """A run and its findings, set side by side."""
 
@@ -108,6 +135,8 @@ class Joined:
     """In the order of every report."""
     lines: tuple[SeenLine, ...]
     """What took the most bytes first."""
+    host_runs: tuple[SeenRun, ...] = ()
+    """What took the most time first."""
     skipped: tuple[tuple[str, str], ...] = ()
     """Files that could not be linted, and why."""
 
@@ -116,8 +145,17 @@ class Joined:
         return [each for each in self.findings if each.speaks_of_moves and each.state in states]
 
     def judged(self, judgement: Judgement) -> list[SeenLine]:
-        """Give the lines of which this is to be said."""
+        """Give the lines that something moved at of which this is to be said."""
         return [line for line in self.lines if line.judgement is judgement]
+
+    def on_host(self, judgement: Judgement) -> list[SeenRun]:
+        """Give the places where the host computed of which this is to be said."""
+        return [run for run in self.host_runs if run.judgement is judgement]
+
+    @property
+    def not_flagged(self) -> int:
+        """How many places no rule spoke of, and should have."""
+        return sum(len(found(Judgement.NOT_FLAGGED)) for found in (self.judged, self.on_host))
 
 
 def join(record: Record, display: Callable[[str], str] = str) -> Joined:
@@ -126,7 +164,8 @@ def join(record: Record, display: Callable[[str], str] = str) -> Joined:
     `display` gives the path under which a file of the record is linted.
     """
     files = {*record.lines}
-    files.update(move.site.path for move in record.moves if move.site is not None)
+    seen: list[Move | HostRun] = [*record.moves, *record.host_runs]
+    files.update(each.site.path for each in seen if each.site is not None)
     readable = sorted(path for path in files if path.endswith(".py") and source_of(path))
     options = FileOptions(select_rules(Settings(), ""), respect_suppressions=False)
     outcome = check_files([display(path) for path in readable], lambda _: Request(options))
@@ -156,18 +195,36 @@ def match(
         else:
             judgement = Judgement.BESIDE
         lines.setdefault((move.site, move.kind, judgement), []).append(move)
+    ran: dict[int, list[HostRun]] = {}
+    places: dict[tuple[Place | None, Judgement], list[HostRun]] = {}
+    coming_back = {run.site for run in record.host_runs if run.site and run.after == run.site}
+    for host_run in record.host_runs:
+        about = _findings_about(host_run, findings, real)
+        for index in about:
+            ran.setdefault(index, []).append(host_run)
+        comes_back = host_run.site in coming_back and host_run.after in {None, host_run.site}
+        judgement = Judgement.NOT_FLAGGED if comes_back else Judgement.BESIDE
+        places.setdefault((host_run.site, Judgement.FLAGGED if about else judgement), []).append(
+            host_run
+        )
     seen = [
-        SeenFinding(finding, State.CONFIRMED, tuple(confirmed[index]))
-        if index in confirmed
+        SeenFinding(
+            finding, State.CONFIRMED, tuple(confirmed.get(index, ())), tuple(ran.get(index, ()))
+        )
+        if index in confirmed or index in ran
         else SeenFinding(finding, _reached(record, finding, real))
         for index, finding in enumerate(findings)
     ]
     rows = [SeenLine(*key, tuple(moves)) for key, moves in lines.items()]
     rows.sort(key=lambda row: (-row.bytes, row.site is None, row.site or 0, row.kind))
-    return Joined(record, tuple(seen), tuple(rows), tuple(sorted(skipped)))
+    runs = [SeenRun(*key, tuple(host_runs)) for key, host_runs in places.items()]
+    runs.sort(key=lambda run: (-run.seconds, run.site is None, run.site or 0))
+    return Joined(record, tuple(seen), tuple(rows), tuple(runs), tuple(sorted(skipped)))
 
 
-def _findings_about(move: Move, findings: Sequence[Finding], real: dict[str, str]) -> list[int]:
+def _findings_about(
+    move: Move | HostRun, findings: Sequence[Finding], real: dict[str, str]
+) -> list[int]:
     """Find what was said of a move: at its place, else in its statement; there, of its array."""
     site = move.site
     if site is None:

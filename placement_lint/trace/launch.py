@@ -23,6 +23,10 @@ AUTO, VIRTUAL, GPU = "auto", "virtual", "gpu"
 _EXTRA = 'pip install "placement-lint[verify]"'
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 _TIME_LIMIT = 120
+# The current directory is where a module of that name may lie that is not JAX.
+_ASK_JAX = (
+    "import sys; sys.path[:] = filter(None, sys.path); import jax; print(jax.default_backend())"
+)
 _CONTROL = Path(__file__).with_name("control.py")
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _FROM_TERMINAL = ("SIGINT", "SIGQUIT")
@@ -61,10 +65,9 @@ def choose_devices(asked: str, environment: Mapping[str, str]) -> str:
     _check_version()
     if asked == VIRTUAL or (asked == AUTO and not _may_have_accelerator()):
         return VIRTUAL
-    code = "import jax; print(jax.default_backend())"
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", _ASK_JAX],
             env=dict(environment),
             capture_output=True,
             text=True,

@@ -1,9 +1,10 @@
 """What the traced process writes down, so that nothing is lost however it ends.
 
 Two files. `events`, lines of JSON, says what there is: each is written when it is first seen.
-`counters`, mapped into memory, holds three numbers for each kind of move: how many, how many bytes,
-how many nanoseconds. Both are in the hands of the system as soon as they are written, so that
-`os._exit`, a signal, or the kernel's out-of-memory killer take nothing away.
+`counters`, mapped into memory, holds three numbers for each kind of move, and of computation on the
+host: how many, how many bytes, how many nanoseconds. Both are in the hands of the system as soon as
+they are written, so that `os._exit`, a signal, or the kernel's out-of-memory killer take nothing
+away.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 EVENTS, COUNTERS = "events", "counters"
 SLOT = struct.Struct("<qqq")
 SLOTS = 1 << 16
-"""Kinds of moves that are told apart; what is beyond is counted in the last one."""
+"""Kinds that are told apart; what is beyond is counted in the last one."""
 
 
 class Ledger:
@@ -51,8 +52,8 @@ class Ledger:
             line = json.dumps({"event": event, **values}, separators=(",", ":"))
             os.write(self._events, line.encode() + b"\n")
 
-    def new_slot(self, **values: Any) -> int:
-        """Begin to count a kind of move, and give the number of its slot."""
+    def new_slot(self, event: str, /, **values: Any) -> int:
+        """Begin to count a kind of move, or of computation, and give the number of its slot."""
         with self._lock:
             slot, is_last = self._used, self._used >= SLOTS - 1
             if not is_last:
@@ -60,11 +61,14 @@ class Ledger:
             elif self._full:
                 return slot
             self._full = is_last
-        self.write("move", slot=slot, **({"overflow": True} if is_last else values))
+        if is_last:
+            self.write("move", slot=slot, overflow=True)
+        else:
+            self.write(event, slot=slot, **values)
         return slot
 
     def count(self, slot: int, size: int, nanoseconds: int) -> None:
-        """Count one move."""
+        """Count one of a kind."""
         if self.is_mine:
             with self._lock:
                 at = slot * SLOT.size

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.trace.ledger import COUNTERS, EVENTS, SLOT
+from placement_lint.trace.recorder import PULLED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,38 @@ class Move:
     seconds: float
 
 
+@dataclass(frozen=True)
+class HostRun:
+    """Computations of one kind that ran on the host, at one line of the program, because an operand
+    was committed there.
+    """
+
+    site: Place | None
+    function: str
+    """What JAX calls it: `jit_step`."""
+    device: str
+    after: Place | None
+    """Where its operands were computed on the host before, when they left the accelerator; None:
+    here they leave it."""
+    shape: tuple[int, ...]
+    """Of the operand that was committed to the host, or of the one at `after`."""
+    dtype: str
+    made: Place | None
+    """Where that was committed there."""
+    exact: bool
+    """Whether this very array was seen to be; else it was one just like it."""
+    count: int
+    bytes: int
+    """What was copied to the host for them."""
+    seconds: float
+    """How long they ran there, without the copies."""
+
+    @property
+    def kind(self) -> str:
+        """What a rule must speak of to speak of this."""
+        return PULLED
+
+
 @dataclass
 class Record:
     """All that was seen of one run."""
@@ -56,6 +89,7 @@ class Record:
     """None: the program never imported JAX."""
     stage: list[str] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
+    host_runs: list[HostRun] = field(default_factory=list)
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """The lines that ran, by file."""
     all_lines: bool = True
@@ -90,6 +124,10 @@ def _add(record: Record, event: dict[str, Any], counters: bytes) -> None:
         move = _move(event, counters)
         if move.count:
             record.moves.append(move)
+    elif kind == "host":
+        host_run = _host_run(event, counters)
+        if host_run.count:
+            record.host_runs.append(host_run)
     elif kind == "unwatched":
         record.all_lines = False
     elif kind == "stage":
@@ -119,6 +157,23 @@ def _move(event: dict[str, Any], counters: bytes) -> Move:
         event["dtype"],
         tuple(event["source"]),
         tuple(event["target"]),
+        count,
+        size,
+        nanoseconds / 1e9,
+    )
+
+
+def _host_run(event: dict[str, Any], counters: bytes) -> HostRun:
+    count, size, nanoseconds = SLOT.unpack_from(counters, event["slot"] * SLOT.size)
+    return HostRun(
+        _place(event["site"]),
+        event["function"],
+        event["device"],
+        _place(event["after"]),
+        tuple(event["shape"]),
+        event["dtype"],
+        _place(event["made"]),
+        event["exact"],
         count,
         size,
         nanoseconds / 1e9,

@@ -21,6 +21,9 @@ DRAGGED = "dragged"
 """An array that lives elsewhere than on the default device, copied to where the operation runs."""
 FOLLOWED = "followed"
 """An array of the default device, copied to where the operation runs."""
+PULLED = "pulled"
+"""An array of the default device, copied to the host: the operation runs there because another
+operand is committed there."""
 SPREAD = "spread"
 """An array of one device, copied to several."""
 STAGED = "staged"
@@ -29,11 +32,75 @@ SMALL = "small"
 """A scalar or a PRNG key, wherever it was."""
 
 
-class _Made(NamedTuple):
-    """Where an array was made; `array` is a weak reference to it."""
+_FEW = 32
+"""Elements of an array of numbers that pull nobody to the host that is worth a word."""
+_INDICES = 2**20
+"""Bytes below which integers are taken for positions in another array."""
+
+
+class Cause(NamedTuple):
+    """Why a computation runs on the host."""
+
+    device: str
+    root: Site | None
+    """Where an operand was computed on the host, away from others, that is on the host since; None:
+    no operand was."""
+    shape: tuple[int, ...]
+    """Of the operand that is committed to the host."""
+    dtype: str
+    made: Site | None
+    """Where that was committed there, or computed of what was."""
+    exact: bool
+    """Whether it was this very one; else it was one just like it."""
+
+
+class _Kept(NamedTuple):
+    """Something that is known of an array; `array` is a weak reference to it."""
 
     array: Any
-    site: Site
+    what: Any
+
+
+class _Known:
+    """What is known of arrays, for as long as they live."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, _Kept] = {}
+
+    def keep(self, array: Any, what: Any) -> None:
+        key = id(array)
+
+        def forget(gone: Any) -> None:
+            # Another array may have the number by now.
+            if (kept := self._kept.get(key)) is not None and kept.array is gone:
+                del self._kept[key]
+
+        self._kept[key] = _Kept(weakref.ref(array, forget), what)
+
+    def of(self, array: Any) -> Any:
+        kept = self._kept.get(id(array))
+        return kept.what if kept is not None and kept.array() is array else None
+
+
+class _Makers:
+    """The places that make arrays: each array's, and those that made one like it."""
+
+    def __init__(self) -> None:
+        self._exactly = _Known()
+        self._alike: dict[tuple[Any, ...], set[Site]] = {}
+
+    def add(self, array: Any, site: Site) -> None:
+        self._exactly.keep(array, site)
+        self._alike.setdefault(_kind(array), set()).add(site)
+
+    def of(self, array: Any) -> tuple[Site | None, bool]:
+        """Give the place that made an array, and whether it was this very one."""
+        site = self._exactly.of(array)
+        if site is not None:
+            return site, True
+        # Scalars are made everywhere: another one says nothing of this one.
+        alike = self._alike.get(_kind(array), set()) if array.ndim else set()
+        return (next(iter(alike)) if len(alike) == 1 else None), False
 
 
 class Recorder:
@@ -45,9 +112,12 @@ class Recorder:
         self._places: set[Site] = set()
         self._ledger = ledger
         self._frames = frames
-        self._made: dict[int, _Made] = {}
-        self._makers: dict[tuple[Any, ...], set[Site]] = {}
-        """Places that made an array of a shape, type and device: for those not seen being made."""
+        self._makers = _Makers()
+        """Of uncommitted arrays away from the default device."""
+        self._holders = _Makers()
+        """Of arrays that are committed away from it."""
+        self._pulled = _Known()
+        """For arrays that are on the host because their computation was pulled there: the cause."""
         self._slots: dict[tuple[Any, ...], int] = {}
         self._default: Any = None
         self._failed = False
@@ -73,11 +143,14 @@ class Recorder:
 
     def is_away(self, array: Any) -> bool:
         """Tell whether an array lives elsewhere than on the system's default device."""
+        return self._default_device() not in array.sharding.device_set
+
+    def _default_device(self) -> Any:
         if self._default is None:
             from placement_lint.trace.stage import default_device
 
             self._default = default_device()
-        return self._default not in array.sharding.device_set
+        return self._default
 
     def ran(self) -> None:
         """Note the line that something is executed from."""
@@ -91,15 +164,68 @@ class Recorder:
         site = self._frames.here()
         if site is None:
             return
-        key = id(array)
+        self._makers.add(array, site)
 
-        def forget(gone: Any) -> None:
-            # Another array may have the number by now.
-            if (kept := self._made.get(key)) is not None and kept.array is gone:
-                del self._made[key]
+    def holds(self, array: Any, operands: Sequence[Any]) -> None:
+        """Note an array that is committed away from the default device, by the line that did so.
 
-        self._made[key] = _Made(weakref.ref(array, forget), site)
-        self._makers.setdefault(_kind(array), set()).add(site)
+        That is where one of the operands was committed that it was computed of, if there is one.
+        """
+        known = (self._holders.of(operand)[0] for operand in operands if hasattr(operand, "ndim"))
+        site = next(filter(None, known), None) or self._frames.here()
+        if site is not None:
+            self._holders.add(array, site)
+
+    def is_host(self, device: Any) -> bool:
+        """Tell whether a device is the host, and not the default device of this moment."""
+        import jax
+
+        from placement_lint.trace.stage import real_platform
+
+        if real_platform(device) != "cpu" or device == self._default_device():
+            return False
+        return jax.config.jax_default_device not in {device, "cpu"}
+
+    def cause(self, committed: Sequence[Any], moved: Sequence[Any]) -> Cause | None:
+        """Say why a computation with operands that are committed to the host runs there.
+
+        `moved`: the operands that are copied there. None where it belongs there: it is given
+        nothing of the accelerator but numbers, keys and indices.
+        """
+        for array in committed:
+            cause: Cause | None = self._pulled.of(array)
+            if cause is not None:
+                return cause
+        if not any(_counts(array) and not self.is_away(array) for array in moved):
+            return None
+        pulling = max(committed, key=size_of)
+        made, exact = self._holders.of(pulling)
+        (device,) = _names(pulling.sharding.device_set)
+        return Cause(device, None, tuple(pulling.shape), str(pulling.dtype), made, exact)
+
+    def ran_on_host(
+        self, function: str, cause: Cause, results: Sequence[Any], copied: int, nanoseconds: int
+    ) -> None:
+        """Count a computation that ran on the host for a cause, with the bytes copied for it."""
+        site = self._frames.here()
+        key = (site, function, cause)
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = self._ledger.new_slot(
+                "host",
+                site=site,
+                function=function,
+                device=cause.device,
+                after=cause.root,
+                shape=list(cause.shape),
+                dtype=cause.dtype,
+                made=cause.made,
+                exact=cause.exact,
+            )
+        self._ledger.count(slot, copied, nanoseconds)
+        rooted = cause if cause.root is not None else cause._replace(root=site)
+        for result in results:
+            self._pulled.keep(result, rooted)
 
     def kind_of(self, array: Any, target: Any) -> str:
         """Say what sort of move it is that brings an array to the devices of a sharding."""
@@ -112,18 +238,12 @@ class Recorder:
     def moved(self, array: Any, target: Sequence[Any], kind: str, nanoseconds: int) -> None:
         """Count a move of an array to some devices."""
         site = self._frames.here()
-        made = self._made.get(id(array))
-        if made is not None and made.array() is array:
-            origin: Site | None = made.site
-            exact = True
-        else:
-            # Scalars are made everywhere: another one says nothing of this one.
-            makers = self._makers.get(_kind(array), set()) if array.ndim else set()
-            origin, exact = (next(iter(makers)) if len(makers) == 1 else None), False
+        origin, exact = self._makers.of(array)
         key = (site, origin, exact, kind, _kind(array), tuple(device.id for device in target))
         slot = self._slots.get(key)
         if slot is None:
             slot = self._slots[key] = self._ledger.new_slot(
+                "move",
                 site=site,
                 made=origin,
                 exact=exact,
@@ -146,6 +266,15 @@ def size_of(array: Any) -> int:
 
 def _kind(array: Any) -> tuple[Any, ...]:
     return (array.shape, array.dtype, *sorted(device.id for device in array.sharding.device_set))
+
+
+def _counts(array: Any) -> bool:
+    """Tell whether an array is more than a number, a key, or positions in another one."""
+    import jax.numpy as jnp
+
+    if jnp.issubdtype(array.dtype, jnp.inexact):
+        return bool(array.size > _FEW)
+    return not str(array.dtype).startswith("key<") and size_of(array) >= _INDICES
 
 
 def _names(devices: Any) -> list[str]:

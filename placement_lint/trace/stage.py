@@ -41,7 +41,7 @@ _BEHIND = frozenset({"jax", "jaxlib"})
 
 def device_name(device: Any) -> str:
     """`cpu:1`: what a device really is, also on the stage."""
-    return f"{_real_platform(device)}:{device.id}"
+    return f"{real_platform(device)}:{device.id}"
 
 
 def default_device() -> Any:
@@ -245,7 +245,8 @@ class Stage:
         kind.__call__ = called
 
 
-def _real_platform(device: Any) -> str:
+def real_platform(device: Any) -> str:
+    """Give the platform of a device, also where it plays another."""
     platform = type(device).platform
     real = getattr(getattr(platform, "fget", None), "__wrapped__", None)
     return str(device.platform if real is None else real.__get__(device))

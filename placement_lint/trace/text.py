@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 from placement_lint.findings import Span
 from placement_lint.trace import words
 from placement_lint.trace.join import Judgement, State
-from placement_lint.trace.recorder import FOLLOWED, SMALL, SPREAD, STAGED
+from placement_lint.trace.recorder import FOLLOWED, PULLED, SMALL, SPREAD, STAGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from placement_lint.trace.join import Joined, SeenFinding, SeenLine
-    from placement_lint.trace.record import Move, Place
+    from placement_lint.trace.join import Joined, SeenFinding, SeenLine, SeenRun
+    from placement_lint.trace.record import HostRun, Move, Place
 
 REPORT_IT = (
-    "if you did not ask for this copy, it is a missed alarm: please report this line, and the one "
+    "if you did not ask for this, it is a missed alarm: please report this line, and the one "
     "that makes the array, to placement-lint's issue tracker"
 )
 _BESIDE = {
@@ -66,8 +66,13 @@ def short(joined: Joined, look: Look) -> str:
         for line in joined.judged(Judgement.NOT_FLAGGED)
     ]
     lines += [
+        f"{_at(run.site, look)}: {_short_run(run, look)}"
+        for judgement in (Judgement.NOT_FLAGGED, Judgement.BESIDE)
+        for run in joined.on_host(judgement)
+    ]
+    lines += [
         f"{_at(line.site, look)}: beside: {_BESIDE.get(line.kind, line.kind)}: {_measured(line)}"
-        for line in joined.judged(Judgement.BESIDE)
+        for line in _beside(joined)
     ]
     lines += notes(joined, look)
     lines.append(summary(joined))
@@ -80,17 +85,37 @@ def full(joined: Joined, look: Look) -> str:
     for state in (State.CONFIRMED, State.REACHED, State.UNKNOWN, State.NOT_REACHED):
         blocks += [_full_finding(seen, look) for seen in joined.with_state(state)]
     blocks += [_full_line(line, look) for line in joined.judged(Judgement.NOT_FLAGGED)]
-    beside = joined.judged(Judgement.BESIDE)
+    blocks += [_full_run(run, look) for run in joined.on_host(Judgement.NOT_FLAGGED)]
+    aside = joined.on_host(Judgement.BESIDE)
+    if aside:
+        block = [look.bold("Also ran on the host:")]
+        block += [f"  {_at(run.site, look)}: {_ran_and_copied(run, look)}" for run in aside]
+        blocks.append(_first(block, "place"))
+    beside = _beside(joined)
     if beside:
         block = [look.bold("Beside what the rules speak of:")]
-        for line in beside[:_SHOWN_BESIDE]:
+        for line in beside:
             what = _BESIDE.get(line.kind, line.kind)
             block.append(f"  {_at(line.site, look)}: {what}: {_measured(line)}")
-        if len(beside) > _SHOWN_BESIDE:
-            block.append(f"  and {words.many(len(beside) - _SHOWN_BESIDE, 'place')} more")
-        blocks.append(block)
+        blocks.append(_first(block, "place"))
     blocks.append([*notes(joined, look), look.bold(summary(joined))])
     return "\n".join("\n".join(block) + "\n" for block in blocks)
+
+
+def _beside(joined: Joined) -> list[SeenLine]:
+    """Give the lines of which no rule is meant to speak.
+
+    What a computation on the host copies there is told with the computation.
+    """
+    return [line for line in joined.judged(Judgement.BESIDE) if line.kind != PULLED]
+
+
+def _first(block: list[str], what: str) -> list[str]:
+    """Give a heading and the first lines below it."""
+    more = len(block) - 1 - _SHOWN_BESIDE
+    if more <= 0:
+        return block
+    return [*block[: 1 + _SHOWN_BESIDE], f"  and {words.many(more, what)} more"]
 
 
 def summary(joined: Joined) -> str:
@@ -111,11 +136,18 @@ def summary(joined: Joined) -> str:
             f"{words.size(sum(line.bytes for line in main))} "
             f"in {words.seconds(sum(line.seconds for line in main))}"
         )
+    if joined.host_runs:
+        count = sum(run.count for run in joined.host_runs)
+        said += (
+            f"; {words.many(count, 'computation')} on the host because of a committed operand at "
+            f"{words.many(len(joined.host_runs), 'place')}: "
+            f"{words.seconds(sum(run.seconds for run in joined.host_runs))}"
+        )
     tail = [
         f"{len(joined.with_state(State.CONFIRMED))} confirmed",
         f"{len(joined.with_state(State.REACHED))} did not move",
         f"{len(joined.with_state(State.NOT_REACHED, State.UNKNOWN))} not reached",
-        f"{len(joined.judged(Judgement.NOT_FLAGGED))} not flagged",
+        f"{joined.not_flagged} not flagged",
     ]
     return f"{said} ({', '.join(tail)})"
 
@@ -152,9 +184,12 @@ def _said(seen: SeenFinding) -> str:
 
 
 def _short_finding(seen: SeenFinding, look: Look) -> str:
-    if seen.state is State.CONFIRMED:
-        return f"{_measured_moves(seen.moves)}{_made_short(seen.moves, look)}"
-    return look.escape(seen.finding.message)
+    if seen.state is not State.CONFIRMED:
+        return look.escape(seen.finding.message)
+    said = [_ran(seen.host_runs, look)] if seen.host_runs else []
+    if seen.moves:
+        said.append(f"{_measured_moves(seen.moves)}{_made_short(seen.moves, look)}")
+    return "; ".join(said)
 
 
 def _full_finding(seen: SeenFinding, look: Look) -> list[str]:
@@ -165,6 +200,7 @@ def _full_finding(seen: SeenFinding, look: Look) -> list[str]:
     lines.append(f"--> {_at_finding(seen, look)}")
     lines += look.frame(finding.path, finding.span, "^")
     if confirmed:
+        lines += _ran_on_host(seen.host_runs, look)
         lines += _copied(seen.moves, look)
     return lines
 
@@ -177,17 +213,42 @@ def _full_line(line: SeenLine, look: Look) -> list[str]:
     return [*lines, *_copied(line.moves, look), f"{look.help('help:')} {REPORT_IT}"]
 
 
+def _full_run(run: SeenRun, look: Look) -> list[str]:
+    head = (
+        f"{look.bad('not flagged')} a computation ran on the host, again and again, of what it "
+        "gave there itself, and no rule spoke of it"
+    )
+    lines = [head, f"--> {_at(run.site, look)}"]
+    if run.site is not None:
+        lines += look.frame(run.site.path, _span(run.site), "^")
+    return [*lines, *_ran_on_host(run.host_runs, look), f"{look.help('help:')} {REPORT_IT}"]
+
+
+def _ran_on_host(runs: Sequence[HostRun], look: Look) -> list[str]:
+    if not runs:
+        return []
+    lines = [f"{look.bad('ran on the host')} {_measured_runs(runs)}"]
+    return [
+        *lines,
+        *_origins([(run.made, run.exact) for run in runs], "committed to the host here", look),
+    ]
+
+
 def _copied(moves: Sequence[Move], look: Look) -> list[str]:
-    lines = [f"{look.bold('copied')} {words_of(move)}" for move in moves]
-    shown: list[tuple[Place, bool]] = []
-    for move in moves:
-        if move.made is None or (move.made, move.exact) in shown:
+    lines = [f"{look.bad('copied')} {words_of(move)}" for move in moves]
+    return [*lines, *_origins([(move.made, move.exact) for move in moves], "made here", look)]
+
+
+def _origins(places: Sequence[tuple[Place | None, bool]], what: str, look: Look) -> list[str]:
+    """Show where arrays come from, each place once."""
+    lines: list[str] = []
+    for place, exact in dict.fromkeys(places):
+        if place is None:
             continue
-        shown.append((move.made, move.exact))
-        doubt = "" if move.exact else ", or where another one like it was"
-        lines.append(f"{look.help('note:')} made here{doubt}")
-        lines.append(f"--> {_at(move.made, look)}")
-        lines += look.frame(move.made.path, _span(move.made), "-")
+        doubt = "" if exact else ", or where another one like it was"
+        lines.append(f"{look.help('note:')} {what}{doubt}")
+        lines.append(f"--> {_at(place, look)}")
+        lines += look.frame(place.path, _span(place), "-")
     return lines
 
 
@@ -214,6 +275,39 @@ def _measured_moves(moves: Sequence[Move]) -> str:
     return (
         f"{what} copied {words.times(count)}, {total:,} bytes in {words.seconds(time)}, "
         f"from {route}"
+    )
+
+
+def _short_run(run: SeenRun, look: Look) -> str:
+    if run.judgement is Judgement.NOT_FLAGGED:
+        return f"not flagged: {_ran_and_copied(run, look)}; {REPORT_IT}"
+    return f"beside: {_ran_and_copied(run, look)}"
+
+
+def _ran_and_copied(run: SeenRun, look: Look) -> str:
+    copied = f"; {words.size(run.bytes)} copied there" if run.bytes else ""
+    return f"{_ran(run.host_runs, look)}{copied}"
+
+
+def _ran(runs: Sequence[HostRun], look: Look) -> str:
+    """`jit_step ran on cpu:1 100 times, 1.2 s, because of float32[16] committed at a.py:3`."""
+    made = sorted({run.made for run in runs if run.made is not None})
+    after = sorted({run.after for run in runs if run.after not in {None, run.site}}, key=str)
+    where = f" at {' and '.join(_at(place, look) for place in made[:3])}" if made else ""
+    follows = f", after {' and '.join(_at(place, look) for place in after[:3])}" if after else ""
+    return f"{_measured_runs(runs)}{where}{follows}"
+
+
+def _measured_runs(runs: Sequence[HostRun]) -> str:
+    """`jit_step 100 times, 1.2 s, on cpu:1, because of float32[16,256] committed there`."""
+    functions = sorted({run.function for run in runs})
+    what = functions[0] if len(functions) == 1 else f"{len(functions)} functions"
+    because = sorted({words.array(run) for run in runs})
+    arrays = because[0] if len(because) == 1 else f"{len(because)} kinds of arrays"
+    return (
+        f"{what} {words.times(sum(run.count for run in runs))}, "
+        f"{words.seconds(sum(run.seconds for run in runs))}, on {runs[0].device}, because of "
+        f"{arrays} committed there"
     )
 
 

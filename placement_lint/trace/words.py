@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.quantities import size
+
 if TYPE_CHECKING:
-    from placement_lint.trace.record import Move
+    from placement_lint.trace.record import HostRun, Move
 
-_UNITS = ("kB", "MB", "GB", "TB", "PB")
-
-
-def size(count: int) -> str:
-    """`3.1 MB`; exact below a thousand bytes."""
-    if count < 1000:
-        return f"{count} bytes" if count != 1 else "1 byte"
-    power = 1
-    while count / 1000**power >= 999.95 and power < len(_UNITS):
-        power += 1
-    return f"{count / 1000**power:.1f} {_UNITS[power - 1]}"
+__all__ = ["array", "many", "route", "seconds", "size", "times"]
 
 
 def seconds(value: float) -> str:
@@ -38,7 +30,7 @@ def many(count: int, one: str, several: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
-def array(move: Move) -> str:
+def array(move: Move | HostRun) -> str:
     """`uint16[64,6,1024]`."""
     if move.shape is None:
         return "arrays of many shapes"

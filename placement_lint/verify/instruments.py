@@ -33,6 +33,7 @@ __all__ = [
     "copied_by",
     "is_committed",
     "lands",
+    "leaves",
     "median_seconds",
     "peak_rss",
     "raises",
@@ -81,6 +82,15 @@ def _default_device(device: Any) -> Iterator[None]:
 
 def lands(run: Run, array: Any, what: str) -> Observation:
     """Where an array that was meant for the host is; the sign: it is not on the host."""
+    return _is_elsewhere(run, array, what, meant=run.host)
+
+
+def leaves(run: Run, array: Any, what: str) -> Observation:
+    """Where an array that belongs on the accelerator is; the sign: it is not there."""
+    return _is_elsewhere(run, array, what, meant=run.accelerator)
+
+
+def _is_elsewhere(run: Run, array: Any, what: str, *, meant: Any) -> Observation:
     for device in {run.accelerator, run.host}:
         if _made_on(device, commit=False).devices() != {device}:
             msg = f"an array made on {device_name(device)} reads as elsewhere"
@@ -91,7 +101,7 @@ def lands(run: Run, array: Any, what: str) -> Observation:
         what=f"where {what} is",
         measured=text,
         text=text,
-        seen=set(array.devices()) != {run.host},
+        seen=set(array.devices()) != {meant},
         control="told an array on the accelerator from one on the host",
     )
 

@@ -176,12 +176,19 @@ class TestFixes:
         )
         assert "    x = jax.device_put(x, d)\n" in Path("hazard.py").read_text(encoding="utf-8")
 
-    def test_settings_may_ask_for_fixes_and_options_may_not(self, lint: Lint) -> None:
+    def test_only_options_may_ask_for_fixes(self, lint: Lint) -> None:
         before = Path("hazard.py").read_text(encoding="utf-8")
+        assert lint("hazard.py", "--fix", "--no-fix")[0] == 1
         Path("placement-lint.toml").write_text("fix = true\n", encoding="utf-8")
-        assert lint("hazard.py", "--no-fix")[0] == 1
+        for arguments in ((), ("--fix",), ("--config", "placement-lint.toml")):
+            code, out, err = lint("hazard.py", *arguments)
+            assert (code, out) == (2, "")
+            assert "`fix` is not a setting of files: use --fix on the command line" in err
+        Path("placement-lint.toml").write_text("unsafe-fixes = true\n", encoding="utf-8")
+        assert lint("hazard.py")[0] == 1
         assert Path("hazard.py").read_text(encoding="utf-8") == before
-        assert lint("hazard.py")[0] == 0
+        assert lint("hazard.py", "--isolated", "--config", "fix=true")[0] == 0
+        assert Path("hazard.py").read_text(encoding="utf-8") != before
 
     def test_diff(self, lint: Lint) -> None:
         before = Path("hazard.py").read_text(encoding="utf-8")

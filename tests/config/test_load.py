@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from placement_lint.config import load as load_module
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.settings import DEFAULT_EXCLUDES, Settings
 from placement_lint.config.values import SettingsError
@@ -31,13 +32,15 @@ def test_without_a_file_the_defaults_hold() -> None:
 
 
 def test_nearest_file_wins_and_files_are_not_merged() -> None:
-    outer = write("pyproject.toml", '[tool.placement-lint]\nselect = ["JDP1"]\nfix = true\n')
+    outer = write(
+        "pyproject.toml", '[tool.placement-lint]\nselect = ["JDP1"]\nforce-exclude = true\n'
+    )
     inner = write("a/b/placement-lint.toml", 'select = ["JDP2"]\n')
     settings = load("a/b/c/x.py")
-    assert (settings.select, settings.fix) == (("JDP2",), False)
+    assert (settings.select, settings.force_exclude) == (("JDP2",), False)
     assert (settings.source, settings.root) == (inner, inner.parent)
     assert load("a/x.py").source == outer
-    assert load("x.py").fix
+    assert load("x.py").force_exclude
 
 
 def test_own_file_wins_over_the_project_file_beside_it() -> None:
@@ -56,15 +59,15 @@ def test_own_file_wins_over_the_project_file_beside_it() -> None:
     ],
 )
 def test_a_project_file_without_the_section_is_passed_over(text: str) -> None:
-    outer = write("pyproject.toml", "[tool.placement-lint]\nfix = true\n")
+    outer = write("pyproject.toml", "[tool.placement-lint]\nforce-exclude = true\n")
     write("a/pyproject.toml", text)
     assert load("a/x.py").source == outer
 
 
 def test_an_empty_section_is_one() -> None:
-    write("pyproject.toml", "[tool.placement-lint]\nfix = true\n")
+    write("pyproject.toml", "[tool.placement-lint]\nforce-exclude = true\n")
     write("a/pyproject.toml", "[tool.placement-lint]\n")
-    assert not load("a/x.py").fix
+    assert not load("a/x.py").force_exclude
 
 
 def test_all_settings() -> None:
@@ -79,7 +82,6 @@ def test_all_settings() -> None:
         extend-exclude = ["old/*.py"]
         force-exclude = true
         respect-gitignore = false
-        fix = true
         unsafe-fixes = true
         accelerator = false
         min-confidence = "definite"
@@ -99,7 +101,6 @@ def test_all_settings() -> None:
         extend_exclude=("old/*.py",),
         force_exclude=True,
         respect_gitignore=False,
-        fix=True,
         unsafe_fixes=True,
         accelerator=False,
         min_confidence="definite",
@@ -110,14 +111,14 @@ def test_all_settings() -> None:
 
 
 def test_isolated_reads_no_file() -> None:
-    write("pyproject.toml", "[tool.placement-lint]\nfix = 3\n")
+    write("pyproject.toml", "[tool.placement-lint]\nforce-exclude = 3\n")
     assert load(isolated=True) == Settings()
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("placement-lint.toml", "fix = \n", "not valid TOML"),
+        ("placement-lint.toml", "force-exclude = \n", "not valid TOML"),
         ("placement-lint.toml", "a = " + "[" * 5000, "nested too deeply"),
         ("placement-lint.toml", "nope = 1\n", "unknown setting `nope`"),
         ("pyproject.toml", "[tool]\nplacement-lint = 3\n", "`tool.placement-lint` must be a table"),
@@ -141,21 +142,21 @@ def test_a_file_that_is_no_text() -> None:
 
 def test_a_file_too_large() -> None:
     Path("placement-lint.toml").write_bytes(b"#" * (4 * 1024 * 1024 + 1))
-    with pytest.raises(SettingsError, match="too large"):
+    with pytest.raises(SettingsError, match="larger than 4 MiB"):
         load()
 
 
 def test_a_byte_order_mark_is_no_mistake() -> None:
-    Path("placement-lint.toml").write_bytes(b"\xef\xbb\xbffix = true\n")
-    assert load().fix
+    Path("placement-lint.toml").write_bytes(b"\xef\xbb\xbfforce-exclude = true\n")
+    assert load().force_exclude
 
 
 def test_an_unreadable_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     write("placement-lint.toml", "")
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(load_module, "read_regular", refuse)
     with pytest.raises(SettingsError, match=r"placement-lint\.toml: cannot be read: Permission"):
         load()
 
@@ -169,7 +170,7 @@ def test_each_file_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     write("pyproject.toml", "[tool.placement-lint]\n")
     loader = SettingsLoader()
     first = loader.for_file("a/b/x.py")
-    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr(load_module, "read_regular", lambda *_: pytest.fail("read again"))
     assert loader.for_file("a/b/y.py") is first
     assert loader.for_file("a/z.py") is first
     assert loader.for_folder("a/c") is first
@@ -177,10 +178,12 @@ def test_each_file_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestExtend:
     def test_what_is_not_set_is_that_of_the_other_file(self) -> None:
-        write("base.toml", 'fix = true\nunsafe-fixes = true\nmin-confidence = "definite"\n')
-        source = write("a/placement-lint.toml", 'extend = "../base.toml"\nfix = false\n')
+        write(
+            "base.toml", 'force-exclude = true\nunsafe-fixes = true\nmin-confidence = "definite"\n'
+        )
+        source = write("a/placement-lint.toml", 'extend = "../base.toml"\nforce-exclude = false\n')
         settings = load("a/x.py")
-        assert (settings.fix, settings.unsafe_fixes) == (False, True)
+        assert (settings.force_exclude, settings.unsafe_fixes) == (False, True)
         assert settings.min_confidence == "definite"
         assert (settings.source, settings.root) == (source, source.parent)
         assert load("x.py") == Settings()
@@ -218,18 +221,21 @@ class TestExtend:
         assert settings.per_file_ignores == {"y": ("JDP2",)}
 
     def test_rules_are_chosen_anew_with_select(self) -> None:
-        write("base.toml", 'extend-select = ["JDP405"]\nignore = ["JDP101"]\nfix = true\n')
+        write("base.toml", 'extend-select = ["JDP405"]\nignore = ["JDP101"]\naccelerator = false\n')
         write("placement-lint.toml", 'extend = "base.toml"\nselect = ["JDP1"]\n')
         settings = load()
         assert (settings.select, settings.extend_select, settings.ignore) == (("JDP1",), (), ())
-        assert settings.fix
+        assert not settings.accelerator
 
     def test_a_chain_in_which_each_path_is_relative_to_its_own_file(self) -> None:
-        write("org/far/base.toml", 'fix = true\nextend-select = ["JDP405"]\nbaseline = "b.json"\n')
+        write(
+            "org/far/base.toml",
+            'force-exclude = true\nextend-select = ["JDP405"]\nbaseline = "b.json"\n',
+        )
         write("org/base.toml", 'extend = "far/base.toml"\nextend-select = ["JDP406"]\n')
         write("a/pyproject.toml", '[tool.placement-lint]\nextend = "../org/base.toml"\n')
         settings = load("a/x.py")
-        assert settings.fix
+        assert settings.force_exclude
         assert settings.extend_select == ("JDP405", "JDP406")
         assert settings.baseline == str(Path.cwd() / "org/far/b.json")
 
@@ -295,35 +301,35 @@ class TestExtend:
         assert message.format(Path.cwd()) in str(caught.value)
 
     def test_a_file_of_an_option_may_extend_another(self) -> None:
-        write("ci/base.toml", 'fix = true\nextend-exclude = ["gen/*"]\n')
+        write("ci/base.toml", 'force-exclude = true\nextend-exclude = ["gen/*"]\n')
         write("ci/strict.toml", 'extend = "base.toml"\nextend-exclude = ["old/x"]\n')
         settings = load("a/x.py", "ci/strict.toml")
-        assert settings.fix
+        assert settings.force_exclude
         assert settings.root is None
         assert settings.extend_exclude == ("/ci/gen/*", "old/x")
 
     def test_what_the_command_line_says_comes_last(self) -> None:
-        write("base.toml", 'select = ["JDP1"]\nfix = true\n')
+        write("base.toml", 'select = ["JDP1"]\nforce-exclude = true\n')
         write("placement-lint.toml", 'extend = "base.toml"\n')
-        settings = load("x.py", "fix=false", select=("JDP2",))
-        assert (settings.select, settings.fix) == (("JDP2",), False)
+        settings = load("x.py", "force-exclude=false", select=("JDP2",))
+        assert (settings.select, settings.force_exclude) == (("JDP2",), False)
         with pytest.raises(SettingsError, match="`extend` belongs in a settings file"):
             load("x.py", "extend='base.toml'")
 
     def test_isolated_reads_none(self) -> None:
         write("placement-lint.toml", 'extend = "nosuch.toml"\n')
         assert load(isolated=True) == Settings()
-        assert load("x.py", "fix=true", isolated=True) == Settings(fix=True)
+        assert load("x.py", "force-exclude=true", isolated=True) == Settings(force_exclude=True)
         with pytest.raises(SettingsError, match="cannot be read with --isolated"):
             load("x.py", "base.toml", isolated=True)
 
 
 class TestConfigOption:
     def test_a_file_holds_for_all_and_is_relative_to_here(self) -> None:
-        write("pyproject.toml", "[tool.placement-lint]\nfix = true\n")
+        write("pyproject.toml", "[tool.placement-lint]\nforce-exclude = true\n")
         write("ci/strict.toml", 'select = ["ALL"]\n')
         settings = load("a/x.py", "ci/strict.toml")
-        assert (settings.select, settings.fix, settings.root) == (("ALL",), False, None)
+        assert (settings.select, settings.force_exclude, settings.root) == (("ALL",), False, None)
         assert settings.source == Path("ci/strict.toml")
 
     def test_a_project_file_must_have_the_section(self) -> None:
@@ -336,10 +342,10 @@ class TestConfigOption:
             load("x.py", "nosuch.toml")
 
     def test_pairs_win_over_files_and_lose_to_options(self) -> None:
-        write("pyproject.toml", '[tool.placement-lint]\nselect = ["JDP1"]\nfix = true\n')
+        write("pyproject.toml", '[tool.placement-lint]\nselect = ["JDP1"]\nforce-exclude = true\n')
         pairs = ("select = ['JDP2']", "min-confidence='definite'", "accelerator=false")
         settings = load("x.py", *pairs, min_confidence="likely")
-        assert (settings.select, settings.fix) == (("JDP2",), True)
+        assert (settings.select, settings.force_exclude) == (("JDP2",), True)
         assert (settings.min_confidence, settings.accelerator) == ("likely", False)
 
     @pytest.mark.parametrize(
@@ -394,8 +400,8 @@ class TestOptions:
         assert (settings.exclude, settings.extend_exclude) == (("c",), ("b", "d"))
 
     def test_they_hold_without_files_too(self) -> None:
-        settings = load(extend_exclude=("a/b",), fix=True)
-        assert settings == Settings(extend_exclude=("a/b",), fix=True)
+        settings = load(extend_exclude=("a/b",), force_exclude=True)
+        assert settings == Settings(extend_exclude=("a/b",), force_exclude=True)
 
     def test_their_globs_are_relative_to_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
         write("proj/placement-lint.toml", 'exclude = ["gen", "/a.py", "!b/*.py", "c/"]\n')

@@ -16,6 +16,7 @@ from placement_lint.config.schema import schema, schema_text
 from placement_lint.config.values import SettingsError, check_extend, check_table
 
 TOP = Path(__file__).parents[2]
+OF_FILES = [option for option in OPTIONS if option.in_files]
 SHIPPED = Path(placement_lint.config.__file__).with_name("schema.json")
 
 
@@ -35,9 +36,9 @@ def test_the_module_prints_it() -> None:
 
 def test_it_is_strict_and_whole() -> None:
     properties = schema()["properties"]
-    assert list(properties) == ["extend", *(option.name for option in OPTIONS)]
+    assert list(properties) == ["extend", *(option.name for option in OF_FILES)]
     assert schema()["additionalProperties"] is False
-    assert properties["fix"]["default"] is False
+    assert properties["unsafe-fixes"]["default"] is False
     assert "default" not in properties["select"]
     assert properties["min-confidence"]["enum"] == ["definite", "likely"]
     json.dumps(properties)
@@ -75,7 +76,7 @@ def loads(table: dict[str, object]) -> bool:
     try:
         if "extend" in given:
             check_extend(given.pop("extend"), "x.toml")
-        check_table(given, "x.toml")
+        check_table(given, "x.toml", is_file=True)
     except SettingsError:
         return False
     return True
@@ -97,7 +98,13 @@ def test_what_loads_is_valid_and_nothing_else(validator: Any, table: dict[str, o
     assert validator.is_valid(table) == loads(table)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_no_file_can_ask_for_fixes(validator: Any) -> None:
+    assert [option.name for option in OPTIONS if not option.in_files] == ["fix"]
+    assert not validator.is_valid({"fix": True})
+    assert not loads({"fix": True})
+
+
+@pytest.mark.parametrize("option", OF_FILES, ids=lambda option: option.name)
 def test_both_verdicts_are_given_for_every_setting(validator: Any, option: Option) -> None:
     samples: list[object] = [
         ["JDP2"], {"a": ["JDP2"]}, True, "auto", "0.4.30rc1", "x.json", 3, *option.choices,

@@ -17,11 +17,13 @@ from placement_lint.placement.program import Program
 from placement_lint.placement.values import (
     MAX_DEPTH,
     Anything,
+    AnyTree,
     Array,
     External,
     Mapping,
     Sequence,
     arrays,
+    is_placed,
 )
 from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
 from placement_lint.rules.commitment.turns import copied_once
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.module import Module
     from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Value
+    from placement_lint.placement.values import Atom, Value
     from placement_lint.rules.context import Context
 
 Span = tuple[int, int, int, int]
@@ -74,7 +76,8 @@ class Analysis:
     """The modules that it does not follow, because nothing can be placed in them: it says that
     nothing moves there."""
     placements: dict[tuple[str, Span], frozenset[Placement]]
-    """Of the expressions that are known: where the arrays in them may be."""
+    """Of the expressions that are known, and of trees of unknown structure: where the arrays in
+    them may be."""
     failures: tuple[str, ...]
     """Findings about the tool itself."""
 
@@ -160,10 +163,12 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
             name = names[module.name]
             places = _Places(module, modules[name])
             for node, held in module.record.values.items():
-                if _is_known(held):
-                    expression = (name, places.span(node))
+                if not _is_known(held):
+                    continue
+                expression = (name, places.span(node))
+                if not any(_may_move(atom) for atom in held):
                     known.add(expression)
-                    placements.setdefault(expression, set()).update(map(_placement, arrays(held)))
+                placements.setdefault(expression, set()).update(map(_placement, arrays(held)))
             possible |= {
                 (name, places.span(node))
                 for node, use in module.record.uses.items()
@@ -226,13 +231,23 @@ def _is_known(held: Value, depth: int = MAX_DEPTH) -> bool:
         if isinstance(atom, Array) and (atom.device is None or atom.device.index is None):
             return False
         inside: list[Value] = []
-        if isinstance(atom, Sequence):
+        if isinstance(atom, AnyTree):
+            inside = [atom.leaf]
+        elif isinstance(atom, Sequence):
             inside = [*(atom.items or ()), atom.element]
         elif isinstance(atom, Mapping):
             inside = [*(item for _, item in atom.items), atom.element]
         if depth and not all(_is_known(part, depth - 1) for part in inside):
             return False
     return True
+
+
+def _may_move(atom: Atom) -> bool:
+    """Tell whether a thing is a tree of unknown structure, of what something may move.
+
+    If it is an array, to take a row of it moves it, and nobody is told of that.
+    """
+    return isinstance(atom, AnyTree) and any(map(is_placed, arrays(atom.leaf)))
 
 
 def bare(text: str, span: Span) -> Span:

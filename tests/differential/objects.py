@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Objects(Classes):
-    """Writes one module; knows every construct."""
+    """Writes one module; knows classes of every kind."""
 
     def forms(self) -> list[Callable[[], None]]:
         """Give the statements that may stand here."""

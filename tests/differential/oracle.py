@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import gc
 import importlib
 import importlib.abc
@@ -34,7 +35,7 @@ import traceback
 import types
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.differential.instrument import HOST, PROBE, Place, Program, instrument, place_of
 
@@ -127,13 +128,22 @@ class _Iteration:
     """Where: the module, the operation, and the expressions that gave it the array."""
 
 
+class _At(NamedTuple):
+    """What a frame of a program is at."""
+
+    program: Program
+    place: Place
+    number: int
+
+
 class Observer:
     """Sees one execution of one program."""
 
-    def __init__(self, programs: dict[str, Program], array_type: type[Any]) -> None:
-        """Watch these modules."""
+    def __init__(self, programs: dict[str, Program], array_type: type[Any], library: str) -> None:
+        """Watch these modules. `library`: the folder of JAX."""
         self.programs = programs
         self.array_type = array_type
+        self.library = library
         self.run = Run()
         self.latest: dict[tuple[str, int], list[Any]] = {}
         """What a node gave when it last ran: the value, and the arrays in it."""
@@ -173,40 +183,57 @@ class Observer:
         elif depth and isinstance(value, dict):
             for item in value.values():
                 yield from self.arrays(item, depth - 1)
+        elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for each in dataclasses.fields(value):
+                yield from self.arrays(getattr(value, each.name, None), depth - 1)
 
-    def operation(self) -> tuple[Program, Place, int] | None:
-        """Give the operation that the program's innermost frame is at."""
+    def operations(self) -> Iterator[_At]:
+        """Give the operation that the program's innermost frame is at.
+
+        Where JAX called that, as `vmap` does, then also that of the frame that called JAX.
+        """
         frame: Any = sys._getframe(2)
-        while frame is not None and not frame.f_code.co_filename.startswith(_SCHEME):
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(_SCHEME):
+                yield self._at(frame)
+                caller = frame.f_back
+                if caller is None or not caller.f_code.co_filename.startswith(self.library):
+                    return
             frame = frame.f_back
-        if frame is None:
-            return None
+
+    def _at(self, frame: Any) -> _At:
         program = self.programs[frame.f_code.co_filename.removeprefix(_SCHEME)]
         positions = self.positions.get(frame.f_code)
         if positions is None:
             positions = self.positions[frame.f_code] = list(frame.f_code.co_positions())
         line, end_line, column, end_column = positions[frame.f_lasti // 2]
         place = (line or 0, column or 0, end_line or 0, end_column or 0)
-        return program, place, program.number_at(place)
+        return _At(program, place, program.number_at(place))
 
     def executed(self, buffers: Sequence[Any], shardings: Sequence[Any]) -> None:
         """Note what JAX executes a computation with."""
-        at = self.operation()
-        if at is None:
+        around = list(self.operations())
+        if not around:
             return
-        program, place, number = at
         buffer: Any
         for buffer, sharding in zip(buffers, shardings, strict=True):
             if isinstance(buffer, self.array_type):
                 moved = buffer.devices() != sharding.device_set
                 known = id(buffer) in self.seen
                 if known or moved:
-                    self._use(program, place, number, buffer, moved=moved, known=known)
+                    self._use(around, buffer, moved=moved, known=known)
 
-    def _use(
-        self, program: Program, place: Place, number: int, array: Any, *, moved: bool, known: bool
-    ) -> None:
-        module, operands = program.name, self._operands(program, number, array)
+    def _use(self, around: list[_At], array: Any, *, moved: bool, known: bool) -> None:
+        at = around[0]
+        operands = self._operands(at.program, at.number, array)
+        if not operands and known and not any(each.array is array for each in self.iterating):
+            # A function that `jax.vmap` calls has tracers, where its caller has the arrays.
+            for outer in around[1:]:
+                operands = self._operands(outer.program, outer.number, array)
+                if operands:
+                    at = outer
+                    break
+        module, place = at.program.name, at.place
         if not operands:
             # It was handed to an iterator elsewhere, perhaps long before it is asked for this item.
             for iteration in reversed(self.iterating):
@@ -251,11 +278,10 @@ class Observer:
 
     def iterates(self, array: Any, items: Iterator[Any]) -> Iterator[Any]:
         """Note that an iterator is made: it computes when it is asked for items, and gives them."""
-        at = self.operation()
+        at = next(self.operations(), None)
         if at is None or id(array) not in self.seen:
             return items
-        program, place, number = at
-        made = (program.name, place, self._operands(program, number, array))
+        made = (at.program.name, at.place, self._operands(at.program, at.number, array))
         return self._iterate(_Iteration(array, made), items)
 
     def _iterate(self, iteration: _Iteration, items: Iterator[Any]) -> Iterator[Any]:
@@ -337,7 +363,8 @@ class Oracle:
         return [self._run(programs, seed) for seed in seeds]
 
     def _run(self, programs: dict[str, Program], seed: int) -> Run:
-        observer = Observer(programs, self.array_type)
+        library = str(Path(self.jax.__file__).parent)
+        observer = Observer(programs, self.array_type, library)
         finder = _Finder(observer, self.stage.host)
         sys.meta_path.insert(0, finder)
         sys.modules["inputs"] = Inputs(seed)

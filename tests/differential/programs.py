@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from tests.differential.expressions import CONTEXT, DEVICE, ITERATOR, KINDS, LETTERS, MATRIX
-from tests.differential.objects import Objects
+from tests.differential.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ import inputs
 """
 
 
-def _module(writer: Objects, *, at_most: int, at_least: int) -> None:
+def _module(writer: Trees, *, at_most: int, at_least: int) -> None:
     for line in _HEADER.splitlines():
         writer.lines.append(line)
     if writer.chance(85):
@@ -61,7 +61,7 @@ def _module(writer: Objects, *, at_most: int, at_least: int) -> None:
     writer.statements(at_most, at_least=at_least)
 
 
-def _import(writer: Objects, other: Objects, module: str, source: str) -> None:
+def _import(writer: Trees, other: Trees, module: str, source: str) -> None:
     """Import what another module has, in one of the ways that Python knows."""
     variables, functions, classes = _offered(other)
     own = [*variables, *(each.name for each in functions), *(each.name for each in classes)]
@@ -90,15 +90,15 @@ def _import(writer: Objects, other: Objects, module: str, source: str) -> None:
     writer.scope.classes += [replace(each, name=prefix + each.name) for each in classes]
 
 
-def _finished(writer: Objects) -> str:
+def _finished(writer: Trees) -> str:
     return "\n".join(writer.lines) + "\n"
 
 
 def _several(choose: Choose) -> dict[str, str]:
     """Write a program of two to four modules."""
 
-    def writer(offset: int) -> Objects:
-        made = Objects(choose, 4)
+    def writer(offset: int) -> Trees:
+        made = Trees(choose, 4)
         made.numbers = dict.fromkeys(
             [
                 *LETTERS.values(),
@@ -120,6 +120,11 @@ def _several(choose: Choose) -> dict[str, str]:
                 "logged",
                 "method",
                 "stack",
+                "got",
+                "State",
+                "load",
+                "Kind",
+                "either",
             ],
             offset - 1,
         )
@@ -152,13 +157,13 @@ def _several(choose: Choose) -> dict[str, str]:
     return modules
 
 
-def _reexport(data: Objects) -> str:
+def _reexport(data: Trees) -> str:
     variables, functions, classes = _offered(data)
     own = [*variables, *(each.name for each in functions), *(each.name for each in classes)]
     return f"from .data import {', '.join(own)}\n" if own else ""
 
 
-def _offered(other: Objects) -> tuple[dict[str, str], list[Signature], list[Class]]:
+def _offered(other: Trees) -> tuple[dict[str, str], list[Signature], list[Class]]:
     """Give what a module has for others: variables with their kinds, functions, classes."""
     scope = other.scope
     variables = {
@@ -179,7 +184,7 @@ def write_program(choose: Choose, level: int) -> dict[str, str]:
     """Give a program of a level, module names to texts, as `choose(low, high)` chooses it."""
     if level >= 5:
         return _several(choose)
-    writer = Objects(choose, level)
+    writer = Trees(choose, level)
     _module(writer, at_most=12, at_least=4)
     return {"main": _finished(writer)}
 

@@ -114,9 +114,9 @@ def injected(*faults: Fault) -> Iterator[None]:
     """Have something fail in this process, in the block."""
     undo: list[tuple[Any, str, Any]] = []
     try:
+        _forget_visitors()
         for fault in faults:
             if fault.what in RULES:
-                _forget_visitors()
                 RULES[fault.what](fault, undo)
             else:
                 _fail_at(fault, undo)

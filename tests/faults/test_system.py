@@ -130,7 +130,7 @@ class TestWriting:
         assert told in (["JDP900", "JDP204"], ["JDP903", "JDP204"])
 
     @EVERY
-    @pytest.mark.parametrize("part", ["os:fsync", "os:fdopen", "tempfile:mkstemp"])
+    @pytest.mark.parametrize("part", ["os:fsync", "os:fdopen", "placement_lint.files.write:create"])
     @pytest.mark.parametrize("after", [0, 1, 3])
     def test_midway(self, folder: Path, part: str, after: int) -> None:
         """Each file is what it was or what it is to be; what is not written is said."""

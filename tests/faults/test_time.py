@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.injection import Fault
-from tests.faults.program import TEXTS, Said, hazards, run, texts_in, write
+from tests.faults.program import TEXTS, USERS, Said, hazards, run, texts_in, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ EVERY = pytest.mark.every
 LIMIT = ("--file-time-limit", "1")
 RULE = "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr"
 PARSE = "placement_lint.lint.file:parse"
-FOLLOW = "placement_lint.lint.together:Together.load"
+FOLLOW = "placement_lint.lint.together:Together._read"
 ALONE = "not checked to the end: it took more than 1 s of processor time (`file-time-limit`)"
 
 
@@ -55,14 +55,91 @@ def test_a_file_as_a_whole(folder: Path, well: Said, jobs: int) -> None:
     ]
 
 
+WITHOUT = "checked without `{}`, which is not checked to the end: findings may be missing"
+
+
 def test_files_as_one_program(folder: Path, well: Said) -> None:
-    """Each of them is still checked alone."""
+    """The others are analysed without it, and what has to do with it is named."""
     said = run(folder, "--no-cache", *LIMIT, faults=(Fault(FOLLOW, "endless", "data.py"),))
-    message = ALONE.replace("to the end", "together with what imports it")
-    assert unfinished(said) == {"data.py": [message]}
+    assert unfinished(said) == {"data.py": [ALONE], "train.py": [WITHOUT.format("data.py")]}
     assert [place for place in said.places() if place[3] != "JDP900"] == [
         place for place in well.places() if place[:2] != ("train.py", 4)
     ]
+
+
+def test_a_neighbour_keeps_its_findings(folder: Path) -> None:
+    text = "from data import table as other\n\nb = other[0]\n"
+    (folder / "bad.py").write_text(text, encoding="utf-8")
+    well = run(folder, "--no-cache")
+    said = run(folder, "--no-cache", *LIMIT, faults=(Fault(FOLLOW, "endless", "bad.py"),))
+    assert unfinished(said) == {"bad.py": [ALONE], "data.py": [WITHOUT.format("bad.py")]}
+    assert ("train.py", "JDP201") in {(place[0], place[3]) for place in said.places()}
+    assert said.places(but=["JDP900"]) == [place for place in well.places() if place[0] != "bad.py"]
+
+
+STEPS = {
+    "placement_lint.lint.sifting:Sifted._sort": "data.py",
+    "placement_lint.lint.project:Project._found_ways": "data.py",
+    "placement_lint.lint.project:Project._imports_of": "data.py",
+    "placement_lint.lint.project:_read_bindings": "names.py",
+    "placement_lint.lint.run_view:WholeRun._summed_up": "started.py",
+    "placement_lint.lint.sifting:Sifted._gains": "uses.py",
+    "placement_lint.lint.suppressions:Suppressions.sift": "names.py",
+    "placement_lint.lint.examining:_looking": "z_last.py",
+}
+"""What there is to do about a file, and one about which there is."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step(folder: Path, well: Said, step: str) -> None:
+    """It is at the expense of the file that it is about: only what depends on that is lost."""
+    name = STEPS[step]
+    started = children_seconds()
+    said = run(folder, "--no-cache", *LIMIT, faults=(Fault(step, "endless", name),))
+    seconds = children_seconds() - started
+    users = USERS.get(name, set())
+    assert unfinished(said)[name] == [ALONE]
+    assert unfinished(said).keys() <= {name} | users
+    lost = {place[0] for place in {*well.places()} - {*said.places()}}
+    assert lost <= {name} | users
+    assert seconds < 4
+    assert said.code == 1
+
+
+def test_the_run_as_a_whole(folder: Path, well: Said) -> None:
+    """What was found by then stands, and all that was not checked is named."""
+    fault = Fault(RULE, "endless", "main.py")
+    limits = ("--file-time-limit", "0", "--time-limit", "2")
+    said = run(folder, "--no-cache", *limits, faults=(fault,))
+    over = "not checked to the end: the run took more than 2 s of processor time (`time-limit`)"
+    assert unfinished(said)["main.py"] == [over]
+    assert {message for messages in unfinished(said).values() for message in messages} == {over}
+    assert {*said.places(but=["JDP900"])} <= {*well.places()}
+    checked = {place[0] for place in well.places()} - unfinished(said).keys()
+    assert "data.py" not in unfinished(said)
+    for path in checked:
+        assert [p for p in said.places() if p[0] == path] == [
+            p for p in well.places() if p[0] == path
+        ]
+
+
+@EVERY
+def test_the_run_as_a_whole_in_processes(folder: Path, well: Said) -> None:
+    limits = ("--file-time-limit", "0", "--time-limit", "4")
+    faults = (Fault(RULE, "endless", "main.py"), Fault(RULE, "endless", "z_last.py"))
+    started = children_seconds()
+    said = run(folder, "--no-cache", *limits, faults=faults, jobs=2)
+    assert {"main.py", "z_last.py"} <= unfinished(said).keys()
+    assert {*said.places(but=["JDP900"])} <= {*well.places()}
+    assert children_seconds() - started < 8
+
+
+def children_seconds() -> float:
+    """Give the processor time of the processes that were started and have ended."""
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def test_fixes_of_other_files_go_on(folder: Path, well: Said) -> None:

@@ -115,6 +115,18 @@ def test_cells_in_another_language(magic: str) -> None:
     assert lines[2:] == ["#or f in *; do", "", "# echo $f; done"]
 
 
+@pytest.mark.parametrize(
+    "above", [["#@title Install"], ["#@title", "", "#@markdown Takes a minute.", "# and more"]]
+)
+def test_cell_magics_below_comments(above: list[str]) -> None:
+    # Colab shows the lines above as a form.
+    assert mask(*above, "%%bash", "if [ ! -d x ]; then", "fi") == [
+        *above, "#%bash", "#f [ ! -d x ]; then", "#i",
+    ]  # fmt: skip
+    assert mask(*above, "%%time", "x = f()") == [*above, "#%time", "x = f()"]
+    assert mask(*above, "x = f()", "%%bash") == [*above, "x = f()", "#%bash"]
+
+
 @pytest.mark.parametrize("magic", ["%%time", "%%timeit -n 3", "%%capture out", "%%prun"])
 def test_cell_magics_over_python(magic: str) -> None:
     assert mask(magic, "x = f()", "!ls") == ["#" + magic[1:], "x = f()", "#ls"]

@@ -222,7 +222,7 @@ def test_what_is_left_by_a_process_that_dies_is_hidden_and_says_whose_it_is(
     monkeypatch.setattr(Path, "replace", replace)
     replace_file(str(file), b"before", b"after")
     (name,) = names
-    assert re.fullmatch(r"\.placement-lint-\w+\.tmp", name)
+    assert re.fullmatch(r"\.placement-lint-[0-9a-f]{8}-\d+-[0-9a-f]{16}\.tmp", name)
 
 
 @pytest.mark.parametrize("stem", ["x" * 240, "数" * 80], ids=["ascii", "wide"])

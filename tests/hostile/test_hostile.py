@@ -17,6 +17,9 @@ from tests.hostile.inputs import NAMES, make
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.timeout(1800)
+"""Processor time is what is measured: see `command.run`."""
+
 SLOW = ("line of 10 MB", "100,000 cells", "100 MB of output", "string of 10 MB", "100,000 comments")
 """Left to a run of their own."""
 BULK = "".join(f"def g{number}(a):\n    return a + {number}\n\n\n" for number in range(15_000))

@@ -433,7 +433,7 @@ def test_files_are_left_out_as_ruff_does(
     below = {name for name in FILES if name.startswith(f"{case.folder}/") or case.folder == "."}
     assert left_out(found) & below == set(case.left_out.split())
 
-    hazard = "import jax\njax.device_put(1, jax.devices()[0])\n"
+    hazard = "import jax\njax.device_put([], jax.devices()[0])\n"
     with_files(ours, hazard, settings_text(case, ours, ours=True))
     options = [option.replace("F401", "JDP204") for option in case.options]
     monkeypatch.chdir(ours / case.folder)

@@ -15,8 +15,8 @@ TEXT = (
     "import os  # noqa: F401, JDP201\n"
     "import jax\n"
     "\n"
-    "jax.device_put(1, d)  # noqa: JDP204\n"
-    "jax.device_put(1, d)  # noqa: device-put-discarded\n"
+    "jax.device_put([], d)  # noqa: JDP204\n"
+    "jax.device_put([], d)  # noqa: device-put-discarded\n"
 )
 
 

@@ -329,7 +329,7 @@ def test_flake8_is_not_needed_and_not_imported(tmp_path: Path) -> None:
         "sys.modules['flake8'] = None\n"
         "from placement_lint.integrations.flake8 import Plugin\n"
         "import placement_lint\n"
-        "assert [f.code for f in placement_lint.lint_source('import jax\\njax.device_put(1, d)')]\n"
+        "assert [f.code for f in placement_lint.lint_source('import jax\\njax.device_put([])')]\n"
         "plugin = Plugin(None, sys.argv[1], [])\n"
         "assert [found[2][:6] for found in plugin.run()] == ['JDP204']\n"
     )

@@ -21,7 +21,8 @@ def main() -> None:
     import jax
     import jax.numpy as jnp
 
-    with jax.default_device(jax.devices()[1]):
+    _, other = jax.devices()
+    with jax.default_device(other):
         away = jnp.ones(3)
     here = jnp.ones(3)
     calls: dict[str, Callable[[], object]] = {

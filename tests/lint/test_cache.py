@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,9 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.lint import cache as cache_module
-from placement_lint.lint import examining, file, pinning, project, run, sifting
-from placement_lint.lint.cache import FOLDER, Cache, cache_for, clean
+from placement_lint.lint import cache_key, examining, file, pinning, project, run, sifting
+from placement_lint.lint.cache import FOLDER, Cache, cache_for, clean, code_of
+from placement_lint.lint.cache_key import key_for
 from placement_lint.lint.cached import lint_cached
 
 if TYPE_CHECKING:
@@ -89,6 +91,21 @@ def same(one: Outcome, other: Outcome) -> bool:
     return (one.findings, one.skipped, one.files) == (other.findings, other.skipped, other.files)
 
 
+def signed(text: bytes) -> bytes:
+    """Give a record as a run writes it, of whatever is in it."""
+    return cache_for(".", ["."])._signature(text).encode() + b"\n" + text
+
+
+def moved(folder: str) -> None:
+    """Put a folder in the place of itself, as from a backup."""
+    before = Path(folder).stat().st_ino
+    Path(folder).rename("elsewhere")
+    Path(folder).mkdir()
+    for path in Path("elsewhere").iterdir():
+        Path(folder, path.name).write_bytes(path.read_bytes())
+    assert Path(folder).stat().st_ino != before
+
+
 def first_of(folder: str = FOLDER) -> Path:
     (found,) = Path(folder).glob("*.run.json")
     return found
@@ -112,7 +129,7 @@ class TestWhatIsLookedAtAgain:
 
     @pytest.mark.parametrize("imported", ["from names import put", "import names\nput = names.put"])
     def test_what_a_name_of_another_file_becomes(self, imported: str, looked_at: set[str]) -> None:
-        use = f"import os\nimport jax\n{imported}\nos.environ['JAX_PLATFORMS'] = 'x'\nput(1)\n"
+        use = f"import os\nimport jax\n{imported}\nos.environ['JAX_PLATFORMS'] = 'x'\nput([1])\n"
         write({"names.py": "put = print\n", "use.py": use})
         settings = Settings(select=("JDP204", "JDP508"))
         assert check(settings=settings).findings == ()
@@ -274,6 +291,23 @@ class TestWhatIsLookedAtAgain:
         assert {found.code for found in check().findings} == {"JDP201", "JDP901"}
 
 
+GUARDED = """\
+import jax
+
+from . import more
+
+KEY = jax.random.key(0)
+
+
+def main():
+    print(more, KEY)
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
 def edits() -> dict[str, list[str]]:
     """Give what each file of a small project may hold."""
     return {
@@ -306,8 +340,27 @@ def edits() -> dict[str, list[str]]:
             "import jax\njax.distributed.initialize()\nimport train, pkg.more\n",
             "import train, jax\nprint(jax.device_count(), jax.devices()[0])\n",
         ],
-        "broken.py": ["import jax\njax.(\n", "x = 1\n"],
+        "pkg/tool.py": [GUARDED, GUARDED.replace("if __name__", "print(KEY)\nif __name__")],
+        "broken.py": ["import jax\njax.(\n", "x = 1\n", "from pkg import tool\nimport pkg.more\n"],
     }
+
+
+def test_who_imports_a_program_decides_what_is_found_in_it() -> None:
+    write(
+        {
+            "pkg/__init__.py": "",
+            "pkg/more.py": "",
+            "pkg/tool.py": GUARDED,
+            "main.py": "import jax\n",
+        }
+    )
+    assert not [f for f in check().findings if f.code == "JDP503"]
+    write({"main.py": "import jax\nfrom pkg.tool import KEY\n"})
+    outcome = check()
+    assert [f.path for f in outcome.findings if f.code == "JDP503"] == ["pkg/tool.py"]
+    assert same(outcome, afresh())
+    Path("main.py").unlink()
+    assert not [f for f in check().findings if f.code == "JDP503"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -367,7 +420,7 @@ class TestDamage:
         path = first_of()
         value = json.loads(path.read_bytes().partition(b"\n")[2])
         text = json.dumps({**value, key: other}).encode()
-        path.write_bytes(cache_module.digest(text).encode() + b"\n" + text)
+        path.write_bytes(signed(text))
         self.still_right()
 
     @pytest.mark.parametrize("key", ["texts", "sorted", "checked", "effects", "groups", "second"])
@@ -379,7 +432,7 @@ class TestDamage:
         path = second_of()
         value = json.loads(path.read_bytes().partition(b"\n")[2])
         text = json.dumps({**value, key: other}).encode()
-        path.write_bytes(cache_module.digest(text).encode() + b"\n" + text)
+        path.write_bytes(signed(text))
         write({"train.py": TRAIN + "\n"})
         self.still_right()
 
@@ -391,14 +444,75 @@ class TestDamage:
             assert looked_at == {"data.py", "train.py"}
             assert check().cached == 2
 
-    def test_a_cache_that_a_repository_brought_along(self, looked_at: set[str]) -> None:
-        Path(FOLDER).rename("elsewhere")
-        Path(FOLDER).mkdir()
-        for path in Path("elsewhere").iterdir():
-            Path(FOLDER, path.name).write_bytes(path.read_bytes())
+    @pytest.mark.parametrize("key", [b"", b"x" * 32, b"\0" * 32])
+    def test_a_cache_that_a_repository_brought_along(
+        self, looked_at: set[str], key: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its writer knows everything but the key, the very folder too."""
+        with monkeypatch.context() as patch:
+            patch.setattr(cache_module, "key_for", lambda _: key)
+            clean(FOLDER)
+            check()
         looked_at.clear()
         check()
         assert looked_at == {"data.py", "train.py"}
+        looked_at.clear()
+        check()
+        assert looked_at == set()
+
+    def test_a_folder_that_was_restored(self, looked_at: set[str]) -> None:
+        moved(FOLDER)
+        looked_at.clear()
+        assert check().cached == 2
+        assert looked_at == set()
+
+    @pytest.mark.parametrize("problem", ["inside", "mode", "size", "link", "denied", "homeless"])
+    def test_without_a_key_nothing_is_kept(
+        self, here: Path, problem: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if os.name != "posix" and problem in {"mode", "link", "denied"}:
+            pytest.skip("modes and links as POSIX has them")
+        clean(FOLDER)
+        home = here.parent / f"{here.name}-cache"
+        key = home / "placement-lint" / "key"
+        key.parent.mkdir(parents=True)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+        if problem == "inside":
+            monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
+        elif problem == "link":
+            (home / "other").write_bytes(b"x" * 32)
+            key.symlink_to(home / "other")
+        elif problem == "denied":
+            (home / "placement-lint").rmdir()
+            (home / "placement-lint").write_bytes(b"")
+        elif problem == "homeless":
+            monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+            monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+            monkeypatch.setattr(sys, "platform", "linux")
+        else:
+            key.write_bytes(b"x" * (31 if problem == "size" else 32))
+            key.chmod(0o644 if problem == "mode" else 0o600)
+        for _ in range(2):
+            cache = cache_for(".", ["."])
+            assert same(check(cache), afresh())
+            assert cache.problem
+            assert not Path(FOLDER).exists()
+        assert not (here / "cache").exists()
+
+    def test_a_key_is_made_once_and_is_private(
+        self, here: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        home = here.parent / f"{here.name}-cache"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+        key = key_for(".")
+        assert key == key_for(".") == (home / "placement-lint" / "key").read_bytes()
+        assert [path.name for path in (home / "placement-lint").iterdir()] == ["key"]
+        if os.name == "posix":
+            assert (home / "placement-lint" / "key").stat().st_mode & 0o077 == 0
+        # Another run was faster.
+        found = iter([None, key])
+        monkeypatch.setattr(cache_key, "_read", lambda _: next(found))
+        assert key_for(".") == key
 
     @pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
     def test_a_link_in_its_place(self, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -458,7 +572,7 @@ class TestDamage:
         assert [*Path(FOLDER).glob("*.json")] == []
 
     def test_too_much_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(cache_module, "_LARGEST", 100)
+        monkeypatch.setattr(cache_module, "MOST_OF_RECORDS", 100)
         cache = cache_for(".", ["new"])
         assert same(check(cache), afresh())
         assert "MiB" in cache.problem
@@ -558,6 +672,42 @@ class TestCommand:
         again = placement_lint(".", "--cache-dir", "kept/there", "-v")
         assert "1 from the cache" in again.stderr
         assert first.stdout == again.stdout
+
+    def test_in_continuous_integration(self, here: Path) -> None:
+        """As docs/ci.md has it: all is fetched anew, but for the folder that was kept."""
+        texts = {f"project/{name}.py": DATA + "table[0]\n" for name in "ab"}
+        kept = str(here / "kept")
+        write(texts)
+        first = placement_lint("project", "--cache-dir", kept, "-v")
+        assert "0 from the cache" in first.stderr
+        shutil.rmtree("project")
+        moved(kept)
+        Path("filler").mkdir()  # so that no number of an inode is what it was
+        write(texts)
+        again = placement_lint("project", "--cache-dir", kept, "-v")
+        assert "2 from the cache" in again.stderr
+        assert first.stdout == again.stdout
+
+    def test_an_installation_is_known_again(self) -> None:
+        """By what its installer noted, and not by when; one that was changed by hand is not."""
+        package, info = Path("site/package"), Path("site/package-1.0.dist-info")
+        write({"site/package/a.py": "a", "site/package/b.py": "b"})
+        modules = [str(path) for path in package.iterdir()]
+        by_hand = code_of(str(package), modules)
+        lines = "package/a.py,sha256=1,1\npackage/b.py,sha256=2,1\n"
+        write({f"{info}/RECORD": f"../bin/x,sha256=3,1\n{lines}package/__pycache__/a.pyc,,\n"})
+        noted = code_of(str(package), modules)
+        assert noted != by_hand
+        os.utime(package / "a.py", ns=(0, 0))
+        assert code_of(str(package), modules) == noted
+        write({f"{info}/RECORD": f"../../bin/x,sha256=3,1\n{lines}"})
+        assert code_of(str(package), modules) == noted
+        write({f"{info}/RECORD": lines.replace("=2", "=4")})
+        assert code_of(str(package), modules) not in {noted, by_hand}
+        write({f"{info}/RECORD": lines})
+        later = time.time_ns() + 10**9
+        os.utime(package / "a.py", ns=(later, later))
+        assert code_of(str(package), modules) not in {noted, by_hand}
 
     def test_a_wrong_selector_is_named_again(self) -> None:
         write({"data.py": DATA})

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.base import Rule
     from placement_lint.rules.context import Context
 
-PUT = b"import jax\njax.device_put(1)\n"
+PUT = b"import jax\njax.device_put([])\n"
 DISCARDED = b"import jax\nx = 1\njax.device_put(x)\n"
 DISCARDED_FIXED = b"import jax\nx = 1\nx = jax.device_put(x)\n"
 T = TypeVar("T")
@@ -169,7 +169,7 @@ def test_missing_file(folder: Path) -> None:
 
 
 def test_rule_that_fails(folder: Path) -> None:
-    add(folder, "a.py", b"import jax\ndel x\njax.device_put(1)\n")
+    add(folder, "a.py", b"import jax\ndel x\njax.device_put([])\n")
     outcome = check(files(folder), PutFlagged, Crashing)
     assert places(outcome) == [
         ("a.py", 1, "JDP903"),
@@ -480,7 +480,7 @@ USE = b"""\
 import jax
 from data import TABLE
 
-jax.device_put(1, jax.devices()[0])
+jax.device_put([], jax.devices()[0])
 print(TABLE[0])
 """
 

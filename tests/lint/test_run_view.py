@@ -50,6 +50,28 @@ PACKAGE = {
 }
 
 
+def test_who_imports_a_file(tmp_path: Path) -> None:
+    more = {
+        "tests/test_uses.py": "from pkg.sets import os\n",
+        "main.py": "import pkg.uses as u\n\n\ndef f():\n    from pkg import starts\n",
+    }
+    paths = write(tmp_path, PACKAGE | more)
+    run = view(paths)
+    importers = {
+        name: importer and Path(importer).name
+        for name in PACKAGE
+        for importer in [run.importer(str(tmp_path / name))]
+    }
+    assert importers == {
+        **dict.fromkeys(PACKAGE),
+        "pkg/plain.py": "uses.py",
+        "pkg/uses.py": "main.py",
+        "pkg/starts.py": "main.py",
+        "pkg/circle.py": "other_half.py",
+        "pkg/other_half.py": "circle.py",
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "imports", "starts"),
     [

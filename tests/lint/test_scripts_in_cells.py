@@ -33,9 +33,10 @@ import jax
 d = jax.devices("cpu")[0]
 
 # %%
-%time jax.device_put(1, d)
+%time jax.default_device(d)
 x = 1
 jax.device_put(x, d)
+x += 1
 """
 
 
@@ -53,7 +54,7 @@ def fixed(text: str, *, unsafe: bool = False) -> tuple[str, FileResult]:
 
 
 def test_findings_stand_where_they_are() -> None:
-    assert found(DISCARDED) == [(12, 7, "JDP204"), (14, 1, "JDP204")]
+    assert found(DISCARDED) == [(12, 7, "JDP102"), (14, 1, "JDP204")]
 
 
 def test_without_cells_it_is_no_python() -> None:
@@ -86,7 +87,7 @@ def test_a_diff_shows_what_is_written(
     (tmp_path / "s.py").write_text(DISCARDED, encoding="utf-8")
     assert main(["s.py", "--diff", "-q"]) == 1
     diff = capsys.readouterr().out
-    assert " %time jax.device_put(1, d)\n x = 1\n-jax.device_put(x, d)\n" in diff
+    assert " %time jax.default_device(d)\n x = 1\n-jax.device_put(x, d)\n" in diff
     subprocess.run(["git", "apply", "-"], input=diff.encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "s.py").read_text(encoding="utf-8") == fixed(DISCARDED)[0]
 
@@ -170,4 +171,4 @@ def test_frames_show_what_is_written(capsys: pytest.CaptureFixture[str], tmp_pat
     path = tmp_path / "s.py"
     path.write_text(DISCARDED, encoding="utf-8")
     main([str(path), "--output-format", "full", "-q"])
-    assert "12 | %time jax.device_put(1, d)" in capsys.readouterr().out
+    assert "12 | %time jax.default_device(d)" in capsys.readouterr().out

@@ -12,6 +12,7 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source, read_bytes
 from placement_lint.files.unsaved import standing_in
+from placement_lint.lint import session as sessions
 from placement_lint.lint.run import lint_paths
 from placement_lint.lint.session import Session
 from placement_lint.syntax.deep_stack import run_deep
@@ -20,6 +21,7 @@ from placement_lint.syntax.spans import Spans
 from placement_lint.syntax.tree import Tree
 from tests.composed.files import random_file
 from tests.composed.programs import random_program
+from tests.faults.injection import Fault, injected
 from tests.lint.test_unused import LOADER as DATA
 
 if TYPE_CHECKING:
@@ -225,3 +227,72 @@ def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
                 after = typed(text, chance)
                 text = after if parses(after) else text
     assert in_parts > 10
+
+
+STEPS = {
+    "the filter": "placement_lint.lint.sifting:Sifted._sort",
+    "interpretation": "placement_lint.placement.program:Program._run_functions",
+    "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
+    "as one program": "placement_lint.lint.together:Together._read",
+}
+PUT = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x[0]\n"
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_what_takes_too_long_is_not_tried_again_before_it_changes(
+    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what others ask is answered meanwhile."""
+    monkeypatch.setattr(sessions, "MOST_SECONDS", 1)
+    files = {name: str(tmp_path / name) for name in ("a.py", "bomb.py", "train.py", "put.py")}
+    texts = {"a.py": DATA, "bomb.py": PUT, "train.py": TRAIN, "put.py": PUT}
+    if "together" in step:
+        texts["bomb.py"] = DATA + "import a\n"
+    session = Session(lambda _: SETTINGS, folders=True)
+    session.files = sorted(files.values())
+
+    def found(changed: Mapping[str, str]) -> tuple[dict[str, set[str]], float]:
+        started = time.process_time()
+        with standing_in({files[name]: text.encode() for name, text in changed.items()}):
+            outcome = session.lint()
+        codes: dict[str, set[str]] = {}
+        for finding in outcome.findings:
+            codes.setdefault(finding.path, set()).add(finding.code)
+        return codes, time.process_time() - started
+
+    usual, _ = found(texts)
+    assert "JDP900" not in set().union(*usual.values())
+    session = Session(lambda _: SETTINGS, folders=True)
+    session.files = sorted(files.values())
+    is_of_module = "_run_functions" in step
+    fault = Fault(step, "endless", "*" if is_of_module else "bomb.py")
+    if is_of_module:
+        # It is told of no file.
+        texts |= {
+            "train.py": "",
+            "a.py": "",
+            "put.py": "import jax\nimport numpy as np\njax.device_put(np.ones(3))\n",
+        }
+        usual = {files["put.py"]: {"JDP204"}, files["bomb.py"]: usual[files["bomb.py"]]}
+    with injected(fault):
+        first, seconds = found(texts)
+        assert "JDP900" in first[files["bomb.py"]]
+        assert seconds > 0.7
+        assert first[files["put.py"]] >= usual[files["put.py"]]
+        second, seconds = found(texts)
+        assert second == first
+        assert seconds < 0.5
+        third, seconds = found(texts | {"put.py": texts["put.py"] + "# more\n"})
+        assert third == first
+        assert seconds < 0.5
+        with standing_in({files[name]: text.encode() for name, text in texts.items()}):
+            assert session.known(files["bomb.py"]) is None
+            if not is_of_module:
+                assert session.known(files["train.py"]) is not None
+        assert (
+            "JDP900"
+            in found(texts | {"bomb.py": texts["bomb.py"] + "# more\n"})[0][files["bomb.py"]]
+        )
+    again, _ = found(texts | {"bomb.py": texts["bomb.py"] + "# even more\n"})
+    assert "JDP900" not in set().union(*again.values())
+    assert again[files["put.py"]] == usual[files["put.py"]]

@@ -51,28 +51,28 @@ def text(lines: str, reason: str = "") -> str:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("jax.device_put(1, d)\n", "jax.device_put(1, d)  # noqa: JDP204\n"),
-        ("jax.device_put(1, d)", "jax.device_put(1, d)  # noqa: JDP204"),
-        ("jax.device_put(1, d)  \n", "jax.device_put(1, d)  # noqa: JDP204\n"),
-        ("jax.device_put(1, d)  # why\n", "jax.device_put(1, d)  # why  # noqa: JDP204\n"),
+        ("jax.device_put([], d)\n", "jax.device_put([], d)  # noqa: JDP204\n"),
+        ("jax.device_put([], d)", "jax.device_put([], d)  # noqa: JDP204"),
+        ("jax.device_put([], d)  \n", "jax.device_put([], d)  # noqa: JDP204\n"),
+        ("jax.device_put([], d)  # why\n", "jax.device_put([], d)  # why  # noqa: JDP204\n"),
         (
-            "jax.device_put(1, d)  # type: ignore\n",
-            "jax.device_put(1, d)  # type: ignore  # noqa: JDP204\n",
+            "jax.device_put([], d)  # type: ignore\n",
+            "jax.device_put([], d)  # type: ignore  # noqa: JDP204\n",
         ),
-        ("jax.device_put(1, d)  # noqa: E501\n", "jax.device_put(1, d)  # noqa: E501, JDP204\n"),
+        ("jax.device_put([], d)  # noqa: E501\n", "jax.device_put([], d)  # noqa: E501, JDP204\n"),
         (
-            "jax.device_put(1, d)  # noqa:E501,W291 because\n",
-            "jax.device_put(1, d)  # noqa:E501,W291, JDP204 because\n",
+            "jax.device_put([], d)  # noqa:E501,W291 because\n",
+            "jax.device_put([], d)  # noqa:E501,W291, JDP204 because\n",
         ),
         # This one silences everything, for flake8 and ruff too.
-        ("jax.device_put(1, d)  # NoQA : E501\n", "jax.device_put(1, d)  # NoQA : E501\n"),
+        ("jax.device_put([], d)  # NoQA : E501\n", "jax.device_put([], d)  # NoQA : E501\n"),
         (
-            "jax.device_put(1, d); jax.device_put(2, d)\n",
-            "jax.device_put(1, d); jax.device_put(2, d)  # noqa: JDP204\n",
+            "jax.device_put([], d); jax.device_put([], d)\n",
+            "jax.device_put([], d); jax.device_put([], d)  # noqa: JDP204\n",
         ),
         (
-            "jax.device_put(\n    1,\n    d,\n)\n",
-            "jax.device_put(  # noqa: JDP204\n    1,\n    d,\n)\n",
+            "jax.device_put(\n    [],\n    d,\n)\n",
+            "jax.device_put(  # noqa: JDP204\n    [],\n    d,\n)\n",
         ),
         (
             "jax.device_put('''a\nb''', d)\n",
@@ -83,8 +83,8 @@ def text(lines: str, reason: str = "") -> str:
             "jax.device_put('''# noqa\nb\nc''',  # noqa: JDP204\n  d)\n",
         ),
         (
-            "jax \\\n  .device_put(1, \\\n   d)\n",
-            "jax \\\n  .device_put(1, \\\n   d)  # noqa: JDP204\n",
+            "jax \\\n  .device_put([], \\\n   d)\n",
+            "jax \\\n  .device_put([], \\\n   d)  # noqa: JDP204\n",
         ),
         (
             "jax.device_put(f'''{d}\n{1}''' \\\n + '''\n''', d)\n",
@@ -95,8 +95,8 @@ def text(lines: str, reason: str = "") -> str:
             "x = 1 ; \\\njax.device_put(x, d)  # noqa: JDP204\n",
         ),
         (
-            "if d:\n\tjax.device_put(1, d)\n",
-            "if d:\n\tjax.device_put(1, d)  # noqa: JDP204\n",
+            "if d:\n\tjax.device_put([], d)\n",
+            "if d:\n\tjax.device_put([], d)  # noqa: JDP204\n",
         ),
     ],
 )
@@ -105,7 +105,7 @@ def test_where_a_comment_goes(before: str, after: str) -> None:
 
 
 def test_codes_of_one_line_are_one_comment() -> None:
-    lines = "jax.default_device = jax.device_put(1, d); jax.device_put(2, d)\n"
+    lines = "jax.default_device = jax.device_put([], d); jax.device_put([], d)\n"
     codes = sorted({each.code for each in found((HEAD + lines).encode())})
     assert len(codes) > 1
     assert text(lines) == f"{lines[:-1]}  # noqa: {', '.join(codes)}\n"
@@ -124,7 +124,7 @@ def test_codes_of_one_line_are_one_comment() -> None:
     ],
 )
 def test_reasons(reason: str, written: str) -> None:
-    call = "jax.device_put(1, d)"
+    call = "jax.device_put([], d)"
     assert text(f"{call}\n", checked_reason(reason)) == f"{call}  {written}\n"
     more = text(f"{call}  # noqa: E501\n", checked_reason(reason))
     assert more == f"{call}  {written.replace('JDP204', 'E501, JDP204')}\n"
@@ -148,7 +148,7 @@ def test_bytes(newline: str, encoding: str) -> None:
 
 
 def test_a_reason_that_the_encoding_does_not_have(tmp_path: Path) -> None:
-    data = f"# -*- coding: latin-1 -*-\n{HEAD}jax.device_put(1, d)\n".encode("latin-1")
+    data = f"# -*- coding: latin-1 -*-\n{HEAD}jax.device_put([], d)\n".encode("latin-1")
     path = tmp_path / "s.py"
     path.write_bytes(data)
     done, skipped = silence_files(found(data, str(path)), "ō")
@@ -158,7 +158,7 @@ def test_a_reason_that_the_encoding_does_not_have(tmp_path: Path) -> None:
     ]
 
 
-PUT = HEAD + "jax.device_put(1, d)\n"
+PUT = HEAD + "jax.device_put([], d)\n"
 
 
 @pytest.mark.parametrize(
@@ -190,13 +190,13 @@ def test_a_file_that_has_become_something_else(tmp_path: Path) -> None:
     assert done == []
     assert skipped[0].reason.startswith("not silenced: invalid syntax")
     # Whoever is there already, and silences all rules, needs no help.
-    path.write_text(PUT.replace("1, d)", "1, d)  # noqa"))
+    path.write_text(PUT.replace("[], d)", "[], d)  # noqa"))
     assert silence_files(findings) == ([], [])
 
 
 def test_notebooks() -> None:
     before = notebook(
-        HEAD, "%matplotlib inline\njax.device_put(1, d)\n!ls", "%time jax.device_put(2, d)"
+        HEAD, "%matplotlib inline\njax.device_put([], d)\n!ls", "%time jax.default_device(d)"
     )
     after = silenced(before, "n.ipynb")
     cells = [
@@ -206,8 +206,8 @@ def test_notebooks() -> None:
     ]
     assert cells == [
         HEAD,
-        "%matplotlib inline\njax.device_put(1, d)  # noqa: JDP204\n!ls",
-        "%time jax.device_put(2, d)  # noqa: JDP204",
+        "%matplotlib inline\njax.device_put([], d)  # noqa: JDP204\n!ls",
+        "%time jax.default_device(d)  # noqa: JDP102",
     ]
     # The outputs hold the same text, and stay.
     assert json.loads(after)["cells"][3]["outputs"] == json.loads(before)["cells"][3]["outputs"]
@@ -215,13 +215,14 @@ def test_notebooks() -> None:
 
 
 def test_scripts_in_cells() -> None:
-    before = f"# %%\n!ls\n{HEAD}# %%\n%time jax.device_put(1, d)\njax.device_put(1, d)\n"
+    before = f"# %%\n!ls\n{HEAD}# %%\n%time jax.default_device(d)\njax.device_put([], d)\n!ls\n"
     after = silenced(before.encode()).decode()
-    assert after == before.replace("d)", "d)  # noqa: JDP204")
+    expected = before.replace("t([], d)", "t([], d)  # noqa: JDP204")
+    assert after == expected.replace("ce(d)", "ce(d)  # noqa: JDP102")
 
 
 def test_what_was_not_analysed_is_not_silenced() -> None:
-    data = b"import jax\njax.device_put(1, d\n"
+    data = b"import jax\njax.device_put([], d\n"
     findings = found(data)
     assert [each.code for each in findings] == ["JDP901"]
     assert silence_files(findings) == ([], [])

@@ -32,6 +32,7 @@ from placement_lint.placement.values import (
     NOTHING,
     SYSTEM_DEFAULT,
     Anything,
+    AnyTree,
     Array,
     Class,
     Computation,
@@ -256,7 +257,7 @@ class Known:
     def _atom(self, atom: Atom) -> str:
         match atom:
             case Anything():
-                return "?"
+                return "~" if atom.is_doubt else "?"
             case Array():
                 return self._array(atom)
             case Plain():
@@ -285,7 +286,8 @@ class Known:
             case Generator() | Method():
                 return f"{type(atom).__name__.lower()}@{self._at(atom.function)}"
             case Instance():
-                return f"object@{self._at(atom.site)}"
+                through = "" if atom.through is None else f">{self._at(atom.through)}"
+                return f"object@{self._at(atom.site)}{through}"
             case Lazy():
                 return f"iterator@{self._at(atom.place)}"
             case Optimizer():
@@ -294,6 +296,8 @@ class Known:
                 return self._partial(atom)
             case TheDevice():
                 return f"device {_device(atom.device)}"
+            case AnyTree():
+                return f"tree of ({self._value(atom.leaf)})"
             case _:
                 return type(atom).__name__
 

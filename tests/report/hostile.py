@@ -21,6 +21,13 @@ NASTY = (
     *("a%0Ab.py", "a,b:c.py", "a\x1b[31mb.py", "a\x00b.py", "\udcff.py", "a]]>b.py", "<&\"'>.py"),
     *("\ufffe\uffff.py", "\u2028\u202e.py", "-.py", "[x](y).py", "\\.py", "a\\nb.py", "x" * 3000),
     *("\x85.py", "#?.py", "{0}.py", "\U0001d54f.py", "a:1:2: JDP101 b.py", " .py"),
+    *(
+        "##vso[task.x y=z]b.py",
+        "x ##[add-matcher]b.py",
+        "##teamcity[x].py",
+        " ::stop-commands::x.py",
+    ),
+    *("\u200b::error::x.py", "\xa0::error::x.py", "\U000e0041.py", "\u2060\ufeff.py", "###[x].py"),
 )
 paths = st.sampled_from(NASTY) | st.text(st.characters(), min_size=1, max_size=20).filter(
     lambda path: "/" not in path and path not in {".", ".."}

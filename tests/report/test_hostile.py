@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from placement_lint.config.options import FORMATS
 from placement_lint.findings import Finding
 from placement_lint.lint.outcome import Outcome, Skipped
-from placement_lint.report.escape import as_unicode, escape
+from placement_lint.report.escape import as_unicode, escape, escape_characters
 from placement_lint.report.formats import render
 from placement_lint.report.places import told
 from placement_lint.report.report import Report
@@ -39,8 +39,15 @@ def test_no_format_can_be_taken_over(form: str, outcome: Outcome) -> None:
     text.encode("utf-8")
     # Nothing that a terminal or a log obeys, and no line end but ours.
     assert not re.search(
-        "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", text
+        "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", text
     )
+    lines = text.split("\n")
+    if form == "github":
+        # What begins a command is taken by that alone, and its paths have to be what they are.
+        lines = [line.partition("::")[2].partition("::")[2] for line in lines]
+    for line in lines:
+        assert not line.lstrip().startswith("::")
+        assert not re.search(r"##\w*\[", line)
     if form not in {"flake8", "full", "github"}:
         assert text.isascii()
 
@@ -53,7 +60,9 @@ def test_flake8(outcome: Outcome) -> None:
     for line, finding in zip(lines, outcome.findings, strict=True):
         cell = "" if finding.cell is None else f"cell {finding.cell}:"
         place = f"{cell}{finding.span.line}:{finding.span.column}"
-        assert line == f"{escape(finding.path)}:{place}: {finding.code} {escape(finding.message)}"
+        beside = f":{place}: {finding.code} {escape(finding.message)}"
+        assert line in (f"{escape(finding.path)}{beside}", f"./{escape(finding.path)}{beside}")
+        assert line[0].isalnum() or line[0] in "._/\\"
 
 
 def demand_found(value: dict[str, Any], finding: Finding) -> None:
@@ -90,7 +99,7 @@ def test_github(outcome: Outcome) -> None:
         properties = dict(each.split("=", 1) for each in command[2].split(","))
         assert as_runner(properties["title"]) == f"{finding.code} ({finding.name})"
         pieces = re.split("([\r\n])", finding.path)
-        expected = "".join(each if each in "\r\n" else escape(each) for each in pieces)
+        expected = "".join(each if each in "\r\n" else escape_characters(each) for each in pieces)
         assert as_runner(properties["file"]) == expected
         assert as_runner(command[3]).endswith(f"{finding.code} {escape(finding.message)}")
         if finding.cell is None:

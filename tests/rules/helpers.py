@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import libcst as cst
@@ -22,6 +23,21 @@ def context(text: str, *, path: str = "code.py", head: str = HEAD) -> Context:
     """Give a text, behind some imports, as a rule sees it."""
     module = cst.parse_module(head + textwrap.dedent(text))
     return Context(ModuleFacts(module, path), rule_by_code("JDP204"), [])
+
+
+def notebook(*texts: str) -> bytes:
+    """Give a notebook with these cells of code."""
+    cells: list[dict[str, object]] = [
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": text,
+        }
+        for text in texts
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
 def marked(ctx: Context, name: str = "here") -> cst.Call:

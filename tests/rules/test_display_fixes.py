@@ -86,7 +86,9 @@ fast = jax.jit(step, backend="cpu")
 WITH_SHARDING = """\
 import jax
 
-fast = jax.jit(step, out_shardings=jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
+fast = jax.jit(
+    step, out_shardings=jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
+)
 """
 CAPTURED = """\
 import jax

@@ -26,6 +26,18 @@ from placement_lint.syntax.code_text import outside_functions
         "@f()\ndef g(): pass",
         "class A:\n    x = f()",
         "# lambda: 0\nx = f()",
+        "if __name__ == '__main__':\n    g()\nelse:\n    f()",
+        "if __name__ == '__main__':\n    g()\nf()",
+        "if __name__ == '__main__': g()\nf()",
+        "if __name__ == 'worker':\n    f()",
+        "if __name__ != '__main__':\n    f()",
+        "if __name__ == '__main__' or x:\n    f()",
+        "if f():\n    if __name__ == '__main__':\n        g()",
+        'x = f"""\nif __name__ == "__main__":\n    {f()}\n"""',
+        'x = f"""\nif __name__ == \'__main__\':\n    """; y = f()',
+        'x = """\nif __name__ == "__main__":\n    """; y = f()',
+        '# if __name__ == "__main__":\nx = f()',
+        "if __name__ == '__main__':\n    g(\n0)\nx = f()",
     ],
 )
 def test_what_runs_at_import_is_left(text: str) -> None:
@@ -44,6 +56,10 @@ def test_what_runs_at_import_is_left(text: str) -> None:
         "def g():\n    return 0\n\n    x = f()\ny = 1",
         "# f()",
         'x = """f()"""',
+        'if __name__ == "__main__":\n    f()',
+        'if __name__ == "__main__":\n    f()\n\n    # done\n    g(f())\n',
+        "if (__name__ == '__main__'):  # run\n\tf()\nx = 1",
+        "if __name__ == '__main__': f()\n",
     ],
 )
 def test_what_does_not_run_at_import_is_not_left(text: str) -> None:

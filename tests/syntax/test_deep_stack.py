@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import subprocess
 import sys
@@ -11,12 +10,7 @@ import time
 
 import pytest
 
-from placement_lint.syntax.deep_stack import (
-    RECURSION_LIMIT,
-    TimeUpError,
-    run_deep,
-    run_within,
-)
+from placement_lint.syntax.deep_stack import RECURSION_LIMIT, run_deep
 
 
 def descend(depth: int) -> int:
@@ -122,73 +116,36 @@ def test_an_interrupt_reaches_the_main_thread_at_once() -> None:
         assert time.monotonic() - begin < 30
 
 
-def work(seconds: float) -> str:
-    """Use the processor for so long."""
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-    return "done"
+NARROW = """
+import resource, sys
+from placement_lint.syntax.deep_stack import run_deep, stack_share
+from placement_lint.syntax.nesting import too_deep
+
+def descend(depth):
+    return 0 if depth == 0 else 1 + descend(depth - 1)
+
+share = stack_share()
+depth = int(400_000 * share)
+assert run_deep(descend, depth) == depth
+try:
+    run_deep(descend, 10 * 500_000)
+except RecursionError:
+    print(share, too_deep("x = " + " and ".join("a" * 11_000) + "\\n") is None)
+"""
 
 
-def test_what_ends_in_time() -> None:
-    assert run_within(30, work, 0.01) == "done"
-
-
-@pytest.mark.parametrize("seconds", [0, 0.05])
-def test_only_work_takes_time(seconds: float) -> None:
-    """A process may wait, for a slow disk or for other processes."""
-    run_within(seconds, time.sleep, 0.2)
-
-
-def test_what_takes_too_long() -> None:
-    before = sys.getrecursionlimit()
-    started = time.process_time()
-    with pytest.raises(TimeUpError):
-        run_within(0.05, work, 30)
-    assert time.process_time() - started < 5
-    assert sys.getrecursionlimit() == before
-
-
-def test_part_of_the_work_may_be_given_up() -> None:
-    stopped: list[int] = []
-
-    def all_of_it() -> str:
-        for number in range(2):
-            try:
-                work(30)
-            except TimeUpError:
-                stopped.append(number)
-        return work(0.01)
-
-    assert run_within(0.05, all_of_it) == "done"
-    assert stopped == [0, 1]
-
-
-def test_nothing_that_shields_from_mistakes_shields_from_the_time() -> None:
-    def careful() -> None:
-        try:
-            work(30)
-        except Exception:
-            pytest.fail("it went on")
-
-    with pytest.raises(TimeUpError):
-        run_within(0.05, careful)
-
-
-def test_what_is_deaf_is_waited_for_no_longer() -> None:
-    end = time.process_time() + 0.5
-
-    def deaf() -> None:
-        while time.process_time() < end:
-            with contextlib.suppress(BaseException):
-                work(0.5)
-
-    with pytest.raises(TimeUpError):
-        run_within(0.02, deaf)
-    assert time.process_time() < end
-
-
-def test_the_time_is_that_of_the_outermost_call() -> None:
-    assert run_within(30, run_within, 0.01, work, 0.1) == "done"
-    with pytest.raises(TimeUpError):
-        run_within(0.05, run_within, 0, work, 30)
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+@pytest.mark.parametrize(
+    ("megabytes", "expected"), [(400, "0.125 False"), (1200, "0.5 False"), (None, "1.0 True")]
+)
+def test_a_smaller_stack_where_memory_is_short(megabytes: int | None, expected: str) -> None:
+    """And what is parsed there is then nested less."""
+    limit = "" if megabytes is None else f"ulimit -v {megabytes * 1024}; "
+    done = subprocess.run(
+        ["bash", "-c", f'{limit}exec "$0" -c "$1"', sys.executable, NARROW],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stdout.strip() == expected, done.stderr

@@ -44,8 +44,12 @@ def test_places_count_from_one_in_code_points() -> None:
     [
         ("a\nb\nc\n", 2, 2, "a\nc\n"),
         ("a\nb\nc\n", 1, 3, ""),
-        ("a\nb", 2, 2, "a\n"),
-        ("a\r\nb\r\nc", 2, 3, "a\r\n"),
+        ("a\nb", 2, 2, "a"),
+        ("a\n\nb", 3, 3, "a\n"),
+        ("a\nb", 1, 2, ""),
+        ("a\nb", 1, 1, "b"),
+        ("a\r\nb\r\nc", 2, 3, "a"),
+        ("a\rb", 2, 2, "a"),
     ],
 )
 def test_delete_lines(text: str, first_line: int, last_line: int, expected: str) -> None:

@@ -276,6 +276,16 @@ def test_where_there_are_too_many_tokens_is_said() -> None:
     assert (found.line, found.column, found.limit) == (8, 1, 20)
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("a b 'c d'", 5), ("a 'b c' d", 9), ("a f'b{c}' d", 4), ("a b 'c d' 'e f' g", 5)],
+)
+def test_a_string_may_be_the_token_that_is_one_too_many(text: str, column: int) -> None:
+    found = too_deep(text, Limits(tokens=2))
+    assert found is not None
+    assert (found.line, found.column) == (1, column)
+
+
 def test_indentation_parses_as_deep_as_python_takes_it() -> None:
     heads = ["if a:", "def f():", "class A:", "while a:", "with a:"]
     assert_parse({head: blocks(head)(98) for head in heads})

@@ -131,11 +131,12 @@ def test_a_line_within_a_statement_is_split_in_its_own_brackets(tmp_path: Path) 
         '        text=""" f(aaaaaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb)\n'
         '        """,\n    )\n'
     )
-    sharding = "out_shardings=jax.sharding.SingleDeviceSharding(jax.devices('cpu')[0])"
-    expected = text.replace("0, backend='cpu'", f"0, {sharding}").replace(
+    device = "jax.local_devices(backend='cpu')[0]"
+    sharding = "out_shardings=jax.sharding.SingleDeviceSharding"
+    expected = text.replace("0, backend='cpu'", f"0, {sharding}({device})").replace(
         "jax.jit(act, static_argnums=1, backend='cpu'),",
-        f"jax.jit(\n            act,\n            static_argnums=1,\n            {sharding},\n"
-        "        ),",
+        f"jax.jit(\n            act,\n            static_argnums=1,\n            {sharding}(\n"
+        f"                {device}\n            ),\n        ),",
     )
     source = Source(str(tmp_path / "a.py"), text)
     assert fix_source(source, OPTIONS, unsafe=True).text == expected

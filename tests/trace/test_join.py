@@ -9,8 +9,8 @@ import pytest
 
 from placement_lint.findings import Finding, Related, Severity, Span
 from placement_lint.trace.join import Judgement, State, join, match, statement_lines
-from placement_lint.trace.record import Move, Place, Record
-from placement_lint.trace.recorder import DRAGGED, FOLLOWED, SMALL, SPREAD, STAGED
+from placement_lint.trace.record import HostRun, Move, Place, Record
+from placement_lint.trace.recorder import DRAGGED, FOLLOWED, PULLED, SMALL, SPREAD, STAGED
 
 TEXT = """\
 import jax, jax.numpy as jnp
@@ -55,6 +55,26 @@ def move(
         Place(path, line, end_line or line, first, last, "<module>"),
         None if made is None else Place(path, made, made, 9, 24, "<module>"),
         True, kind, (8, 4), "float32", ("cpu:1",), ("cpu:0",), count, 128 * count, 0.001 * count,
+    )  # fmt: skip
+
+
+def host_run(
+    path: str,
+    line: int,
+    columns: tuple[int, int],
+    *,
+    count: int,
+    copied: int = 0,
+    after: int | None = None,
+    made: int | None = 3,
+) -> HostRun:
+    """Give computations on the host; `after` the line where their operands were computed there."""
+    site = Place(path, line, line, *columns, "<module>")
+    first = {6: site} if line == 6 else {line: site, 6: Place(path, 6, 6, 1, 10, "<module>")}
+    return HostRun(
+        site, "jit(step)", "cpu:1", None if after is None else first[after], (16,), "float32",
+        None if made is None else Place(path, made, made, 9, 24, "<module>"),
+        True, count, copied, 0.01 * count,
     )  # fmt: skip
 
 
@@ -189,3 +209,35 @@ def test_statements(path: str) -> None:
         (1, 1), (3, 3), (6, 7), (6, 7), (8, 8), (9, 11),
     ]  # fmt: skip
     assert statement_lines("/no/such.py", 4) == (4, 4)
+
+
+def test_a_computation_on_the_host_confirms_where_nothing_moved(path: str) -> None:
+    findings = [finding(path, 6, 6, code="JDP208"), finding(path, 7, 6, code="JDP201")]
+    seen = record(path)
+    seen.host_runs.append(host_run(path, 6, (6, 10), count=3, after=6))
+    joined = match(seen, findings, {})
+    assert states(joined) == ["confirmed", "reached"]
+    assert joined.findings[0].moves == ()
+    assert [run.count for run in joined.findings[0].host_runs] == [3]
+    (place,) = joined.host_runs
+    assert (place.judgement, place.count) == (Judgement.FLAGGED, 3)
+    assert joined.not_flagged == 0
+
+
+def test_only_what_comes_back_is_a_missed_alarm(path: str) -> None:
+    seen = record(path, move(path, 5, (5, 18), kind=PULLED))
+    seen.host_runs += [
+        host_run(path, 5, (5, 18), count=1, copied=128),
+        host_run(path, 8, (4, 11), count=4, after=6),
+    ]
+    joined = match(seen, [], {})
+    assert {place.judgement for place in joined.host_runs} == {Judgement.BESIDE}
+    assert [line.judgement for line in joined.lines] == [Judgement.BESIDE]
+    seen.host_runs.append(host_run(path, 5, (5, 18), count=1, after=5))
+    joined = match(seen, [], {})
+    # The first time, too, although nothing had come back then.
+    assert [(p.judgement, p.count) for p in joined.host_runs] == [
+        (Judgement.BESIDE, 4),
+        (Judgement.NOT_FLAGGED, 2),
+    ]
+    assert joined.not_flagged == 1

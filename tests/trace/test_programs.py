@@ -82,6 +82,11 @@ class Run:
                 for move in self.whole.moves
                 if move.site and Path(move.site.path).is_relative_to(mine)
             ],
+            host_runs=[
+                host_run
+                for host_run in self.whole.host_runs
+                if host_run.site and Path(host_run.site.path).is_relative_to(mine)
+            ],
             lines={p: n for p, n in self.whole.lines.items() if Path(p).is_relative_to(mine)},
         )
 
@@ -137,6 +142,34 @@ def test_as_written(tmp_path: Path) -> None:
     for program in HAZARDS:
         check_findings(program, run)
         check_creations(program, run)
+    for program in PROGRAMS:
+        check_host_runs(program, run)
+
+
+def check_host_runs(program: ProgramCase, run: Run) -> None:
+    """Where JDP208 is expected, the computation ran on the host; nowhere does one come back that
+    no rule speaks of.
+    """
+    flagged = {
+        (path, each.line)
+        for path, text in program.files.items()
+        for each in text.expected.findings
+        if each.code == "JDP208"
+    }
+    part = run.part(program)
+    if not flagged and not part.host_runs:
+        return
+    seen = join(part)
+    places = {
+        judgement: {
+            (inside(place.site.path, program), place.site.line)
+            for place in seen.on_host(judgement)
+            if place.site is not None
+        }
+        for judgement in Judgement
+    }
+    assert places[Judgement.FLAGGED] == flagged, program.id
+    assert places[Judgement.NOT_FLAGGED] == set(), program.id
 
 
 def check_findings(program: ProgramCase, run: Run) -> None:

@@ -21,6 +21,7 @@ SITE = Site("/no/such.py", 3, 4, 5, 6, "f")
 
 def slot_of(ledger: Ledger, kind: str = "dragged") -> int:
     return ledger.new_slot(
+        "move",
         site=SITE, made=None, exact=False, kind=kind, shape=[8, 4], dtype="float32",
         source=["cpu:1"], target=["cpu:0"],
     )  # fmt: skip
@@ -47,6 +48,26 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     (move,) = record.moves
     assert (move.site, move.made, move.shape, move.kind) == (place, None, (8, 4), "dragged")
     assert (move.count, move.bytes, move.seconds) == (3, 384, 0.0015)
+
+
+def test_computations_on_the_host_are_read(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    slots = [
+        ledger.new_slot(
+            "host", site=SITE, function="jit(step)", device="cpu:1", after=after, shape=[8],
+            dtype="float32", made=SITE, exact=True,
+        )
+        for after in (None, SITE, SITE)
+    ]  # fmt: skip
+    ledger.count(slots[0], 128, 500_000)
+    ledger.count(slots[1], 0, 250_000)
+    place = Place("/no/such.py", 3, 4, 6, 7, "f")
+    first, second = read(tmp_path).host_runs
+    assert (first.site, first.after, second.after) == (place, None, place)
+    assert (first.function, first.device, first.shape, first.made) == (
+        "jit(step)", "cpu:1", (8,), place,
+    )  # fmt: skip
+    assert (first.count, first.bytes, second.bytes, second.seconds) == (1, 128, 0, 0.00025)
 
 
 def test_the_other_events(tmp_path: Path) -> None:

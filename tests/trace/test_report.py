@@ -11,8 +11,8 @@ from placement_lint.cli.trace import Look, Shown
 from placement_lint.trace import as_json, text, words
 from placement_lint.trace.join import match
 from placement_lint.trace.record import Move, Record
-from placement_lint.trace.recorder import FOLLOWED
-from tests.trace.test_join import TEXT, finding, move, record
+from placement_lint.trace.recorder import FOLLOWED, PULLED
+from tests.trace.test_join import TEXT, finding, host_run, move, record
 
 
 @pytest.fixture
@@ -92,6 +92,82 @@ def test_summaries(path: str) -> None:
     )
 
 
+def ran(path: str) -> Record:
+    """Give a record of computations on the host: flagged, coming back, after the first, alone."""
+    seen = record(path, move(path, 6, (6, 10), kind=PULLED), move(path, 9, (9, 12), kind=PULLED))
+    seen.host_runs += [
+        host_run(path, 6, (6, 10), count=1, copied=128),
+        host_run(path, 6, (6, 10), count=9, after=6),
+        host_run(path, 5, (5, 18), count=1, copied=256),
+        host_run(path, 5, (5, 18), count=3, after=5),
+        host_run(path, 8, (4, 11), count=2, after=6),
+        host_run(path, 9, (9, 12), count=1, copied=128, made=None),
+    ]
+    return seen
+
+
+def test_what_ran_on_the_host(path: str) -> None:
+    joined = match(ran(path), [finding(path, 6, 6, code="JDP208")], {})
+    because = "because of float32[16] committed there"
+    assert text.short(joined, LOOK).splitlines() == [
+        f"program.py:6:6: confirmed JDP208: jit(step) 10 times, 100 ms, on cpu:1, {because} at "
+        "program.py:3:9; float32[8,4] copied once, 128 bytes in 1 ms, from cpu:1 to cpu:0; "
+        "made at program.py:3:9",
+        f"program.py:5:5: not flagged: jit(step) 4 times, 40 ms, on cpu:1, {because} at "
+        f"program.py:3:9; 256 bytes copied there; {text.REPORT_IT}",
+        f"program.py:8:4: beside: jit(step) twice, 20 ms, on cpu:1, {because} at program.py:3:9, "
+        "after program.py:6:1",
+        f"program.py:9:9: beside: jit(step) once, 10 ms, on cpu:1, {because}; "
+        "128 bytes copied there",
+        "1 implicit copy at 1 place: 128 bytes in 1 ms; 17 computations on the host because of a "
+        "committed operand at 4 places: 170 ms "
+        "(1 confirmed, 0 did not move, 0 not reached, 1 not flagged)",
+    ]
+    nothing = Record("3.13.0", "0.12.0", host_runs=ran(path).host_runs[4:5])
+    assert text.summary(match(nothing, [], {})).startswith("nothing moved; 2 computations on the ")
+
+
+def test_what_ran_on_the_host_in_full(path: str) -> None:
+    said = text.full(match(ran(path), [finding(path, 6, 6, code="JDP208")], {}), LOOK)
+    because = "on cpu:1, because of float32[16] committed there"
+    made = "--> program.py:3:9\n  |\n3 |     a = jnp.ones((8, 4))\n"
+    assert (
+        f"ran on the host jit(step) 10 times, 100 ms, {because}\n"
+        f"note: committed to the host here\n{made}"
+    ) in said
+    assert "\ncopied once, 128 bytes in 1 ms: float32[8,4]" in said
+    assert "\nnot flagged a computation ran on the host, again and again, of what it gave" in said
+    assert f"\nran on the host jit(step) 4 times, 40 ms, {because}\n" in said
+    head, *rest = said.partition("Also ran on the host:\n")[2].splitlines()
+    assert head.startswith("  program.py:8:4: jit(step) twice, 20 ms, ")
+    assert rest[0].startswith("  program.py:9:9: jit(step) once, 10 ms, ")
+
+
+def test_json_of_what_ran_on_the_host(path: str) -> None:
+    joined = match(ran(path), [finding(path, 6, 6, code="JDP208")], {})
+    value = json.loads(
+        as_json.render(joined, command=[], devices="virtual", status=0, seconds=1.0, show=LOOK.path)
+    )
+    places = value["host_runs"]
+    assert [(p["at"]["line"], p["judgement"], p["count"], p["bytes"]) for p in places] == [
+        (6, "flagged", 10, 128), (5, "not-flagged", 4, 256), (8, "beside", 2, 0),
+        (9, "beside", 1, 128),
+    ]  # fmt: skip
+    assert [p["help"] for p in places] == [None, text.REPORT_IT, None, None]
+    first, second = places[0]["computations"]
+    assert (first["after"], second["after"]["line"]) == (None, 6)
+    assert {key: first[key] for key in ("function", "device", "count", "bytes", "seconds")} == {
+        "function": "jit(step)", "device": "cpu:1", "count": 1, "bytes": 128, "seconds": 0.01,
+    }  # fmt: skip
+    assert first["because"]["made"]["line"] == 3
+    assert (first["because"]["shape"], first["because"]["made_exactly"]) == ([16], True)
+    (found,) = value["findings"]
+    assert (found["host_runs"], found["host_seconds"], found["count"]) == (10, 0.1, 1)
+    summary = value["summary"]
+    assert (summary["host_runs"], summary["host_seconds"]) == (17, 0.17)
+    assert (summary["copies"], summary["not_flagged"]) == (1, 1)
+
+
 def test_a_mistake_of_ours_is_said(path: str) -> None:
     seen = record(path)
     seen.failed = "KeyError: 1"
@@ -140,13 +216,14 @@ def test_json(path: str) -> None:
     assert value["findings"] == [
         {"code": "JDP201", "name": "jdp201", "message": "it moves", "path": "program.py",
          "line": 6, "column": 6, "speaks_of_moves": True, "state": "confirmed", "count": 3,
-         "bytes": 384, "seconds": 0.003},
+         "bytes": 384, "seconds": 0.003, "host_runs": 0, "host_seconds": 0},
     ]  # fmt: skip
     assert value["not_covered"] == [{"what": "a forked process", "at": None}]
     assert value["summary"] == {
         "copies": 4, "bytes": 512, "seconds": 0.004, "confirmed": 1, "reached": 0,
-        "not_reached": 0, "unknown": 0, "not_flagged": 1,
+        "not_reached": 0, "unknown": 0, "not_flagged": 1, "host_runs": 0, "host_seconds": 0,
     }  # fmt: skip
+    assert value["host_runs"] == []
 
 
 def test_json_of_a_signal(path: str) -> None:

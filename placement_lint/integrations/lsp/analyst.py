@@ -16,6 +16,7 @@ from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.unsaved import standing_in
 from placement_lint.findings import Applicability
 from placement_lint.integrations.lsp.projects import ProjectSettings
+from placement_lint.limits.budget import limits_of
 from placement_lint.lint.session import Session, editor_of
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -87,6 +88,8 @@ class _Folder:
     def discover(self, settings: ProjectSettings) -> None:
         """Look for the files of the folder."""
         self.session.settings_for = settings.for_file
+        here = settings.for_folder(self.root or os.getcwd())
+        self.session.limits = limits_of(here.time_limit, here.memory_limit)
         if self.root is not None:
             files = find_files([self.root], settings.for_folder).files
             self.is_too_large = len(files) > MOST_FILES

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
+from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 from placement_lint.rules.selection import UnknownSelectorError, select_rules
 
 if TYPE_CHECKING:
@@ -92,10 +93,10 @@ def _line_of(path: str, reason: str) -> int:
     """Give the line of a settings file that a message is about: the one that has its word."""
     named = _KEY.search(reason) or re.search(r"'(?P<key>[^']+)'", reason)
     try:
-        with open(path, encoding="utf-8-sig", errors="replace") as file:
-            lines = file.read().split("\n")
+        text = read_regular(path, MOST_OF_SETTINGS).decode("utf-8-sig", "replace")
     except OSError:
         return 1
+    lines = text.split("\n")
     words = [] if named is None else [named["key"]]
     for word in [*words, "placement-lint"]:
         for number, line in enumerate(lines, 1):

@@ -54,19 +54,22 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
         elif self.was_shut_down:
             if identity is not None:
-                self._refuse(identity, INVALID_REQUEST, "the server was shut down")
+                self.refuse(identity, INVALID_REQUEST, "the server was shut down")
         elif not self.is_initialized and method != types.INITIALIZE:
             if identity is not None:
-                self._refuse(identity, NOT_INITIALIZED, "the server is not initialized yet")
+                self.refuse(identity, NOT_INITIALIZED, "the server is not initialized yet")
         elif self.is_initialized and method == types.INITIALIZE:
-            self._refuse(identity, INVALID_REQUEST, "the server is initialized already")
+            self.refuse(identity, INVALID_REQUEST, "the server is initialized already")
         else:
             self.is_initialized = True
             self.was_shut_down = method == types.SHUTDOWN
             super().handle_message(message)
 
-    def _refuse(self, identity: Any, code: int, message: str) -> None:
-        self._send_response(identity, None, types.ResponseError(code, message))
+    def refuse(self, identity: Any, code: int, message: str) -> None:
+        """Answer a request with an error; `identity` is None where it has none that is one."""
+        # As a table: pygls leaves a null out.
+        error = {"code": code, "message": message}
+        self._send_data({"jsonrpc": self.VERSION, "id": identity, "error": error})
 
     # -- the end --------------------------------------------------------------------------------
 

@@ -27,7 +27,8 @@ class DeprecatedPlacementApi(OldApiRule):
     Finds `jax.experimental.pjit.pjit`, `jax.experimental.shard_map`, `with mesh:`, `jax.host_id()`
     and other names, arguments and attributes that the JAX the code is meant for has deprecated.
     That JAX is read from the project's dependencies, or said by `--target-jax`; without either it
-    is the newest that is known.
+    is the newest that is known. Of `with mesh:` and of `pxla.thread_resources` there is one finding
+    a file, at the first, with the others as related places.
 
     ## Why is this bad?
     One of the next releases removes it, and then the line, or the whole module, fails (JDP601).
@@ -75,6 +76,7 @@ class DeprecatedPlacementApi(OldApiRule):
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.deprecated is not None)
     applies = staticmethod(is_deprecated)
+    once = frozenset({"jax.interpreters.pxla.thread_resources", "jax.sharding.Mesh"})
 
     @staticmethod
     def version(api: OldApi) -> str | None:

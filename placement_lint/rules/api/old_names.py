@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar
 
 import libcst as cst
 
@@ -29,7 +30,7 @@ from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from placement_lint.rules.context import Context
     from placement_lint.rules.module import ModuleFacts
@@ -49,6 +50,8 @@ _ARRAY = "jax.Array."
 _RENAMED_BEHIND = frozenset({"device_local_layout"})
 """Attributes of what an old attribute gave, that what the new one gives has not (measured: that of
 `x.layout` on 0.6.2 is `x.format.layout` on 0.7.2 to 0.12)."""
+
+_MOST_RELATED = 10
 
 _ROWS = [api for api in OLD_APIS if api.is_placement]
 _BY_NAME: dict[str, list[OldApi]] = {}
@@ -479,6 +482,9 @@ class OldApiRule(Rule):
     """What the two rules about old parts of JAX share: where they look."""
 
     follows_callers = True
+    once: ClassVar[frozenset[str]] = frozenset()
+    """The parts of which one finding a file says all: they are used all over a program, and given
+    up in all of it at once."""
 
     @staticmethod
     def applies(api: OldApi, target: Target) -> bool:
@@ -493,6 +499,16 @@ class OldApiRule(Rule):
     def message(self, hit: Hit, target: Target) -> str:
         """Say what is wrong."""
         raise NotImplementedError
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        """Look at all uses of the parts of which is spoken once."""
+        found: dict[str, list[tuple[int, Hit]]] = {}
+        for each, hit in self._hits_of_once(ctx) if self.once else ():
+            if hit is not None and hit.api.name in self.once:
+                found.setdefault(hit.api.name, []).append((ctx.tree.index(each), hit))
+        for places in found.values():
+            first, *others = (hit for _, hit in sorted(places, key=itemgetter(0)))
+            self._report(first, ctx, None, others)
 
     def visit_Import(self, node: cst.Import, ctx: Context) -> None:
         """Look at `import jax.lib.xla_bridge`."""
@@ -516,18 +532,39 @@ class OldApiRule(Rule):
         for hit in hits_of_with(node, ctx, self.applies):
             self._report_use(hit, ctx)
 
+    def _hits_of_once(self, ctx: Context) -> Iterator[tuple[cst.CSTNode, Hit | None]]:
+        for block in ctx.tree.every(cst.With):
+            for hit in hits_of_with(block, ctx, self.applies):
+                yield block, hit
+        for statement in ctx.names.import_statements:
+            for hit in hits_of_import(statement, ctx, self.applies):
+                yield statement, hit
+        lasts = frozenset(name.rpartition(".")[2] for name in self.once)
+        for chain in ctx.tree.every(cst.Attribute):
+            is_whole = not isinstance(ctx.parent(chain), cst.Attribute)
+            if is_whole and not lasts.isdisjoint(dotted(chain).split(".")):
+                yield chain, hit_of_chain(chain, ctx, self.applies)
+
     def _check_import(self, node: cst.Import | cst.ImportFrom, ctx: Context) -> None:
         for hit in hits_of_import(node, ctx, self.applies):
-            self._report(hit, ctx, import_plan(node, hit, ctx))
+            if hit.api.name not in self.once:
+                self._report(hit, ctx, import_plan(node, hit, ctx))
 
     def _report_use(self, hit: Hit | None, ctx: Context) -> None:
-        if hit is not None:
+        if hit is not None and hit.api.name not in self.once:
             self._report(hit, ctx, plan(hit, ctx))
 
-    def _report(self, hit: Hit, ctx: Context, fix: FixPlan | None) -> None:
+    def _report(
+        self, hit: Hit, ctx: Context, fix: FixPlan | None, others: Sequence[Hit] = ()
+    ) -> None:
+        more = f" ({len(others)} more in this file)" if others else ""
         ctx.report(
             hit.node,
-            self.message(hit, ctx.target),
+            self.message(hit, ctx.target) + more,
             fix=fix,
             confidence=confidence(self.version(hit.api), ctx.target),
+            related=[
+                (each.node, ctx.module.path, f"{each.spelled} here too")
+                for each in others[:_MOST_RELATED]
+            ],
         )

@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.needs import AnyOf, Begins, Says
+from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 
@@ -54,7 +55,9 @@ class DevicePutDiscarded(Rule):
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a
-    warm-up that is waited for, as in `jax.device_put(x, d).block_until_ready()`.
+    warm-up that is waited for, as in `jax.device_put(x, d).block_until_ready()`; numbers that are
+    written out, as in `jax.device_put(0)`, which try whether a device is there. The last expression
+    of a notebook's cell, which is shown, unless a semicolon ends it; and what `%timeit` measures.
 
     ## Verified by
     The proof puts an array on another device in a statement of its own and looks where the name's
@@ -87,7 +90,12 @@ class DevicePutDiscarded(Rule):
             operand, what = call.func.value, "to_device"
         else:
             return
-        if failure_is_expected(node, ctx) or _is_warm_up(node, operand, ctx):
+        if (
+            failure_is_expected(node, ctx)
+            or _is_literal(operand)
+            or _is_warm_up(node, operand, ctx)
+            or is_shown_or_measured(node, ctx)
+        ):
             return
         ctx.report(
             call,
@@ -114,6 +122,17 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
         return None if name is None else [editor.insert(start, f"{name} = ")]
 
     return FixPlan(level, "Bind the result to the operand's name", build)
+
+
+def _is_literal(node: cst.CSTNode | None) -> bool:
+    """Tell whether an operand is written out: nobody needs it on a device, but for a smoke test."""
+    if isinstance(node, cst.UnaryOperation):
+        return _is_literal(node.expression)
+    if isinstance(node, cst.BinaryOperation):
+        return _is_literal(node.left) and _is_literal(node.right)
+    if isinstance(node, cst.Name):
+        return node.value in {"True", "False", "None"}
+    return isinstance(node, cst.BaseNumber)
 
 
 def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:

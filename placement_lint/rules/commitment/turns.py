@@ -12,7 +12,7 @@ from placement_lint.rules.surroundings import ancestors_in_function
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.placement.record import Use
     from placement_lint.placement.values import Array
@@ -30,7 +30,7 @@ def copied_once(use: Use, ctx: Context) -> set[Array]:
 def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
     """Give those of them that the first turn of a loop copies, and none after it."""
     nodes = ctx.tree.nodes
-    loops = list(_loops(use, ctx))
+    loops = list(loops_around(ctx.tree.nodes[use.node], ctx))
     first = _rebound(use, ctx)
     for array, results in ctx.flow.replaced(use).items():
         made = [nodes[place.node] for place in results if place.module == ctx.module.path]
@@ -40,22 +40,39 @@ def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
 
 
 def _rebound(use: Use, ctx: Context) -> set[Array]:
-    """Give the arrays from outside of a loop whose name is bound to something else in it."""
-    name = dotted(ctx.tree.nodes[use.node])
-    if use.always or not name:
+    """Give the arrays from outside of a loop whose name is bound to something else in it.
+
+    Or the name of the tree that they are of: `s` of `s["w"]` and `s.w`.
+    """
+    names = set(_names(ctx.tree.nodes[use.node]))
+    if use.always or not names:
         return set()
     found: set[Array] = set()
-    for loop in _loops(use, ctx):
-        stored = [
-            set(values.arrays(ctx.flow.value(bound))) for bound in _stored_in(loop, name, ctx)
-        ]
-        if stored:
-            inside = {array for array in use.moved if _is_made_in(array, loop, ctx)}
-            found |= use.moved.difference(inside, *stored)
+    for loop in loops_around(ctx.tree.nodes[use.node], ctx):
+        stored = [ctx.flow.value(bound) for name in names for bound in _stored_in(loop, name, ctx)]
+        if stored and not any(map(_has_other, stored)):
+            inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
+            found |= use.moved.difference(inside, *map(values.arrays, stored))
     return found
 
 
-def _is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
+def _names(node: cst.CSTNode) -> Iterator[str]:
+    """Give the name that an expression is, and those of what it is a part of."""
+    while True:
+        if name := dotted(node):
+            yield name
+        if not isinstance(node, cst.Attribute | cst.Subscript):
+            return
+        node = node.value
+
+
+def _has_other(held: values.Value) -> bool:
+    """Tell whether there may be arrays in a value beside those that are seen in it."""
+    return any(isinstance(atom, values.Instance) for atom in held)
+
+
+def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an array is made anew inside of a loop."""
     made = None if array.origin is None else array.origin.created
     return (
         made is not None
@@ -64,8 +81,9 @@ def _is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _loops(use: Use, ctx: Context) -> Iterator[cst.CSTNode]:
-    for child, around in ancestors_in_function(ctx.tree.nodes[use.node], ctx):
+def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.For | cst.While]:
+    """Give the loops of the same function that execute an expression again and again."""
+    for child, around in ancestors_in_function(node, ctx):
         if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
             yield around
 
@@ -78,3 +96,25 @@ def _stored_in(loop: cst.CSTNode, name: str, ctx: Context) -> Iterator[cst.BaseE
         if not ctx.tree.is_inside(stored[number], loop):
             return
         yield stored[number]
+
+
+def targets_in(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what the assignments in a loop bind, tuples by element."""
+    return elements_of(
+        [
+            *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=loop)),
+        ]
+    )
+
+
+def elements_of(targets: Iterable[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+    """Give what assignments bind, tuples by element."""
+    pending = [*targets]
+    while pending:
+        target = pending.pop()
+        if isinstance(target, cst.Tuple | cst.List):
+            pending += [element.value for element in target.elements]
+        else:
+            yield target

@@ -9,6 +9,7 @@ from placement_lint.findings import Applicability, Severity
 from placement_lint.placement import record
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.creation import report_use
+from placement_lint.rules.commitment.scalars import is_made_as_number, is_used_as_number
 from placement_lint.rules.commitment.turns import copied_once
 from placement_lint.rules.needs import Says
 
@@ -96,5 +97,6 @@ class UncommittedArrayMoved(Rule):
             if use.kind is not record.UseKind.COMPUTED:
                 continue
             again = use.moved - copied_once(use, ctx)
-            if again:
+            again = {array for array in again if not is_made_as_number(array, ctx)}
+            if again and not is_used_as_number(ctx.tree.nodes[use.node], ctx):
                 report_use(replace(use, moved=again), ctx, "computing with it")

@@ -250,10 +250,18 @@ class Assignments:
         name = self._names.qualified(named)
         if name is not None and name.startswith(_REPLACERS):
             return True
-        return isinstance(value, cst.Name) and any(
+        if not isinstance(named, cst.Name):
+            return False
+        bindings = self._names.bindings(named)
+        if isinstance(value, cst.Call):
+            return any(
+                isinstance(binding.node, cst.ClassDef) and _is_callable(binding.node)
+                for binding in bindings
+            )
+        return any(
             isinstance(binding.node, cst.FunctionDef | cst.ClassDef)
             or isinstance(binding.value, cst.Lambda)
-            for binding in self._names.bindings(value)
+            for binding in bindings
         )
 
     def _is_fallback(self, node: cst.CSTNode, context: ConfigContext) -> bool:
@@ -469,6 +477,14 @@ def imported_contexts(facts: ModuleFacts) -> frozenset[str]:
         if not isinstance(node.names, cst.ImportStar)
         for alias in node.names
         if isinstance(alias.name, cst.Name) and alias.name.value in _LAST_NAMES
+    )
+
+
+def _is_callable(node: cst.ClassDef) -> bool:
+    """Tell whether the objects of a class can be called as a context is."""
+    return any(
+        isinstance(each, cst.FunctionDef) and each.name.value == "__call__"
+        for each in node.body.body
     )
 
 

@@ -100,8 +100,8 @@ class ConfigContextSuspended(Rule):
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
         """Look at each `with` that enters such a context."""
-        name = next((found for item in node.items if (found := _entered(item, ctx))), None)
-        if name is None:
+        entered = next((item.item for item in node.items if _context_name(item.item, ctx)), None)
+        if entered is None:
             return
         first = next(suspensions(node.body), None)
         if first is None or is_asserted_to_fail(first, ctx):
@@ -109,7 +109,7 @@ class ConfigContextSuspended(Rule):
         function = ctx.function(node)
         if not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
             return
-        _report(first, name, _plan(node, ctx), ctx)
+        _report(first, entered, _plan(node, ctx), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Look at what is entered for the rest of the block of an `ExitStack`."""
@@ -117,9 +117,10 @@ class ConfigContextSuspended(Rule):
         if not isinstance(method, cst.Attribute) or method.attr.value != "enter_context":
             return
         entered = Arguments(node).get(0, "cm")
-        name = None if entered is None else _context_name(entered, ctx)
-        block = None if name is None else _block_of_stack(method.value, node, ctx)
-        if name is None or block is None:
+        if entered is None or _context_name(entered, ctx) is None:
+            return
+        block = _block_of_stack(method.value, node, ctx)
+        if block is None:
             return
         later = (
             each
@@ -131,19 +132,21 @@ class ConfigContextSuspended(Rule):
         if first is None or not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
             return
         if not is_asserted_to_fail(first, ctx):
-            _report(first, name, None, ctx)
+            _report(first, entered, None, ctx)
 
 
-def _report(first: cst.CSTNode, name: str, plan: FixPlan | None, ctx: Context) -> None:
+def _report(
+    first: cst.CSTNode, entered: cst.BaseExpression, plan: FixPlan | None, ctx: Context
+) -> None:
     awaits = not isinstance(first, cst.Yield)
     who = "every other task runs" if awaits else "the consumer runs"
     what = "await" if awaits else "yield"
-    ctx.report(first, f"{name} stays in force during this {what}: {who} under it", fix=plan)
-
-
-def _entered(item: cst.WithItem, ctx: Context) -> str | None:
-    """Give the name of the context that an item enters."""
-    return _context_name(item.item, ctx)
+    ctx.report(
+        first,
+        f"{_context_name(entered, ctx)} stays in force during this {what}: {who} under it",
+        related=((entered, ctx.module.path, "entered here"),),
+        fix=plan,
+    )
 
 
 def _context_name(made: cst.BaseExpression, ctx: Context) -> str | None:

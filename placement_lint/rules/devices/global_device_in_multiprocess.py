@@ -8,16 +8,42 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
+from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process, has_one_device
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses, passed
+from placement_lint.rules.surroundings import is_caught
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
-_TARGETS = {"jax.device_put": (1, "device"), "jax.default_device": (0, "new_val")}
+# Calls of which an argument says where arrays go: its position and name.
+_TARGETS = {
+    "jax.default_device": (0, "new_val"),
+    "jax.device_put": (1, "device"),
+    "jax.jit": (None, "device"),
+    "jax.sharding.SingleDeviceSharding": (0, "device"),
+}
+# Calls of which an argument has the devices that arrays are spread over.
+_LISTS = {
+    "jax.make_mesh": (None, "devices"),
+    "jax.pmap": (None, "devices"),
+    "jax.sharding.Mesh": (0, "devices"),
+}
+# What gives the devices that it is given, in another form.
+_CONVERTING = {
+    "builtins.list": 0,
+    "builtins.tuple": 0,
+    "jax.experimental.mesh_utils.create_device_mesh": 1,
+    "numpy.array": 0,
+    "numpy.asarray": 0,
+}
+_MAX_HOPS = 6
+_FAILURES = frozenset({
+    "builtins.BaseException", "builtins.Exception", "builtins.RuntimeError",
+    "jax.errors.JaxRuntimeError",
+})  # fmt: skip
 
 
 class GlobalDeviceInMultiprocess(Rule):
@@ -25,14 +51,16 @@ class GlobalDeviceInMultiprocess(Rule):
 
     ## What it does
     Finds `jax.devices()[i]` and `jax.devices("cpu")[i]` as the target of `jax.device_put`,
-    `jax.default_device`, `jax.config.update("jax_default_device", …)`, `x.to_device` or a
-    `device=`, in a program that calls `jax.distributed.initialize`.
+    `jax.default_device`, `jax.config.update("jax_default_device", …)`, `x.to_device`,
+    `SingleDeviceSharding` or a `device=`, in a program that calls `jax.distributed.initialize`. So
+    it is as the only device of a mesh, as in `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`; and
+    `.memory_stats()` of it, or of each of `jax.devices()`.
 
     ## Why is this bad?
     `jax.devices()` lists the devices of *all* processes, those of process 0 first, and
     `jax.devices("cpu")` does so too. In every other process the first one is somebody else's. Up to
     JAX 0.6.2 putting an array there is an error; from 0.7.2 on it succeeds, and gives an array that
-    its own process cannot read.
+    its own process cannot read. `memory_stats()` of another process's device raises RuntimeError.
 
     ## Example
     ```python
@@ -58,7 +86,8 @@ class GlobalDeviceInMultiprocess(Rule):
     ## What it does not flag
     Programs that never call `jax.distributed.initialize`. An index that is no number, such as
     `jax.devices()[jax.process_index()]`. Code under a question for the process or for how many
-    there are. Devices that are listed for a mesh, or looked at.
+    there are, or for whether there is but one device. Devices that are listed for a mesh of
+    several, or looked at. `memory_stats()` in a `try` that catches what it raises.
 
     ## Verified by
     The proof runs two processes: in the second one the array is on a device of the first, and not
@@ -75,37 +104,58 @@ class GlobalDeviceInMultiprocess(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        AnyOf(b"device_put", b"default_device", b"to_device", passed(b"device")),
+        AnyOf(
+            b"device_put",
+            b"default_device",
+            b"to_device",
+            b"SingleDeviceSharding",
+            b"Mesh",
+            b"memory_stats",
+            passed(b"device"),
+            passed(b"devices"),
+        ),
         Uses("jax.devices"),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at what is given as a place."""
-        for place in _places(node, ctx):
-            listing = _indexed(place, ctx)
-            if (
-                listing is None
-                or depends_on_process(node, ctx)
-                or depends_on_process(listing, ctx)
-                or not ctx.program_calls(INITIALIZE)
-            ):
-                continue
-            ctx.report(
-                listing,
-                "in every process but the first this is another process's device: "
-                "use jax.local_devices",
-                confidence=Confidence.LIKELY,
-                fix=_plan(listing, ctx),
+        """Look at what is given as a place, and at whose statistics are read."""
+        is_reading = isinstance(node.func, cst.Attribute) and node.func.attr.value == "memory_stats"
+        listing = _read(node, ctx) if is_reading else _used_as_place(node, ctx)
+        if (
+            listing is None
+            or (is_reading and is_caught(node, ctx, _FAILURES))
+            or any(
+                depends_on_process(each, ctx) or has_one_device(each, ctx)
+                for each in (node, listing)
             )
+            or not ctx.program_calls(INITIALIZE)
+        ):
+            return
+        ctx.report(
+            listing,
+            "memory_stats() of another process's device raises RuntimeError: use jax.local_devices"
+            if is_reading
+            else "in every process but the first this is another process's device: "
+            "use jax.local_devices",
+            confidence=Confidence.LIKELY,
+            fix=_plan(listing, ctx),
+        )
 
 
-def _places(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
-    """Give the arguments of a call that say where arrays go."""
+def _used_as_place(node: cst.Call, ctx: Context) -> cst.Call | None:
+    """Give the call of `jax.devices` of which one device is where a call puts arrays."""
     name = ctx.called(node) or ""
     arguments = Arguments(node)
+    shift = 0
+    if name == "functools.partial" and arguments.positional:
+        name, shift = ctx.name(arguments.positional[0]) or "", 1
+    if name in _LISTS:
+        position, keyword = _LISTS[name]
+        return _only_one(arguments.get(position, keyword), ctx)
     place: cst.BaseExpression | None = None
     if name in _TARGETS:
-        place = arguments.get(*_TARGETS[name])
+        position, keyword = _TARGETS[name]
+        place = arguments.get(None if position is None else position + shift, keyword)
     elif name == "jax.config.update":
         if string_value(arguments.get(0, "name")) == "jax_default_device":
             place = arguments.get(1, "val")
@@ -113,26 +163,137 @@ def _places(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
         place = arguments.get(None, "device")
     elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "to_device":
         place = arguments.get(0, "device") if ctx.flow.is_array(node.func.value) else None
-    return [] if place is None else [place]
+    return None if place is None else _indexed(place, ctx)
 
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     """Give the call of `jax.devices` where a place is a numbered device of its list."""
     place = followed(place, ctx)
-    if not isinstance(place, cst.Subscript) or len(place.slice) != 1:
+    part = _single_index(place)
+    if not isinstance(place, cst.Subscript) or not isinstance(part, cst.Index):
         return None
-    part = place.slice[0].slice
-    if not isinstance(part, cst.Index) or integer_value(part.value) is None:
+    return None if integer_value(part.value) is None else _listing(place.value, ctx)
+
+
+def _only_one(devices: cst.BaseExpression | None, ctx: Context) -> cst.Call | None:
+    """Give the call of `jax.devices` of whose list an expression is one device, in a list."""
+    for _ in range(_MAX_HOPS):
+        if devices is None:
+            break
+        devices = followed(devices, ctx)
+        if isinstance(devices, cst.List | cst.Tuple) and len(devices.elements) == 1:
+            element = devices.elements[0]
+            if not isinstance(element, cst.Element):
+                break
+            devices = element.value
+        elif isinstance(devices, cst.Call):
+            devices = _converted(devices, ctx)
+        else:
+            part = _single_index(devices)
+            if isinstance(part, cst.Slice) and isinstance(devices, cst.Subscript):
+                return _listing(devices.value, ctx) if _takes_one(part) else None
+            return _indexed(devices, ctx)
+    return None
+
+
+def _converted(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+    """Give what a call gives in another form, as `np.array(x)` or `x.reshape(1, 1)`."""
+    position = _CONVERTING.get(ctx.called(call) or "")
+    if position is not None:
+        keywords = ("devices",) if position else ("object", "a")
+        return Arguments(call).get(position, *keywords)
+    method = call.func
+    if isinstance(method, cst.Attribute) and method.attr.value in {"flatten", "ravel", "reshape"}:
+        return method.value
+    return None
+
+
+def _listing(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
+    """Give the call of `jax.devices` that an expression is, or is an array of."""
+    made: cst.BaseExpression | None = followed(node, ctx)
+    if isinstance(made, cst.Call) and not ctx.is_call(made, "jax.devices"):
+        made = _converted(made, ctx)
+        made = None if made is None else followed(made, ctx)
+    return made if isinstance(made, cst.Call) and ctx.is_call(made, "jax.devices") else None
+
+
+def _single_index(node: cst.BaseExpression) -> cst.BaseSlice | None:
+    is_single = isinstance(node, cst.Subscript) and len(node.slice) == 1
+    return node.slice[0].slice if is_single and isinstance(node, cst.Subscript) else None
+
+
+def _takes_one(part: cst.Slice) -> bool:
+    """Tell whether a slice surely has one item: `[:1]`, `[2:3]`, `[-1:]`."""
+    if part.step is not None:
+        return False
+    lower = 0 if part.lower is None else integer_value(part.lower)
+    if part.upper is None:
+        return lower == -1
+    upper = integer_value(part.upper)
+    return lower is not None and upper == lower + 1 and upper != 0
+
+
+def _read(node: cst.Call, ctx: Context) -> cst.Call | None:
+    """Give the call of `jax.devices` where `memory_stats` is called on a device of its list.
+
+    On one that is numbered, or on each in turn.
+    """
+    method = node.func
+    if not isinstance(method, cst.Attribute):
         return None
-    listing = followed(place.value, ctx)
-    return (
-        listing if isinstance(listing, cst.Call) and ctx.is_call(listing, "jax.devices") else None
+    found = _indexed(method.value, ctx)
+    if found is not None or not isinstance(method.value, cst.Name):
+        return found
+    device = method.value
+    loop = next(
+        (
+            each.node
+            for each in ctx.names.bindings(device)
+            if isinstance(each.node, cst.For | cst.CompFor)
+            and ctx.tree.is_inside(node, _of_loop(each.node, ctx))
+        ),
+        None,
     )
+    if loop is None or _is_bound_again(device, loop, ctx):
+        return None
+    if isinstance(loop, cst.CompFor) and loop.ifs:
+        return None
+    return _iterated(loop, device, ctx)
+
+
+def _of_loop(loop: cst.For | cst.CompFor, ctx: Context) -> cst.CSTNode:
+    """Give all that a loop runs: for a `for` of a comprehension, the comprehension."""
+    around = ctx.parent(loop) if isinstance(loop, cst.CompFor) else loop
+    return loop if around is None else around
+
+
+def _is_bound_again(device: cst.Name, loop: cst.For | cst.CompFor, ctx: Context) -> bool:
+    around = _of_loop(loop, ctx)
+    return any(
+        each.node is not loop and ctx.tree.is_inside(each.node, around)
+        for each in ctx.names.bindings(device)
+    )
+
+
+def _iterated(loop: cst.For | cst.CompFor, device: cst.Name, ctx: Context) -> cst.Call | None:
+    """Give the call of `jax.devices` of whose list a loop binds each device to a name."""
+    source = followed(loop.iter, ctx)
+    target: cst.BaseExpression = loop.target
+    if isinstance(source, cst.Call) and ctx.called(source) == "builtins.enumerate":
+        if not isinstance(target, cst.Tuple) or len(target.elements) != 2:
+            return None
+        target = target.elements[1].value
+        counted = Arguments(source).get(0, "iterable")
+        if counted is None:
+            return None
+        source = counted
+    is_device = isinstance(target, cst.Name) and target.value == device.value
+    return _listing(source, ctx) if is_device else None
 
 
 def _plan(listing: cst.Call, ctx: Context) -> FixPlan | None:
     spelled = ctx.reach("jax.local_devices", listing)
-    if not isinstance(ctx.parent(listing), cst.Subscript):
+    if isinstance(ctx.parent(listing), cst.Assign | cst.AnnAssign | cst.NamedExpr):
         # The list has a name, and may be used for something else.
         return None
     if spelled is None or len(listing.args) > 1 or Arguments(listing).is_open:

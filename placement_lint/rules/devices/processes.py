@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.surroundings import passed_exits
+from placement_lint.syntax.calls import Arguments, integer_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -17,6 +19,11 @@ _QUESTIONS = frozenset({
     "jax.distributed.is_initialized", "jax.host_count", "jax.host_id", "jax.process_count",
     "jax.process_index",
 })  # fmt: skip
+_COUNTS = frozenset({"jax.device_count", "jax.process_count"})
+# Whether there is one, by how many there are compared with a number: if so, and if not so. By the
+# names of types, of a library that is imported late.
+_ONE_IF = {"Equal": 1, "LessThan": 2, "LessThanEqual": 1}
+_ONE_UNLESS = {"NotEqual": 1, "GreaterThan": 1, "GreaterThanEqual": 2}
 _WORDS = ("process", "rank", "host_id", "hosts", "distributed", "multihost")
 
 
@@ -32,6 +39,39 @@ def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
             return True
         child = ancestor
     return any(_asks(each.test, ctx) for each in passed_exits(node, ctx))
+
+
+def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether code runs only where there is but one device, and so one process."""
+    child = node
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
+            meaning = _ONE_IF if child is ancestor.body else _ONE_UNLESS
+            if _compares_count(ancestor.test, meaning, ctx):
+                return True
+        child = ancestor
+    return any(_compares_count(each.test, _ONE_UNLESS, ctx) for each in passed_exits(node, ctx))
+
+
+def _compares_count(test: cst.BaseExpression, meaning: dict[str, int], ctx: Context) -> bool:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    (target,) = test.comparisons
+    number = meaning.get(type(target.operator).__name__)
+    return (
+        number is not None
+        and integer_value(target.comparator) == number
+        and _counts_devices(followed(test.left, ctx), ctx)
+    )
+
+
+def _counts_devices(node: cst.BaseExpression, ctx: Context) -> bool:
+    if ctx.called(node) in _COUNTS:
+        return True
+    if not isinstance(node, cst.Call) or ctx.called(node) != "builtins.len":
+        return False
+    counted = Arguments(node).get(0)
+    return counted is not None and ctx.called(followed(counted, ctx)) == "jax.devices"
 
 
 def _asks(test: cst.CSTNode, ctx: Context) -> bool:

@@ -10,6 +10,8 @@ from placement_lint.placement.pinned import pins_cpu
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.context import Context
     from placement_lint.rules.module import ModuleFacts
 
@@ -37,12 +39,46 @@ def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
 
 
 def assigned_value(node: cst.CSTNode, ctx: Context) -> cst.BaseExpression | None:
-    """Give what a name is bound to, where it is bound once, by a plain assignment."""
+    """Give what a name is bound to, where it is bound once, by an assignment.
+
+    That may be one of several values: `rows, columns = 8, 64`.
+    """
     if not isinstance(node, cst.Name):
         return None
     bindings = ctx.names.bindings(node)
-    # Only plain assignments have a value.
-    return bindings[0].value if len(bindings) == 1 else None
+    if len(bindings) != 1:
+        return None
+    bound = bindings[0].node
+    if bindings[0].value is None and isinstance(bound, cst.Assign):
+        known = ctx.module.fact(_unpacked)
+        if id(bound) not in known:
+            known[id(bound)] = {
+                name: value
+                for each in bound.targets
+                for name, value in _parts(each.target, bound.value)
+            }
+        return known[id(bound)].get(node.value)
+    return bindings[0].value
+
+
+def _unpacked(_facts: ModuleFacts) -> dict[int, dict[str, cst.BaseExpression]]:
+    """Make the store of one file: what an unpacking binds each name to, by assignment."""
+    return {}
+
+
+def _parts(
+    target: cst.BaseExpression, value: cst.BaseExpression
+) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """Give the names in a target, each with the part of the value that is assigned to it."""
+    if isinstance(target, cst.Name):
+        yield target.value, value
+    elif isinstance(target, cst.Tuple | cst.List) and isinstance(value, cst.Tuple | cst.List):
+        parts = (*target.elements, *value.elements)
+        if len(target.elements) == len(value.elements) and not any(
+            isinstance(part, cst.StarredElement) for part in parts
+        ):
+            for each, part in zip(target.elements, value.elements, strict=True):
+                yield from _parts(each.value, part.value)
 
 
 def followed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:

@@ -200,20 +200,26 @@ def _plan(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
         moved = [home, line]
 
     def build(editor: Editor) -> list[Edit] | None:
-        edits: list[Edit] = []
+        source = editor.source
+        gone: list[tuple[int, int]] = []
         pieces: list[str] = []
-        start = editor.line_of(above)
         for each in moved:
             begin, end = editor.spans.inner(each.body[0])
-            first_line, last_line = (editor.source.position(at)[0] for at in (begin, end))
-            starts = editor.source.line_starts
-            stop = starts[last_line] if last_line < len(starts) else len(editor.source.text)
-            if editor.has_comment((starts[first_line - 1], stop)) or last_line >= len(starts):
+            first, last = (source.position(at)[0] for at in (begin, end))
+            starts = source.line_starts
+            stop = starts[last] if last < len(starts) else len(source.text)
+            if editor.has_comment((starts[first - 1], stop)):
                 return None
-            pieces.append(editor.source.text[starts[first_line - 1] : stop])
-            edits.append(editor.delete_lines(first_line, last_line))
-        offset = editor.source.line_starts[start - 1]
-        return [editor.insert(offset, "".join(pieces)), *edits]
+            piece = source.text[starts[first - 1] : stop]
+            pieces.append(piece if piece.endswith(("\n", "\r")) else piece + source.newline)
+            if gone and gone[-1][1] == first - 1:
+                first, _ = gone.pop()
+            gone.append((first, last))
+        offset = source.line_starts[editor.line_of(above) - 1]
+        return [
+            editor.insert(offset, "".join(pieces)),
+            *(editor.delete_lines(first, last) for first, last in gone),
+        ]
 
     return FixPlan(Applicability.UNSAFE, "Move the setting above the import of jax", build)
 

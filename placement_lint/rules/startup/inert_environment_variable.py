@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -17,8 +18,10 @@ from placement_lint.jaxmodel.startup import (
     PREALLOCATION,
 )
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import SETS_VARIABLES, AllOf, AnyOf
+from placement_lint.rules.needs import SETS_VARIABLES, AllOf, AnyOf, Jax
+from placement_lint.rules.summary import import_of_jax
 from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.rules.timeline import imported_names
 from placement_lint.rules.variables import Setting, settings
 from placement_lint.syntax.calls import Arguments, string_value
 
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from placement_lint.rules.module import ModuleFacts
 
 _OLD_FRACTION, _FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION"
+_XLA_FLAGS, _TF_XLA_FLAGS = "XLA_FLAGS", "TF_XLA_FLAGS"
+_FLAG = re.compile(r"(?:^|\s)--(xla_\w+)")
 _ALLOCATOR, _PREALLOCATE = "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_PREALLOCATE"
 
 
@@ -37,17 +42,19 @@ class InertEnvironmentVariable(Rule):
     Finds settings of `JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE` and its two sisters; of
     `JAX_CUDA_VISIBLE_DEVICES`, `JAX_ROCM_VISIBLE_DEVICES`, `JAX_CPU_ENABLE_ASYNC_DISPATCH` and
     other names of options that are not read; of `XLA_PYTHON_CLIENT_MEM_FRACTION` together with
-    `XLA_CLIENT_MEM_FRACTION`; `JAX_PLATFORMS` (and the option `jax_platforms`) with `gpu` in it or
-    a name in capitals; values that `XLA_PYTHON_CLIENT_PREALLOCATE`, `XLA_PYTHON_CLIENT_ALLOCATOR`
-    and the memory fractions do not have.
+    `XLA_CLIENT_MEM_FRACTION`; `JAX_PLATFORMS` (and the option `jax_platforms`) with `gpu` in it
+    or a name in capitals; flags of XLA in `TF_XLA_FLAGS`, in a file that imports JAX; values
+    that `XLA_PYTHON_CLIENT_PREALLOCATE`, `XLA_PYTHON_CLIENT_ALLOCATOR` and the memory fractions
+    do not have.
 
     ## Why is this bad?
     The transfer guards by direction are documented, read, and overwritten at once: a program that
-    was to be guarded is not. Most options of JAX can be set by a variable of their name, but not
-    those that it defines as flags. `JAX_PLATFORMS=gpu` stands for CUDA *and* ROCm *and* others,
-    each of which must be there, so that it fails on every machine; `cuda` is meant. The name of an
-    allocator in `…_PREALLOCATE` turns preallocation on, because everything but `false` does. Two
-    memory fractions are a ValueError.
+    was to be guarded is not. Most options of JAX can be set by a variable of their name, but
+    not those that it defines as flags. `JAX_PLATFORMS=gpu` stands for CUDA *and* ROCm *and*
+    others, each of which must be there, so that it fails on every machine; `cuda` is meant.
+    XLA's own flags (`--xla_…`) are read from `XLA_FLAGS`; `TF_XLA_FLAGS` is one of TensorFlow.
+    The name of an allocator in `…_PREALLOCATE` turns preallocation on, because everything but
+    `false` does. Two memory fractions are a ValueError.
 
     ## Example
     ```python
@@ -72,8 +79,9 @@ class InertEnvironmentVariable(Rule):
     there.
 
     ## What it does not flag
-    `JAX_TRANSFER_GUARD`, which works, and the options by direction. `cuda`, `cuda,cpu`, names of
-    plugins. `platform` as the *allocator*. Values that are no literals. A failure that is expected.
+    `TF_XLA_FLAGS` with flags of TensorFlow's, `--tf_xla_…`. `JAX_TRANSFER_GUARD`, which works, and
+    the options by direction. `cuda`, `cuda,cpu`, names of plugins. `platform` as the
+    *allocator*. Values that are no literals. A failure that is expected.
 
     ## Verified by
     The proof sets the variable and then the option for the transfers between devices, and looks at
@@ -94,6 +102,7 @@ class InertEnvironmentVariable(Rule):
             SETS_VARIABLES,
             AnyOf(
                 *(name.encode() for name in sorted(DEAD_VARIABLES.keys() | UNREAD_OPTIONS)),
+                AllOf(Jax(), _TF_XLA_FLAGS.encode()),
                 b"JAX_PLATFORMS", b"MEM_FRACTION", _ALLOCATOR.encode(), _PREALLOCATE.encode(),
             ),
         ),
@@ -121,12 +130,13 @@ class InertEnvironmentVariable(Rule):
 
 def _check_variables(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
     for setting in settings(node, ctx.names):
-        problem = _problem(setting, ctx)
+        added = node.value if isinstance(node, cst.AugAssign) else None
+        problem = _problem(setting, added, ctx)
         if problem is not None and not failure_is_expected(node, ctx):
             ctx.report(node, problem)
 
 
-def _problem(setting: Setting, ctx: Context) -> str | None:
+def _problem(setting: Setting, added: cst.BaseExpression | None, ctx: Context) -> str | None:
     name, value = setting.name, string_value(setting.value)
     if name in DEAD_VARIABLES:
         if value == "":
@@ -142,6 +152,8 @@ def _problem(setting: Setting, ctx: Context) -> str | None:
         )
     if name == "JAX_PLATFORMS":
         return _platforms(name, value)
+    if name == _TF_XLA_FLAGS:
+        return _flags_for_tensorflow(setting.value or added, ctx)
     if name == _PREALLOCATE and value is not None:
         if value in NO_PREALLOCATION | PREALLOCATION:
             return None
@@ -169,6 +181,25 @@ def _platforms(name: str, value: str | None) -> str | None:
         if platform not in PLATFORM_NAMES and platform.strip().lower() in PLATFORM_NAMES:
             return f'{name} knows no "{platform}": RuntimeError; names are in small letters'
     return None
+
+
+def _flags_for_tensorflow(value: cst.BaseExpression | None, ctx: Context) -> str | None:
+    """Say that JAX does not see the flags of XLA in a value, if there are any."""
+    if value is None or not ctx.module.fact(_imports_jax):
+        return None
+    texts = (string_value(node) for node in (value, *ctx.tree.descendants(value)))
+    flag = next((match for text in texts if text and (match := _FLAG.search(text))), None)
+    if flag is None:
+        return None
+    return f"--{flag[1]} is ignored: TF_XLA_FLAGS is TensorFlow's; JAX reads {_XLA_FLAGS}"
+
+
+def _imports_jax(facts: ModuleFacts) -> bool:
+    return any(
+        import_of_jax(name) is not None
+        for statement in facts.names.import_statements
+        for name in imported_names(statement)
+    )
 
 
 def _is_number(text: str) -> bool:

@@ -52,14 +52,15 @@ class WeakPlatformSelection(Rule):
     ```
 
     ## Fix safety
-    Safe: the option (or the variable) is replaced by the one that means what the line says. A file
-    that also asks for the devices of another platform is not flagged, for there the accelerator is
-    wanted.
+    Safe: the option (or the variable) is replaced by the one that means what the line says. Unsafe
+    where the variable is only a default (`setdefault`, or under a question for it): a user who sets
+    it to `gpu` gets an error once `JAX_PLATFORMS` says `cpu`.
 
     ## What it does not flag
     Other values than `cpu`: `jax_platforms` takes other names, and fails where they are missing. A
-    file that asks for the devices of another platform. A setting that comes too late to do
-    anything: that is JDP501's and JDP502's.
+    file that asks for the devices of another platform, for there the accelerator is wanted. A file
+    that also sets `JAX_PLATFORMS` or `jax_platforms`, or asks what they are: its author knows the
+    difference. A setting that comes too late to do anything: that is JDP501's and JDP502's.
 
     ## Verified by
     The proof registers a second backend, sets the option, and asks for the CPU: the second backend
@@ -108,6 +109,10 @@ def _check_variables(node: cst.Assign | cst.Call, ctx: Context) -> None:
 def _report(node: cst.CSTNode, name: str, key: cst.CSTNode, ctx: Context) -> None:
     if ctx.module.fact(_wants_another_platform):
         return
+    if any(_runs_beside(mention, node, ctx) for mention in ctx.module.fact(_choices)):
+        return
+    is_default = ctx.called(node) == "os.environ.setdefault"
+    is_safe = not is_default and not ctx.module.fact(_asks_for_weak_variable)
 
     def build(editor: Editor) -> list[Edit] | None:
         text = editor.text(key)
@@ -115,7 +120,8 @@ def _report(node: cst.CSTNode, name: str, key: cst.CSTNode, ctx: Context) -> Non
             return None
         return [editor.replace(key, text.replace(name, _BETTER[name]))]
 
-    plan = FixPlan(Applicability.SAFE, f"Set {_BETTER[name]} instead", build)
+    level = Applicability.SAFE if is_safe else Applicability.UNSAFE
+    plan = FixPlan(level, f"Set {_BETTER[name]} instead", build)
     ctx.report(
         node,
         f"{name} only prefers the CPU: JAX still starts the accelerator and takes its memory; "
@@ -132,4 +138,50 @@ def _wants_another_platform(facts: ModuleFacts) -> bool:
             for argument in node.args
         )
         for node in facts.tree.every(cst.Call)
+    )
+
+
+def _choices(facts: ModuleFacts) -> list[cst.CSTNode]:
+    """Give where a file sets or reads what says which platforms are started, by any of its names.
+
+    Its author knows of both; what is asked for there is what the user said.
+    """
+    names = frozenset(_BETTER.values())
+    return [
+        *(node for node in facts.tree.every(cst.SimpleString) if string_value(node) in names),
+        *(node for node in facts.tree.every(cst.Attribute) if node.attr.value in names),
+        *(
+            node
+            for node in facts.tree.every(cst.Arg)
+            if node.keyword is not None and node.keyword.value in names
+        ),
+    ]
+
+
+def _runs_beside(mention: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether two places may be run by one program: not if one is in a function unused."""
+    function = ctx.function(mention)
+    while function is not None:
+        scope = ctx.names.scope(function)
+        if (
+            isinstance(function, cst.FunctionDef)
+            and not isinstance(scope.node, cst.ClassDef)
+            and not ctx.tree.is_inside(node, function)
+            and not ctx.names.uses(function.name.value, scope)
+        ):
+            return False
+        function = ctx.function(function)
+    return True
+
+
+def _asks_for_weak_variable(facts: ModuleFacts) -> bool:
+    """Tell whether a file asks if the user has set the variable: then that is to be kept."""
+    written = {
+        id(setting.key)
+        for node in facts.tree.every(cst.Assign, cst.Call)
+        for setting in settings(node, facts.names)
+    }
+    return any(
+        string_value(node) == _VARIABLE and id(node) not in written
+        for node in facts.tree.every(cst.SimpleString)
     )

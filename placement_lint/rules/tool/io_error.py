@@ -17,9 +17,12 @@ class IoError(Rule):
     it since it was read; it has other names (hard links), which would keep the old text. Such a
     file is what it was, and so is each file that a fix would have edited together with it.
 
-    A file that takes more processor time than `file-time-limit` says (60 seconds, if nothing
-    else) is not checked to the end, nor is what several such files do as one program: what was
-    found by then stands beside this finding.
+    A file that takes more processor time than `file-time-limit` allows (60 seconds by default), or
+    during whose analysis the process takes more memory than `memory-limit` allows, is not checked
+    to the end. What was found by then is reported beside this finding. If several files are
+    analysed as one program, the others are analysed again without that file; those that it
+    imports or that import it have this finding too. When the whole run has taken more processor
+    time than `time-limit` allows, each file that is not checked by then has this finding.
 
     ## Why is this bad?
     A file that was not read was not checked. A linter that passes over it in silence says "clean"
@@ -67,12 +70,27 @@ class IoError(Rule):
         return f"cannot be read: {reason}"
 
     @staticmethod
-    def describe_unfinished(seconds: int, what: str = "to the end") -> str:
-        """Give the message for a file that took longer than it may."""
+    def describe_time_up(seconds: int, what: str = "checked to the end") -> str:
+        """Return the message for a file that took more processor time than it may."""
+        return f"not {what}: it took more than {seconds} s of processor time (`file-time-limit`)"
+
+    @staticmethod
+    def describe_memory_up(megabytes: int, what: str = "checked to the end") -> str:
+        """Return the message for a file that took more memory than it may."""
+        return f"not {what}: it took more than {megabytes} MB of memory (`memory-limit`)"
+
+    @staticmethod
+    def describe_run_over(seconds: int) -> str:
+        """Return the message for a file that was not checked when the time of the run was over."""
         return (
-            f"not checked {what}: it took more than {seconds} s of processor time "
-            "(`file-time-limit`)"
+            f"not checked to the end: the run took more than {seconds} s of processor time "
+            "(`time-limit`)"
         )
+
+    @staticmethod
+    def describe_incomplete(path: str) -> str:
+        """Return the message for a file that was checked without one that it has to do with."""
+        return f"checked without `{path}`, which is not checked to the end: findings may be missing"
 
     @staticmethod
     def describe_unwritten(reason: str) -> str:

@@ -10,6 +10,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, TABLE, Effect
 from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.staging import Stagings
 from placement_lint.rules.surroundings import is_in_test
@@ -91,12 +92,13 @@ class HostSyncInLoop(Rule):
     No fix: when the value is needed is for the author to say.
 
     ## What it does not flag
-    A value that is read under an `if`, after a `continue`, or after the loop. A value that the
-    host needs to go on: in a test, of that or of another result of the same call; as an argument of
-    a call that is not known; yielded; or given back into the loop. Loops that look at a clock,
-    which have to wait for what they measure. Tests; functions that are not surely jitted;
-    `block_until_ready`, which says what it does.
-    Of several reads of one step, the first is flagged: the others find the device done.
+    A value that is read under an `if`, after a `continue`, or after the loop. A value that the host
+    needs to go on: in a test, of that or of another result of the same call; as an argument of a
+    call that is not known; yielded; or given back into the loop. Loops that look at a clock, which
+    have to wait for what they measure. What runs on the CPU: a function jitted for it, a loop under
+    `jax.default_device` of it, a program that is pinned to it. Tests; functions that are not surely
+    jitted; `block_until_ready`, which says what it does, and what is read of the same step beside
+    it. Of several reads of one step, the first is flagged: the others find the device done.
 
     ## Verified by
     The proof runs a few long steps in a loop. With `float(loss)` the last is done when the loop
@@ -144,13 +146,17 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         id(each)
         for each in at_every_turn
         if isinstance(each, cst.Call)
-        and jitted(each.func, ctx) is not None
+        and _runs_on_device(each, ctx)
         and tested.isdisjoint(_bound_names(each, ctx))
     }
     if not steps or is_in_test(loop, ctx) or _looks_at_clock(inside, ctx):
         return
+    if is_pinned_to_cpu(ctx.module) or in_host_block(loop, ctx):
+        return
     if ctx.module.fact(Stagings).around(loop, frozenset(TraceKind)) is not None:
         return
+    for each in at_every_turn:
+        steps -= _waited_for(each, loop, steps, ctx)
     for each in at_every_turn:
         for what in _read(each, ctx):
             step = _step_of(what, each, loop, steps, ctx)
@@ -164,6 +170,29 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
                 related=((step, ctx.module.path, "the step that it waits for"),),
             )
             break
+
+
+def _runs_on_device(call: cst.Call, ctx: Context) -> bool:
+    """Tell whether a call surely runs a jitted function, and that is not told to run on the CPU."""
+    function = jitted(call.func, ctx)
+    return function is not None and not function.runs_on_host
+
+
+def _waited_for(
+    node: cst.Call | cst.FormattedStringExpression, loop: Loop, steps: set[int], ctx: Context
+) -> set[int]:
+    """Give the jitted calls whose results a call waits for, in so many words."""
+    parts = (*ctx.tree.descendants(node),) if isinstance(node, cst.Call) else ()
+    if not any(_says_to_wait(part, ctx) for part in parts):
+        return set()
+    found = (_step_of(part, node, loop, steps, ctx) for part in parts if isinstance(part, cst.Name))
+    return {id(step) for step in found if step is not None}
+
+
+def _says_to_wait(node: cst.CSTNode, ctx: Context) -> bool:
+    return (isinstance(node, cst.Attribute) and node.attr.value == "block_until_ready") or (
+        isinstance(node, cst.Name) and ctx.name(node) == "jax.block_until_ready"
+    )
 
 
 def _looks_at_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:

@@ -72,7 +72,9 @@ class JaxInHostCallback(Rule):
     ## What it does not flag
     What computes nothing on a device: types (`jnp.float32`), shapes, `jax.ShapeDtypeStruct`,
     `jax.device_get`, tree functions over NumPy functions, `np.asarray`. Functions that the callback
-    only defines, or that come from another file; callbacks that are not known. Arithmetic on what
+    only defines, or that come from another file; callbacks that are not known. What runs only while
+    JAX traces, which a callback is not: the handler of `jax.errors.TracerArrayConversionError` and
+    its like, or behind `isinstance(x, jax.core.Tracer)`. Arithmetic on what
     the callback is given, `x[0]` of it, and `np.sum(x)`, which calls a method of it: these are
     JAX computations as well, since a callback is given JAX arrays, and stop a program in the same
     way. Begin each callback with `x = np.asarray(x)`.
@@ -103,7 +105,7 @@ class JaxInHostCallback(Rule):
             ctx.report(callback, _MESSAGE.format("this callback"))
             return
         function = function_of(callback, ctx)
-        for call in () if function is None else calls_inside(function, ctx):
+        for call in () if function is None else calls_inside(function, ctx, traced=False):
             name = ctx.called(call)
             if name is not None and runs_on_device(name):
                 given = (node, ctx.module.path, "given to the device here")

@@ -67,9 +67,10 @@ class JitDeviceArgument(Rule):
     ## Fix safety
     Unsafe: the argument becomes `out_shardings=SingleDeviceSharding(device)`, which runs the
     function on the device and commits its results there as before, but raises ValueError for an
-    argument that is committed elsewhere, where the old one copied it. For `backend=` outside of a
-    function the fix is only shown: it would start the backend when the module is imported. No fix
-    is offered beside other shardings.
+    argument that is committed elsewhere, where the old one copied it. `backend="cpu"` means the
+    CPU of the process itself, which is `jax.local_devices(backend="cpu")[0]`: `jax.devices("cpu")`
+    begins with the CPU of process 0. For `backend=` outside of a function the fix is only shown: it
+    would start the backend when the module is imported. No fix is offered beside other shardings.
 
     ## What it does not flag
     `device=None` and `backend=None`, and what may well be None: an attribute, or a parameter whose
@@ -185,7 +186,7 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
         return None
     sharding = ctx.reach("jax.sharding.SingleDeviceSharding", at=call)
     by_backend = argument.keyword is not None and argument.keyword.value == "backend"
-    devices = ctx.reach("jax.devices", at=call) if by_backend else None
+    devices = ctx.reach("jax.local_devices", at=call) if by_backend else None
     if sharding is None or (by_backend and devices is None):
         return None
     starts_at_import = by_backend and ctx.function(call) is None
@@ -197,7 +198,7 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
         if editor.has_comment((start, end)):
             return None
         text = editor.source.text[value_start:value_end]
-        device = f"{devices}({text})[0]" if by_backend else text
+        device = f"{devices}(backend={text})[0]" if by_backend else text
         changed = f"out_shardings={sharding}({device})"
         return [editor.replace_offsets(start, value_end, changed)]
 

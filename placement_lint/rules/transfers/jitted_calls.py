@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
+from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.rules.functions import function_of
 from placement_lint.rules.surroundings import ancestors_in_function
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
@@ -44,6 +45,8 @@ class Jitted:
     """It is told where its arguments or results are."""
     is_method: bool = False
     """Its first parameter is bound."""
+    runs_on_host: bool = False
+    """It is told to run on the CPU."""
 
     def traced_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
         """Give the arguments of a call of it that are certainly no static ones."""
@@ -129,7 +132,9 @@ def _decorated(node: cst.FunctionDef, ctx: Context, *, is_method: bool) -> Jitte
         calls.append(decorator)
         is_partial = ctx.name(decorator.func) == "functools.partial"
         decorator = Arguments(decorator).get(0, "func") if is_partial else decorator.func
-    return _described(node, calls, is_method) if ctx.name(decorator) in JITS else None
+    return (
+        _described(node, calls, ctx, is_method=is_method) if ctx.name(decorator) in JITS else None
+    )
 
 
 def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
@@ -144,22 +149,31 @@ def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
         return None
     # A bound method, or a partial, has parameters that its calls do not pass.
     function = function_of(given, ctx) if isinstance(given, cst.Name | cst.Lambda) else None
-    return _described(function, calls, False)
+    return _described(function, calls, ctx)
 
 
-def _described(function: Function | None, calls: Sequence[cst.Call], is_method: bool) -> Jitted:
+def _described(
+    function: Function | None,
+    calls: Sequence[cst.Call],
+    ctx: Context,
+    *,
+    is_method: bool = False,
+) -> Jitted:
     static: set[int | str] | None = set()
-    is_placed = False
+    is_placed = runs_on_host = False
     for call in calls:
         arguments = Arguments(call)
         is_placed |= arguments.has_double_star or bool(_PLACING & arguments.keywords.keys())
+        for place in (arguments.get(None, keyword) for keyword in ("backend", "device")):
+            runs_on_host |= place is not None and is_cpu_device(place, ctx)
         for keyword in _STATIC & arguments.keywords.keys():
             constants = _constants(arguments.keywords[keyword])
             static = None if static is None or constants is None else static | constants
     count = len(_parameters(function))
     if static is not None and any(isinstance(each, int) and each >= count for each in static):
         static = None
-    return Jitted(function, None if static is None else frozenset(static), is_placed, is_method)
+    known = None if static is None else frozenset(static)
+    return Jitted(function, known, is_placed, is_method, runs_on_host)
 
 
 def _constants(node: cst.BaseExpression) -> set[int | str] | None:

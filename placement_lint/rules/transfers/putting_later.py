@@ -1,4 +1,4 @@
-"""Arrays that one statement makes and a later one puts elsewhere."""
+"""Arrays that are changed, or bound to a name, between being made and being put elsewhere."""
 
 from __future__ import annotations
 
@@ -15,13 +15,59 @@ if TYPE_CHECKING:
     from placement_lint.rules.module import ModuleFacts
 
 
-def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.Call | None:
-    """Give the call that makes what a name stands for, if being put is all that becomes of it.
+_KEEPING_SIZE = frozenset({
+    "astype", "conj", "flatten", "ravel", "reshape", "swapaxes", "transpose", "view",
+})  # fmt: skip
+_NUMBERS = ("builtins.", "math.")
+
+
+def creator_of(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
+    """Give the call that makes the array of an expression, below what leaves its size alone.
+
+    That is arithmetic with numbers, as in `jax.random.normal(key, shape) * 0.02`, and methods such
+    as `astype`. For any other expression, the expression itself.
+    """
+    while (inner := _changed(node, ctx)) is not None:
+        node = inner
+    return node
+
+
+def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Give the array that an expression changes, but not in size."""
+    if isinstance(node, cst.BinaryOperation):
+        if _is_number(node.right, ctx):
+            return node.left
+        return node.right if _is_number(node.left, ctx) else None
+    if isinstance(node, cst.UnaryOperation):
+        return None if isinstance(node.operator, cst.Not) else node.expression
+    if isinstance(node, cst.Attribute):
+        return node.value if node.attr.value in {"T", "mT"} else None
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        is_method = ctx.called(node) is None and node.func.attr.value in _KEEPING_SIZE
+        return node.func.value if is_method else None
+    return None
+
+
+def _is_number(node: cst.BaseExpression, ctx: Context) -> bool:
+    if isinstance(node, cst.Integer | cst.Float | cst.Imaginary):
+        return True
+    if isinstance(node, cst.BinaryOperation):
+        return _is_number(node.left, ctx) and _is_number(node.right, ctx)
+    if isinstance(node, cst.UnaryOperation):
+        return _is_number(node.expression, ctx)
+    if isinstance(node, cst.Call) and (ctx.called(node) or "").startswith(_NUMBERS):
+        return True
+    held = ctx.flow.value(node)
+    return bool(held) and all(isinstance(atom, values.Plain) for atom in held)
+
+
+def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+    """Give the expression that a name stands for, if being put is all that becomes of it.
 
     It is assigned to the name in the same block, nothing reads the name between, and afterwards
     the name stands for what was put, or is not used.
     """
-    made = _reaching(operand, ctx)
+    made = _reaching(operand, ctx) or _assigned_just_before(operand, ctx)
     line = None if made is None else ctx.statement_line(made)
     end = ctx.statement_line(put)
     if made is None or line is None or end is None:
@@ -38,7 +84,7 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.Call | No
     first, last = ctx.tree.index(line), ctx.tree.ends[ctx.tree.index(end)]
     uses = ctx.names.uses(operand.value, scope)
     before, after = (bisect_left(uses, place, key=ctx.tree.index) for place in (first, last))
-    if any(use is not operand and not _is_target(use, ctx) for use in uses[before:after]):
+    if any(use is not operand and not is_assigned(use, ctx) for use in uses[before:after]):
         return None
     is_read_elsewhere = before > 0 or after < len(uses)
     if is_read_elsewhere and (not rebinds or _first_from_inside(operand, ctx) < first):
@@ -48,7 +94,10 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.Call | No
 
 def is_put_later(made: cst.Call, ctx: Context) -> bool:
     """Tell whether being put is all that becomes of what a call makes and a statement assigns."""
+    whole: cst.CSTNode = made
     statement = ctx.parent(made)
+    while isinstance(statement, cst.BaseExpression) and creator_of(statement, ctx) is made:
+        whole, statement = statement, ctx.parent(statement)
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
         return False
     target = statement.targets[0].target
@@ -65,13 +114,14 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
             and ctx.is_call(put, "jax.device_put")
             and Arguments(put).get(0, "x") is use
             and len(put.args) > 1
-            and made_before(use, put, ctx) is made
+            and made_before(use, put, ctx) is whole
         ):
             return True
     return False
 
 
-def _is_target(use: cst.Name, ctx: Context) -> bool:
+def is_assigned(use: cst.Name, ctx: Context) -> bool:
+    """Tell whether a name stands alone on the left of an assignment."""
     return isinstance(ctx.parent(use), cst.AssignTarget | cst.AnnAssign)
 
 
@@ -97,8 +147,8 @@ def _first_uses(_facts: ModuleFacts) -> dict[tuple[int, str, int], int]:
     return {}
 
 
-def _reaching(name: cst.Name, ctx: Context) -> cst.Call | None:
-    """Give the one call that made all that a name may stand for."""
+def _reaching(name: cst.Name, ctx: Context) -> cst.BaseExpression | None:
+    """Give the one expression that made all that a name may stand for."""
     pending = list(ctx.flow.value(name))
     places = set()
     while pending:
@@ -112,7 +162,25 @@ def _reaching(name: cst.Name, ctx: Context) -> cst.Call | None:
             return None
     (place,) = places if len(places) == 1 else {None}
     made = None if place is None else ctx.tree.nodes[place]
-    return made if isinstance(made, cst.Call) else None
+    return made if isinstance(made, cst.BaseExpression) else None
+
+
+def _assigned_just_before(name: cst.Name, ctx: Context) -> cst.BaseExpression | None:
+    """Give what the last mention of a name before this one assigns to it."""
+    scope = ctx.names.scope(name)
+    uses = ctx.names.uses(name.value, scope)
+    # The statement may assign what it puts to the same name.
+    own = ctx.tree.index(ctx.statement(name))
+    place = bisect_left(uses, own, key=ctx.tree.index)
+    if place == 0 or ctx.names.scope(uses[place - 1]) is not scope:
+        return None
+    # Another function may have assigned to it in between.
+    if _first_from_inside(name, ctx) < len(ctx.tree.nodes):
+        return None
+    statement = ctx.statement(uses[place - 1])
+    if not isinstance(statement, cst.Assign | cst.AnnAssign):
+        return None
+    return statement.value if _assigns(statement, name.value) else None
 
 
 def _assigns(statement: cst.CSTNode, name: str) -> bool:

@@ -14,7 +14,8 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.needs import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
-from placement_lint.rules.transfers.putting_later import made_before
+from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
+from placement_lint.rules.transfers.putting_later import creator_of, is_assigned, made_before
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
 
@@ -43,8 +44,9 @@ class StagedThroughDefaultDevice(Rule):
     ## What it does
     Finds `jax.device_put(jnp.zeros(…), device)` and its like, where the array is made by the
     operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of NumPy
-    arrays, `jnp.load`, safetensors' `load_file`), or by a statement above whose result is used for
-    nothing else, and the device is not the default one, or is a sharding. And `jnp.zeros`, `ones`,
+    arrays, `jnp.load`, safetensors' `load_file`), also below arithmetic with numbers or a method
+    such as `astype`, or by a statement above whose result is used for nothing else, and the device
+    is not the default one, or is a sharding. And `jnp.zeros`, `ones`,
     `full`, `empty`, `arange` and `eye` with `device=`, and `jnp.zeros_like` and its like of an
     array that is committed elsewhere.
 
@@ -80,10 +82,11 @@ class StagedThroughDefaultDevice(Rule):
     part where it belongs.
 
     ## Fix safety
-    Safe where the operand is `jnp.asarray(array)` of a NumPy array: `jax.device_put` takes the
-    array itself, with the same result. Unsafe where NumPy makes the array instead
-    (`jnp.zeros` → `np.zeros`): it then takes memory of the host. No fix is offered for anything
-    else, and where the file does not import NumPy.
+    Safe where the operand is `jnp.asarray(array)` of a NumPy array that was just made, or that
+    nothing changes: `jax.device_put` takes the array itself, with the same result. Unsafe where
+    that may be changed later, as the memory of a tensor is, of which `.numpy()` gives a view: on
+    the CPU `jax.device_put` makes no copy. Unsafe where NumPy makes the array instead (`jnp.zeros`
+    → `np.zeros`): it then takes memory of the host. No fix is offered for anything else.
 
     ## What it does not flag
     Arrays of fewer than 65,536 elements, where the source says so; scalars; what is made under
@@ -91,7 +94,9 @@ class StagedThroughDefaultDevice(Rule):
     traces; operands that may be arrays already, or are read between being made and being put, or
     made in another block; `jnp.linspace`, `array` and `asarray` with a
     `device=`, which go straight there; `jnp.zeros`, `ones` and `full` with a sharding, of which
-    only one part is made on the default device.
+    only one part is made on the default device; a sharding that splits nothing, as
+    `NamedSharding(mesh, PartitionSpec())`: the first device has all of the array in any case, and
+    keeps the one that was made there.
 
     ## Verified by
     The proof puts a NumPy array on the host through `jnp.asarray`, with all transfers between
@@ -107,6 +112,9 @@ class StagedThroughDefaultDevice(Rule):
       specified instead of putting it on default device"
     - Measured on JAX 0.4.30, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1 under a guard against all transfers
       between devices, explicit ones too
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1: what is put to a replicated
+      sharding has the memory of the operand on the operand's device (`unsafe_buffer_pointer`); a
+      NumPy array that is put on the CPU and then changed changes what was put, mostly
     """
 
     code, name = "JDP402", "staged-through-default-device"
@@ -121,7 +129,7 @@ class StagedThroughDefaultDevice(Rule):
                 Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
             ),
         ),
-        AnyOf(ELSEWHERE, Uses("jax.sharding.*")),
+        AnyOf(ELSEWHERE, Uses("jax.sharding.*", "jax.NamedSharding")),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
@@ -141,7 +149,8 @@ class StagedThroughDefaultDevice(Rule):
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
         if target is None or arguments.is_open or ctx.flow.is_traced(node):
             return
-        made = made_before(operand, node, ctx) if isinstance(operand, cst.Name) else operand
+        whole = made_before(operand, node, ctx) if isinstance(operand, cst.Name) else operand
+        made = None if whole is None else creator_of(whole, ctx)
         name = ctx.called(made)
         if not isinstance(made, cst.Call) or name is None:
             return
@@ -152,13 +161,14 @@ class StagedThroughDefaultDevice(Rule):
         if _is_sharding(target, ctx):
             where = "one device first, and then spread"
         certain = size and not _is_sharding(target, ctx)
-        is_apart = made is not operand
+        is_apart = whole is not operand
         ctx.report(
             made,
             f"all that {_short(name)} makes is made on {where}",
             confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
             related=((node, ctx.module.path, "put here"),) if is_apart else (),
-            fix=_put_plan(made, name, ctx),
+            # Arithmetic in NumPy may give other types than that of JAX.
+            fix=_put_plan(made, name, ctx) if made is whole else None,
         )
 
     def _look_at_filling(
@@ -243,7 +253,7 @@ def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
         if row.effect is Effect.SAMPLE and _is_uncommitted(arguments.get(0, "key"), ctx):
-            held -= values.UNKNOWN
+            held -= values.UNKNOWN | values.DOUBTFUL
         if not _is_new(held, call, ctx):
             return None
         count = element_count(call, ctx)
@@ -284,7 +294,9 @@ def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> b
     """Tell whether a target surely is not the default device where an array is made."""
     held = ctx.flow.value(target)
     if _is_sharding(target, ctx):
-        return ctx.flow.runs_on_system_default(made)
+        # Of what stays whole, the part of the first device is the array that was made there.
+        is_split = not any(isinstance(each, values.Target) and each.replicated for each in held)
+        return is_split and ctx.flow.runs_on_system_default(made)
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
     return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
 
@@ -322,7 +334,8 @@ def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
             text = editor.source.text[inner_start:inner_end]
             return [editor.replace_offsets(start, end, text)]
 
-        return FixPlan(Applicability.SAFE, "Put the NumPy array itself", unwrap)
+        level = Applicability.SAFE if _is_unshared(first, ctx) else Applicability.UNSAFE
+        return FixPlan(level, "Put the NumPy array itself", unwrap)
     if name not in _IN_NUMPY:
         return None
     spelled = ctx.reach(name.replace("jax.numpy.", "numpy."), at=call)
@@ -333,6 +346,32 @@ def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
         "Make it in NumPy, and put that",
         lambda editor: [editor.replace(call.func, str(spelled))],
         imports=spelled.imports,
+    )
+
+
+def _is_unshared(array: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether nothing surely changes a NumPy array after it was put.
+
+    On the CPU `jax.device_put` uses the memory of the array, where `jnp.asarray` makes a copy.
+    """
+    if not isinstance(array, cst.Name):
+        return makes_numpy_array(array, ctx, own=True)
+    statement = ctx.statement(array)
+    made = [
+        binding.value
+        for binding in ctx.names.bindings(array)
+        if binding.node is not statement or binding.value is None
+    ]
+    if any(value is None or not makes_numpy_array(value, ctx, own=True) for value in made):
+        return False
+    end = len(ctx.tree.nodes)
+    if len(made) < len(ctx.names.bindings(array)):
+        # From here on the name stands for what was put.
+        end = ctx.tree.ends[ctx.tree.index(statement)]
+    return all(
+        use is array or only_reads(use, ctx) or is_assigned(use, ctx)
+        for use in ctx.names.uses(array.value, ctx.names.scope(array))
+        if ctx.tree.index(use) < end
     )
 
 

@@ -53,6 +53,7 @@ class Editor:
         encodings: list[types.PositionEncodingKind] | None = None,
         settings: object = None,
         related: bool = True,
+        environment: dict[str, str] | None = None,
         **capabilities: Any,
     ) -> None:
         self.client: Any = LanguageClient("an editor", "1")
@@ -62,6 +63,7 @@ class Editor:
         self.encodings = encodings
         self.settings = settings
         self.related = related
+        self.environment = environment
         self.capabilities = capabilities
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         self.publications: list[types.PublishDiagnosticsParams] = []
@@ -78,7 +80,7 @@ class Editor:
         self._listen()
         where: dict[str, Any] = {
             "cwd": self.roots[0] if self.roots else None,
-            "env": environment(),
+            "env": self.environment or environment(),
         }
         await self.client.start_io(*COMMAND, **where)
         answer = await self.client.initialize_async(

@@ -13,6 +13,7 @@ from pygls.exceptions import JsonRpcException
 
 from placement_lint.integrations.lsp.actions import EXPLAIN, FIX_ALL
 from placement_lint.integrations.lsp.uris import uri_of
+from tests.faults.injection import Fault, within
 from tests.integrations.lsp.editor import Editor, applied, codes, conversation, edits_of
 
 HAZARD = """\
@@ -251,7 +252,7 @@ async def test_changes_of_parts_are_put_where_the_editor_means(tmp_path: Path) -
             uri,
             types.TextDocumentContentChangePartial(line, "jax.device_put(x, d)\n    "),
             types.TextDocumentContentChangePartial(face, "\N{GRINNING FACE}" * 2),
-            types.TextDocumentContentChangePartial(beyond, "\n\njax.device_put(1, f)  # end\n"),
+            types.TextDocumentContentChangePartial(beyond, "\n\njax.device_put([], f)  # end\n"),
         )
         assert await editor.codes(uri, version) == [("JDP204", 6), ("JDP204", 10)]
         (action, *_) = await editor.actions(uri, 10)
@@ -515,7 +516,7 @@ async def test_a_place_in_another_cell_of_a_notebook_is_told(tmp_path: Path) -> 
 async def test_the_cells_of_a_notebook_are_one_module(tmp_path: Path) -> None:
     path = uri_of(str(tmp_path / "a.ipynb"))
     kinds = types.NotebookCellKind
-    codes_of_cells = ["%matplotlib inline\nimport jax", "x = 1\njax.device_put(x, d)\n"]
+    codes_of_cells = ["%matplotlib inline\nimport jax", "x = 1\njax.device_put(x, d);\n"]
     cells = [
         types.NotebookCell(kinds.Code, f"{path}#0"),
         types.NotebookCell(kinds.Markup, f"{path}#1"),
@@ -535,7 +536,7 @@ async def test_the_cells_of_a_notebook_are_one_module(tmp_path: Path) -> None:
         for action in (fix, everything):
             ((uri, edits),) = edits_of(action.edit).items()
             assert uri == f"{path}#2"
-            assert applied(codes_of_cells[1], edits) == "x = 1\nx = jax.device_put(x, d)\n"
+            assert applied(codes_of_cells[1], edits) == "x = 1\nx = jax.device_put(x, d);\n"
         ((_, edits),) = edits_of(silence.edit).items()
         assert applied(codes_of_cells[1], edits).endswith("  # noqa: JDP204\n")
         # A cell is put before it, and another one changed in part.
@@ -617,3 +618,35 @@ def test_addresses_are_read_as_editors_write_them() -> None:
     assert path_of("untitled:Untitled-1") is None
     assert path_of(uri_of("/a b/\N{GRINNING FACE}#?.py")) == "/a b/\N{GRINNING FACE}#?.py"
     assert json.dumps(uri_of("/\N{GRINNING FACE}")).isascii()
+
+
+SLOW_STEPS = {
+    "the filter": "placement_lint.lint.sifting:Sifted._sort",
+    "the imports": "placement_lint.lint.project:Project._found_ways",
+    "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
+}
+
+
+@pytest.mark.parametrize("step", SLOW_STEPS.values(), ids=SLOW_STEPS)
+@conversation
+async def test_a_document_that_takes_too_long_keeps_no_other_waiting(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, step: str
+) -> None:
+    """Every question is answered: about it, and about others."""
+    (project / "bomb.py").write_text(HAZARD, encoding="utf-8")
+    faults = within(tmp_path_factory.mktemp("site"), Fault(step, "endless", "bomb.py"))
+    options = {"file-time-limit": 1}
+    async with Editor(project, options=options, environment=faults) as editor:
+        train = editor.open(project / "train.py")
+        bomb = editor.open(project / "bomb.py")
+        hazard = editor.open(project / "hazard.py")
+        assert (await editor.codes(bomb))[0][0] == "JDP900"
+        assert await editor.codes(train) == [("JDP201", 5)]
+        assert await editor.codes(hazard) == [("JDP204", 5)]
+        assert "tokens" in await editor.hover(train, 5, 13)
+        assert isinstance(await editor.hover(bomb, 5, 6), str)
+        assert isinstance(await editor.actions(bomb, 5), list)
+        assert [a.title for a in await editor.actions(hazard, 5)]
+        editor.write(bomb, HAZARD + "# more\n")
+        assert (await editor.codes(bomb, 2))[0][0] == "JDP900"
+        assert await editor.actions(hazard, 5)

@@ -1,0 +1,1 @@
+"""What a run may take of the machine, and what keeps it to that."""

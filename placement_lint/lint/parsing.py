@@ -1,0 +1,70 @@
+"""What can be parsed of a source, where LibCST does not get through all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from placement_lint.files.notebook import commented_out
+from placement_lint.files.source import Source
+from placement_lint.lint.file import FileResult, parse
+from placement_lint.syntax.annotated import without_parentheses
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.files.source import Cell
+    from placement_lint.findings import Finding
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A module, and the text that it is of."""
+
+    source: Source
+    """The source, in whose text something may stand in for what cannot be parsed."""
+    module: cst.Module
+    broken: tuple[Finding, ...] = ()
+    """What cannot be parsed in the cells of a notebook of which nothing is in the text."""
+
+
+def parse_what_can_be(source: Source) -> Parsed | FileResult:
+    """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`.
+
+    Of a notebook, each cell that is broken is left out: the others are still a program.
+    """
+    parsed = parse(source)
+    if not isinstance(parsed, FileResult):
+        return Parsed(source, parsed)
+    if not source.cells:
+        text = without_parentheses(source.text)
+        again = parsed if text is None else parse(_standing_in(source, text))
+        if text is None or isinstance(again, FileResult):
+            return parsed
+        return Parsed(_standing_in(source, text), again)
+    texts: list[str] = []
+    broken: list[Finding] = []
+    for cell in source.cells:
+        text = source.text[slice(*source.cell_offsets(cell))]
+        plain = without_parentheses(text) or text
+        finding = _broken_cell(source, cell, plain)
+        broken += [] if finding is None else [finding]
+        texts.append(plain if finding is None else commented_out(text))
+    source = _standing_in(source, "".join(texts))
+    again = parse(source)
+    # Cells may go on in one another, so that each is broken and all of them together are not.
+    return parsed if isinstance(again, FileResult) else Parsed(source, again, tuple(broken))
+
+
+def _standing_in(source: Source, text: str) -> Source:
+    return replace(source, text=text, as_written=source.content)
+
+
+def _broken_cell(source: Source, cell: Cell, text: str) -> Finding | None:
+    """Give what is wrong with a cell, if it cannot be parsed by itself."""
+    # Under a name of its own: what is kept of the notebook as a whole is not for its cells.
+    result = parse(Source(f"{source.path}:{cell.number}", text))
+    if not isinstance(result, FileResult):
+        return None
+    (finding,) = result.findings
+    return replace(finding, path=source.path, cell=cell.number)

@@ -1,0 +1,121 @@
+"""Which arrays surely have one element: to copy those costs next to nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement import values
+from placement_lint.rules.devices.queries import followed
+from placement_lint.syntax.calls import Arguments, is_none
+
+if TYPE_CHECKING:
+    from placement_lint.placement.values import Array
+    from placement_lint.rules.context import Context
+
+# Functions and methods that make one number of an array, where they are told no axis.
+_REDUCING = frozenset(
+    "all amax amin any argmax argmin average count_nonzero max mean median min nanmax nanmean "
+    "nanmin nanstd nansum nanvar prod ptp std sum var".split()
+)
+_REDUCING_FUNCTIONS = frozenset({
+    *(f"jax.numpy.{name}" for name in _REDUCING),
+    "jax.nn.logsumexp", "jax.numpy.linalg.norm", "jax.scipy.special.logsumexp",
+    "optax.global_norm", "optax.tree_utils.tree_l2_norm",
+})  # fmt: skip
+_TO_NUMBERS = frozenset({
+    "builtins.bool", "builtins.complex", "builtins.float", "builtins.int", "builtins.range",
+    "operator.index",
+})  # fmt: skip
+_MAX_DEPTH = 6
+
+
+def is_used_as_number(node: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an operand has one element, by what becomes of what is computed with it.
+
+    A condition, or `float(…)`, takes one number. What is computed element by element has one
+    element only if all its operands have.
+    """
+    child = node
+    for parent in ctx.ancestors(node):
+        if isinstance(parent, cst.If | cst.While | cst.IfExp | cst.Assert | cst.CompIf):
+            return child is parent.test
+        if isinstance(parent, cst.BooleanOperation) and child is parent.left:
+            return True
+        if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
+            return True
+        if isinstance(parent, cst.Call):
+            is_taken = isinstance(child, cst.Arg) and child.keyword is None and not child.star
+            return is_taken and _takes_number(parent, ctx)
+        if isinstance(parent, cst.Attribute):
+            call = ctx.parent(parent)
+            is_method = isinstance(call, cst.Call) and call.func is parent and not call.args
+            return is_method and parent.attr.value == "item"
+        if isinstance(parent, cst.FormattedStringExpression):
+            return bool(parent.format_spec) and child is parent.expression
+        if not _is_elementwise(parent):
+            return False
+        child = parent
+    return False
+
+
+def _takes_number(call: cst.Call, ctx: Context) -> bool:
+    name = ctx.called(call) or ""
+    return name in _TO_NUMBERS or name.startswith("math.")
+
+
+def _is_elementwise(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.BinaryOperation):
+        return not isinstance(node.operator, cst.MatrixMultiply)
+    if isinstance(node, cst.ComparisonTarget):
+        return not isinstance(node.operator, cst.In | cst.NotIn | cst.Is | cst.IsNot)
+    return isinstance(
+        node,
+        cst.Arg | cst.BooleanOperation | cst.Comparison | cst.NamedExpr | cst.UnaryOperation,
+    )
+
+
+def is_made_as_number(array: Array, ctx: Context) -> bool:
+    """Tell whether what made an array surely made one number."""
+    if array.origin is None:
+        return False
+    created = array.origin.created
+    made = ctx.beside(created.module)
+    return made is not None and _is_number(made.tree.nodes[created.node], made)
+
+
+def _is_number(node: cst.CSTNode, ctx: Context, depth: int = _MAX_DEPTH) -> bool:
+    if depth == 0 or not isinstance(node, cst.BaseExpression):
+        return False
+    node = followed(node, ctx)
+    if isinstance(node, cst.BinaryOperation):
+        return _is_elementwise(node) and all(
+            _is_number(side, ctx, depth - 1) for side in (node.left, node.right)
+        )
+    if isinstance(node, cst.UnaryOperation):
+        return _is_number(node.expression, ctx, depth - 1)
+    if isinstance(node, cst.Comparison):
+        sides = (node.left, *(target.comparator for target in node.comparisons))
+        return all(_is_number(side, ctx, depth - 1) for side in sides)
+    if isinstance(node, cst.Call):
+        return _reduces(node, ctx)
+    held = ctx.flow.value(node)
+    return bool(held) and all(isinstance(atom, values.Plain) for atom in held)
+
+
+def _reduces(call: cst.Call, ctx: Context) -> bool:
+    arguments = Arguments(call)
+    axis = arguments.get(None, "axis")
+    if arguments.is_open or not (axis is None or is_none(axis)):
+        return False
+    name = ctx.called(call)
+    if name is not None:
+        return name in _REDUCING_FUNCTIONS and len(arguments.positional) == 1
+    method = call.func
+    return (
+        isinstance(method, cst.Attribute)
+        and method.attr.value in _REDUCING
+        and not arguments.positional
+        and ctx.flow.is_array(method.value)
+    )

@@ -1,0 +1,82 @@
+"""What a notebook, or a script in cells, does with the values of expressions in its cells."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.files.script_cells import cells_of
+from placement_lint.syntax.tree import children
+
+if TYPE_CHECKING:
+    from placement_lint.files.source import Cell, Source
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.module import ModuleFacts
+
+# A cell or a line that is run to see what it costs; what it gives is dropped on purpose.
+_MEASURING = ("memit", "mprun", "prun", "time", "timeit")
+_MEASURED_CELL = re.compile(rf"\s*(?:#[^\r\n]*[\r\n]\s*)*%%(?:{'|'.join(_MEASURING)})\b")
+_MEASURED_LINE = re.compile(rf"[ \t]*%(?:{'|'.join(_MEASURING)})\b")
+
+
+def is_shown_or_measured(statement: cst.Expr, ctx: Context) -> bool:
+    """Tell whether a cell shows the value of a statement, or only measures how it is made.
+
+    IPython shows the last expression of a cell, unless a semicolon ends it. `%timeit` and its like
+    run a statement, or a whole cell, for what it costs.
+    """
+    source = ctx.module.source
+    if source is None:
+        return False
+    cells = ctx.module.fact(_cells)
+    if not cells:
+        return False
+    line = ctx.module.line_of(statement)
+    cell = cells[max(bisect_right([each.first_line for each in cells], line) - 1, 0)]
+    written = source.content[slice(*source.cell_offsets(cell))]
+    if _MEASURED_CELL.match(written) or _MEASURED_LINE.match(source.shown_line(line)):
+        return True
+    return id(statement) in ctx.module.fact(_shown)
+
+
+def _cells(facts: ModuleFacts) -> list[Cell]:
+    source = facts.source
+    return [] if source is None else [*source.cells] or cells_of(source)
+
+
+def _shown(facts: ModuleFacts) -> frozenset[int]:
+    """Give the statements, by id, whose values the cells of a file show."""
+    source, cells = facts.source, facts.fact(_cells)
+    if source is None:
+        return frozenset()
+    firsts = [cell.first_line for cell in cells]
+    last: dict[int, cst.SimpleStatementLine | cst.BaseCompoundStatement] = {}
+    for statement in facts.tree.module.body:
+        # Before a statement of several lines there may be some of the cell above.
+        part: cst.CSTNode = next(iter(children(statement)), statement)
+        last[bisect_right(firsts, facts.line_of(part))] = statement
+    found = set()
+    for number, statement in last.items():
+        if not isinstance(statement, cst.SimpleStatementLine):
+            continue
+        value = statement.body[-1]
+        is_quiet = isinstance(value, cst.Expr) and isinstance(value.semicolon, cst.Semicolon)
+        end = cells[number - 1].first_line + cells[number - 1].line_count
+        if (
+            isinstance(value, cst.Expr)
+            and not is_quiet
+            and not _has_magic(source, facts.line_of(value), end)
+        ):
+            found.add(id(value))
+    return frozenset(found)
+
+
+def _has_magic(source: Source, first: int, end: int) -> bool:
+    """Tell whether one of these lines is not Python as it is written: then it is the last one."""
+    return any(
+        source.shown_line(line) != source.line_text(line)
+        for line in range(first + 1, min(end, len(source.line_starts) + 1))
+    )

@@ -1,0 +1,80 @@
+"""The other places that a finding names."""
+
+from __future__ import annotations
+
+import pytest
+
+from placement_lint.files.source import Source
+from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.rules.registry import rule_by_code
+
+SUSPENDED = """\
+import contextlib
+import jax
+
+def rows(path):
+    with open(path) as file, jax.default_device(jax.devices("cpu")[0]):
+        for row in file:
+            yield row
+
+host = jax.default_device(jax.devices("cpu")[0])
+
+async def wait(task):
+    with host:
+        return await task
+
+def stacked():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(jax.default_device(jax.devices("cpu")[0]))
+        yield 1
+"""
+MESHES = """\
+import jax
+from jax.interpreters import pxla
+
+mesh = jax.make_mesh((8,), ("data",))
+with mesh:
+    print(pxla.thread_resources)
+with open("log"), mesh:
+    print(pxla.thread_resources.env)
+with jax.make_mesh((8,), ("data",)):
+    pass
+"""
+STARTED = """\
+import jax
+
+from . import options
+
+def table():
+    return jax.numpy.ones(options.SIZE)
+
+KEY = jax.random.key(0)
+TABLE = table()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        ("JDP103", SUSPENDED, [(7, [(5, 30)]), (13, [(12, 10)]), (18, [(17, 29)])]),
+        ("JDP503", STARTED, [(8, [(9, 9)])]),
+        ("JDP602", MESHES, [(5, [(7, 19), (9, 6)]), (6, [(8, 11)])]),
+    ],
+)
+def test_where_related_places_are(
+    code: str, text: str, expected: list[tuple[int, list[tuple[int, int]]]]
+) -> None:
+    findings = lint_source(Source("s.py", text), FileOptions((rule_by_code(code),))).findings
+    assert [
+        (each.span.line, [(other.span.line, other.span.column) for other in each.related])
+        for each in findings
+        if each.code == code
+    ] == expected
+
+
+def test_many_places_are_not_all_named() -> None:
+    text = 'import jax\nm = jax.make_mesh((8,), ("d",))\n' + "with m:\n    f()\n" * 245
+    options = FileOptions((rule_by_code("JDP602"),))
+    (finding,) = lint_source(Source("s.py", text), options).findings
+    assert finding.message.endswith(" (244 more in this file)")
+    assert len(finding.related) == 10
