@@ -92,6 +92,8 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     cell: int | None = None
+    advice: str = ""
+    """What to do, in one imperative sentence. Empty where a fix says it."""
 
     @property
     def sort_key(self) -> tuple[str, int, Span, str, str]:

@@ -1,7 +1,8 @@
 """Reads `fixtures/programs/<group>/<name>.txt`: programs of several files, and what is found.
 
 A header of comment lines says what the program is. Of these, each `# run: …` is a statement that
-starts it; a program without one is only read; `# todo-fix: why` says that its safe fixes are known
+starts it; a program without one is only read; `# needs: package` is a package without which it is
+not run; `# todo-fix: why` says that its safe fixes are known
 to be wrong. `# file: package/data.py` begins each file, with the expectations of
 `tests.fixture_cases` at the ends of its lines, and a last comment `# made here` on every line that
 must be the first related place of a JDP201 or JDP202. `# becomes:` (or `# becomes (unsafe):`)
@@ -11,9 +12,11 @@ right also where `# todo-missed: …` or `# todo-false-alarm: …` says that it 
 putting `error` in the place of the one, or taking away the other, is all that is to be done.
 """
 
+import importlib.util
+import itertools
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tests.fixture_cases import FIXTURES, Annotated, annotated
 
@@ -22,6 +25,7 @@ PROGRAMS = FIXTURES / "programs"
 _FILE = re.compile(r"^# file: (?P<path>\S+\.py)\n", re.MULTILINE)
 _BECOMES = re.compile(r"^# becomes(?P<unsafe> \(unsafe\))?:\n", re.MULTILINE)
 _MADE_HERE = re.compile(r"[ \t]*# made here$", re.MULTILINE)
+_NEEDS = re.compile(r"^# needs: (?P<package>\S+)$", re.MULTILINE)
 _RUN = re.compile(r"^# run: (?P<statement>.+)$", re.MULTILINE)
 
 
@@ -49,6 +53,8 @@ class ProgramCase:
     becomes_unsafe: dict[str, Text]
     run: str | None
     """What starts it; None for a program that is only read."""
+    needs: tuple[str, ...]
+    """The packages without which it cannot run."""
     fix_is_wrong: bool
     """It is known that safe fixes do not make of it what they should."""
 
@@ -56,6 +62,11 @@ class ProgramCase:
     def id(self) -> str:
         """What the program is called in a test report."""
         return f"{self.group}/{self.name}"
+
+    @property
+    def missing(self) -> list[str]:
+        """The packages that it needs, and that are not here."""
+        return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
     @property
     def undecided(self) -> frozenset[tuple[str, int, str]]:
@@ -70,6 +81,21 @@ class ProgramCase:
         """Give the files as they are linted and run."""
         return {path: text.expected.text for path, text in self.files.items()}
 
+    def modules(self, texts: dict[str, str] | None = None) -> dict[str, str]:
+        """Give the program as modules by name; `main` is what starts it.
+
+        `texts` are its files, if they are others than those that are linted.
+        """
+        texts = self.texts() if texts is None else texts
+        modules = {module_name(path): text for path, text in texts.items()}
+        for name in [*modules]:
+            for package in itertools.accumulate(name.split(".")[:-1], "{}.{}".format):
+                modules.setdefault(package, "")  # a namespace package
+        if self.run is not None:
+            assert "main" not in modules
+            modules["main"] = self.run + "\n"
+        return modules
+
     def fixed(self, *, unsafe: bool = False) -> dict[str, Text]:
         """Give all files as they must be after fixing, with what must be left to be found."""
         changed = {**self.becomes, **(self.becomes_unsafe if unsafe else {})}
@@ -78,6 +104,14 @@ class ProgramCase:
         return {
             path: changed.get(path, text.without_findings()) for path, text in self.files.items()
         }
+
+
+def module_name(path: str) -> str:
+    """Give the name under which a file is imported; the folder `src` is on the path."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    if parts[0] == "src":
+        parts = parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def read_program(path: Path) -> ProgramCase:
@@ -96,7 +130,7 @@ def read_program(path: Path) -> ProgramCase:
     run = "\n".join(match["statement"] for match in _RUN.finditer(header)) or None
     return ProgramCase(
         path.parent.name, path.stem, files, sections[False], sections[True], run,
-        "\n# todo-fix: " in header,
+        tuple(_NEEDS.findall(header)), "\n# todo-fix: " in header,
     )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "PLACING_JIT_ARGUMENTS",
     "ROWS",
     "SAME_WHEN_EQUAL_METHODS",
+    "SCALAR_FUNCTIONS",
     "SHAPE_PRESERVING_WHEN_EQUAL",
     "SIZE_KEEPING_METHODS",
     "TABLE",
@@ -143,3 +144,8 @@ COMPUTING_BUILTINS = frozenset(
     row.name for row in jax_arrays.BUILTIN_ROWS if row.effect is Effect.COMPUTE
 )
 """Builtins that run an operator of their argument."""
+
+SCALAR_FUNCTIONS = frozenset(
+    row.name for row in jax_arrays.BUILTIN_ROWS if row.name.startswith("math.")
+)
+"""Functions of Python's `math` that take a number: of an array they read it on the host."""

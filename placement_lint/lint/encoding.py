@@ -34,12 +34,13 @@ def finding_to_json(finding: Finding) -> list[Any]:
         [[each.message, each.path, _span(each.span), each.cell] for each in finding.related],
         None if finding.fix is None else _fix(finding.fix),
         finding.cell,
+        finding.advice,
     ]
 
 
 def finding_from_json(value: Any) -> Finding:
     """Give what `finding_to_json` has made. Raises TypeError or ValueError for anything else."""
-    code, name, message, path, span, severity, confidence, related, fix, cell = value
+    code, name, message, path, span, severity, confidence, related, fix, cell, advice = value
     return Finding(
         code,
         name,
@@ -51,6 +52,7 @@ def finding_from_json(value: Any) -> Finding:
         tuple(Related(text, there, Span(*place), inside) for text, there, place, inside in related),
         None if fix is None else _fix_from(*fix),
         cell,
+        advice,
     )
 
 

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from placement_lint.syntax.nesting import TooDeep
 
 
+_ADVICE = {rule.code: rule.advice for rule in ABOUT_COMMENTS}
+
+
 class NeedsError(Exception):
     """What a rule needs could not be looked up in a file."""
 
@@ -288,6 +291,7 @@ class Analysis:
                 target=target_for(options.target_jax, source.path).target,
                 run=run,
                 source=source,
+                is_whole=options.sight is Sight.WHOLE,
             )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
@@ -429,7 +433,8 @@ class Analysis:
         for finding in every:
             span, cell = self.place(finding.span)
             fix = None if finding.fix is None else self._told(finding.fix)
-            placed = replace(finding, span=span, cell=cell, fix=fix)
+            advice = "" if fix is not None else _ADVICE.get(finding.code, "")
+            placed = replace(finding, span=span, cell=cell, fix=fix, advice=advice)
             if not suppressions.covers(placed):
                 found.append(placed)
         return found
@@ -491,13 +496,15 @@ class Analysis:
             confidence=draft.confidence,
             related=related,
             cell=cell,
+            advice=draft.advice or draft.rule.advice,
         )
         if draft.fix is None or not self._may_be_fixed:
             return finding
         try:
             from placement_lint.lint.offers import offer
 
-            return replace(finding, fix=offer(draft.fix, editor))
+            fix = offer(draft.fix, editor)
+            return finding if fix is None else replace(finding, fix=fix, advice="")
         except Exception as error:  # the finding stands without its fix
             self.failed.append(internal_error(self.source, draft.rule, error))
             return finding
@@ -562,6 +569,7 @@ def tool_finding(
         span=Span(line, column, line, column),
         severity=rule.severity,
         cell=cell,
+        advice=rule.advice,
     )
 
 

@@ -177,7 +177,9 @@ class Together:
             if name not in self.analyses and not self._read(name):
                 return None
             facts = self.analyses[name].facts
-            return Module(name, facts.tree, facts.names, accelerator=facts.accelerator)
+            return Module(
+                name, facts.tree, facts.names, accelerator=facts.accelerator, is_open=facts.is_open
+            )
 
     def _read(self, name: str) -> bool:
         if name not in self.sources:

@@ -158,6 +158,9 @@ class AppliedFunctions:
             else:
                 elements.append(held if several else self._element(argument.value, held, state))
         element = join(*elements) if elements else UNKNOWN
+        if self.on.supposed is not None:
+            # They are compared with one another.
+            self.on.supposed.followed(element, state.default.devices)
         key = arguments.get(None, "key")
         if key is not None and not is_none(key):
             function = self.on.record.values.get(self.on.index(key), UNKNOWN)

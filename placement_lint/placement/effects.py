@@ -123,11 +123,21 @@ class Effects:
         weak = weak and self._is_number(arguments.get(1, "fill_value"))
         made = self.on.operations.created(self.on.index(node), state, is_weak=weak)
         if name in transfer.LIKE_CREATORS and not self._names_device(device, state):
-            made = self._like(made, held, keeps_type=arguments.get(None, "dtype") is None)
+            keeps_type = arguments.get(None, "dtype") is None
+            made = self._like(made, held, state, keeps_type=keeps_type)
         return self._result_on_device(node, made, device, state)
 
-    def _like(self, made: Value, held: Value, *, keeps_type: bool) -> Value:
+    def _like(self, made: Value, held: Value, state: State, *, keeps_type: bool) -> Value:
         """Give what a creator makes that follows a committed array to its device."""
+        if self.on.supposed is not None:
+            causes = self.on.supposed.followed(held, state.default.devices, copied=True)
+            if causes:
+                own = frozenset(a for a in held if not isinstance(a, Array) or not a.supposed)
+                there = {a.device for a in held if isinstance(a, Array) and a.supposed}
+                followed = map_arrays(
+                    committed_to(made, there), lambda a: replace(a, origin=None, supposed=causes)
+                )
+                return join(followed, self._like(made, own, state, keeps_type=keeps_type))
         committed = {a.device for a in held if isinstance(a, Array) and a.committed}
         if keeps_type and any(isinstance(a, Array) and a.committed and a.is_weak for a in held):
             weak = map_arrays(made, lambda array: replace(array, is_weak=True))
@@ -227,6 +237,8 @@ class Effects:
             if device is None:
                 return held
             # Refused once the array is committed elsewhere.
+            if self.on.supposed is not None:
+                self.on.supposed.refused(held)
             self.on.escapes(held, state)
             return UNKNOWN
         certain = not any(isinstance(atom, Anything | External) for atom in held)
@@ -251,6 +263,9 @@ class Effects:
             if argument.value is not first and argument.value is not device:
                 self.on.evaluate(argument.value, state)
         if device is not None and not is_none(device):
+            if self.on.supposed is not None:
+                for _, held in operands:
+                    self.on.supposed.refused(held)
             made = self.on.operations.created(self.on.index(node), state)
             return self._result_on_device(node, made, device, state)
         if any(True for _, held in operands for _ in arrays(held)):
@@ -409,8 +424,13 @@ class Effects:
         operands = self.on.arguments(node, state)
         committed = [a for _, held in operands for a in arrays(held) if a.committed]
         if committed:
+            if self.on.supposed is not None:
+                self.on.supposed.followed(frozenset(committed), state.default.devices)
             made = value(
-                *[Array(a.device, committed=True, is_small=True, via=a.via) for a in committed]
+                *[
+                    Array(a.device, committed=True, is_small=True, via=a.via, supposed=a.supposed)
+                    for a in committed
+                ]
             )
         else:
             made = self.on.operations.created(self.on.index(node), state, is_small=True)

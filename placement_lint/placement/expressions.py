@@ -58,6 +58,7 @@ from placement_lint.placement.values import (
     Plain,
     Sequence,
     Site,
+    Taking,
     Value,
     arrays,
     element_of,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.containers import Change
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Program
+    from placement_lint.placement.supposition import Supposition
     from placement_lint.syntax.names import Scope
 
 Operand: TypeAlias = "tuple[int, Value]"
@@ -117,9 +119,10 @@ class Expressions:
         self.names = module.names
         self.touched = touched
         self.record = module.record if touched is None else Record()
+        self.supposed = program.supposed if touched is None else None
         name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(
-            name, self.record, program.moves, touched, accelerator=module.has_accelerator
+            module, name, self.record, program.moves, touched, self.supposed
         )
         self.calls = Calls(self)
         self.captured: dict[int, Value] = {}
@@ -181,8 +184,22 @@ class Expressions:
         if evaluator is None:
             return UNKNOWN
         result = evaluator(node, state)
+        if self.supposed is not None:
+            result = self._supposed_of(node, result, self.supposed, state)
         self.record.saw_value(self.index(node), result)
         return result
+
+    def _supposed_of(
+        self, node: cst.CSTNode, held: Value, supposed: Supposition, state: State
+    ) -> Value:
+        """Give what an expression gives once what is supposed is written around it."""
+        place = self.module.place(node)
+        taking = Taking(place)
+        if taking in supposed.put_back:
+            made = self.operations.created(place.node, state)
+            held = supposed.returned(taking, held, made)
+        is_committed = place in supposed.committed and not supposed.rebinds
+        return supposed.commit(place, held) if is_committed else held
 
     def operand(self, node: cst.CSTNode, state: State) -> Operand:
         """Give an expression's place and value, as an operand of an operation."""
@@ -252,6 +269,8 @@ class Expressions:
                 names = self.program.attribute_names(atom)
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
+            if self.supposed is not None:
+                self.supposed.escaped(each)
             for array in arrays(each):
                 if self.touched is None and array.committed and is_host(array.device):
                     self.record.pulls.meets_unknown = True
@@ -942,6 +961,10 @@ class Expressions:
                 UseKind.INDEXED,
                 in_loop=self.in_loop,
             )
+            taking = Taking(self.module.place(node), iterated=True)
+            if self.supposed is not None and taking in self.supposed.put_back:
+                made = self.operations.created(self.index(node), state)
+                row = self.supposed.returned(taking, row, made, alone=held == indexed)
             found = join(found, row) if found else row
         return found or UNKNOWN
 
@@ -987,6 +1010,8 @@ class Expressions:
                 operand = (self.index(node.value), without_parts(held))
                 found |= self._compute(node, [operand], state)
             elif name in transfer.METADATA_ATTRIBUTES:
+                if self.supposed is not None:
+                    self.supposed.asked(name, held)
                 found |= PLAIN
             else:
                 found.add(ANYTHING)
@@ -1007,7 +1032,9 @@ class Expressions:
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:
         """Index: of a container, what it holds; of an array, a copy of all of it."""
+        # Nothing comes of indexing None.
         held = self.evaluate(node.value, state)
+        held = held - NONE or held
         indices: list[Operand] = []
         for element in node.slice:
             if isinstance(element.slice, cst.Index):

@@ -22,12 +22,14 @@ from placement_lint.placement.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import libcst as cst
 
+    from placement_lint.placement.commitments import Commitment
     from placement_lint.placement.program import Sources
     from placement_lint.placement.record import Use
+    from placement_lint.placement.supposition import Target
     from placement_lint.placement.values import Place
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
@@ -50,9 +52,11 @@ def interpret(modules: list[Module], sources: Sources | None = None) -> Program:
     return program
 
 
-def interpret_alone(name: str, tree: Tree, names: Names, *, accelerator: bool) -> Flow:
+def interpret_alone(
+    name: str, tree: Tree, names: Names, *, accelerator: bool, is_open: bool = False
+) -> Flow:
     """Execute one module as a program of its own; without `accelerator`, only on the CPU."""
-    module = Module(name, tree, names, accelerator=accelerator)
+    module = Module(name, tree, names, accelerator=accelerator, is_open=is_open)
     return Flow(interpret([module]), module)
 
 
@@ -92,6 +96,25 @@ class Flow:
         return array.origin is not None and array.origin.created in (
             self.program.replacements.places
         )
+
+    def commitment(self, arrays: Iterable[Array], *, alone: bool = False) -> Commitment | None:
+        """Give how arrays that are copied are committed where they were made.
+
+        `alone`: nothing that is taken of them is put back.
+        """
+        origins = [array.origin for array in arrays]
+        if any(origin is None or origin.device is None for origin in origins):
+            return None
+        places = [origin.commit_at for origin in origins if origin is not None]
+        return self.program.commitments.of(places, alone=alone)
+
+    def committed_by(
+        self, node: cst.CSTNode, target: Target, *, moves: bool = False, rebinds: bool = False
+    ) -> Commitment | None:
+        """Give what comes of committing what an expression gives: see `Supposition`."""
+        place = self.module.place(node)
+        commitments = self.program.committing(place, target, moves=moves, rebinds=rebinds)
+        return commitments.of([place])
 
     def may_clash(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, meets one that may be committed elsewhere.

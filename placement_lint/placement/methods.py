@@ -218,6 +218,8 @@ class MethodCalls:
             devices = self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
             return committed_to(own, devices, frozenset({self.on.module.place(node)}))
         if name in transfer.HOST_METHODS:
+            if self.on.supposed is not None:
+                self.on.supposed.asked(name, own)
             return PLAIN
         equal = name in transfer.SAME_WHEN_EQUAL_METHODS
         if equal and is_own(receiver, node):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ class Module:
     record: Record = field(default_factory=Record)
     accelerator: bool = True
     """False: it is known from elsewhere that the program only ever runs on the CPU."""
+    is_open: bool = False
+    """Whether code that is not of the run may import what is in it."""
 
     def __post_init__(self) -> None:
         """Look for traced functions, and for what pins the program to the CPU."""
@@ -61,6 +64,12 @@ class Module:
                 parts = self.tree.every(cst.Name, cst.Attribute, below=body)
                 found.update(self.names.qualified(part) or "" for part in parts)
         return frozenset(found)
+
+    def again(self) -> Module:
+        """Give the same module, of which nothing was seen yet."""
+        module = copy.copy(self)
+        module.record = Record()
+        return module
 
     def place(self, node: cst.CSTNode) -> Place:
         """Give the place of one of its nodes."""

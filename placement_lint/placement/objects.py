@@ -113,6 +113,9 @@ class ObjectCalls:
                 self.on.escapes(frozenset(closed), state)
                 if any(atom.donates for atom in computations):
                     self.on.escapes(given, state)
+                    if self.on.supposed is not None:
+                        # It was a copy that was donated, and would be the array itself.
+                        self.on.supposed.refused(given)
             if any(atom.changes_objects for atom in computations):
                 for _, given in laid_out.operands:
                     self.on.spoil(given, state, UNKNOWN)
@@ -128,9 +131,12 @@ class ObjectCalls:
         self, node: cst.CSTNode, atom: Computation, given: LaidOut | Given, left: Left, state: State
     ) -> Value:
         """Give what a computation gives, and note what calling it copies."""
-        if atom.places_arguments:
-            return UNKNOWN
         operands = given.operands
+        if atom.places_arguments:
+            if self.on.supposed is not None:
+                for _, held in operands:
+                    self.on.supposed.refused(held)
+            return UNKNOWN
         closed = self._closed(node, atom)
 
         def placed(used: list[Operand], *, certain: bool) -> Value:

@@ -13,6 +13,7 @@ from placement_lint.placement.values import (
     ANYTHING,
     DOUBT,
     MAX_DEPTH,
+    NO_CAUSES,
     NOWHERE,
     SYSTEM_DEFAULT,
     Anything,
@@ -36,7 +37,13 @@ if TYPE_CHECKING:
     from collections import abc
 
     from placement_lint.placement.environment import Devices, State
+    from placement_lint.placement.module import Module
     from placement_lint.placement.record import Record, UseKind
+    from placement_lint.placement.supposition import Supposition
+    from placement_lint.placement.values import Atom, Causes
+
+
+_NONE = frozenset({NO_CAUSES})
 
 
 class Operations:
@@ -44,22 +51,24 @@ class Operations:
 
     def __init__(
         self,
-        module: str,
+        module: Module,
+        name: str,
         record: Record,
         moves: abc.Callable[[], None],
-        touched: set[Place] | None = None,
-        *,
-        accelerator: bool,
+        touched: set[Place] | None,
+        supposed: Supposition | None,
     ) -> None:
-        """Record into a module's record; `accelerator` False: the CPU is the system default.
+        """Record into a record of a module; `name`: what the places of what is made are in.
 
         `moves` is told that something is, or may be, copied. `touched`: what made the operands.
         """
         self._touched = touched
-        self.module = module
+        self._module = module
+        self.module = name
         self.record = record
         self.moves = moves
-        self.accelerator = accelerator
+        self.supposed = supposed
+        self.accelerator = module.has_accelerator
         self.later: frozenset[int] = frozenset()
         """Operands that were evaluated earlier than what is done to them now, perhaps for nothing:
         not every way that leads to them leads here."""
@@ -107,7 +116,7 @@ class Operations:
         if self._touched is not None:
             of = (array.origin for found in every for array in found)
             self._touched.update(origin.created for origin in of if origin is not None)
-        pinned: set[object] = set()
+        pinned: set[Device | None] = set()
         surely = False
         open_to_more = False
         for position, (_, held) in enumerate(operands):
@@ -121,12 +130,17 @@ class Operations:
                 open_to_more = True
         if sum(map(bool, every)) > 1 or len(pinned) > 1:
             self.record.saw_operands(node, self._mixed(operands[:judged]))
-        places: Devices = frozenset(pinned)  # type: ignore[arg-type]
+        because: dict[Device | None, set[Causes]] = {}
+        if self.supposed is not None:
+            default = state.default.devices
+            because = self.supposed.ran(self._module, node, operands, default, judged)
+        places: Devices = frozenset(pinned)
         if not surely:
             places |= state.default.devices
         for position, (place, _) in enumerate(operands):
             others_open = open_to_more and not _is_only_open(operands, position, judged)
             self._judge(
+                node,
                 place,
                 operands[position][1],
                 every[position],
@@ -141,12 +155,12 @@ class Operations:
                     made = Place(self.module, node)
                     self.record.derived.setdefault(array.origin.created, set()).add(made)
                     met = self.record.companions.setdefault(array.origin.created, set())
-                    met |= pinned  # type: ignore[arg-type]
+                    met |= pinned
                     if others_open:
                         met.add(None)
                     if surely and len(pinned) == 1 and None not in pinned:
                         pulls = self.record.pulled.setdefault(array.origin.created, set())
-                        pulls.update((made, device) for device in pinned)  # type: ignore[misc]
+                        pulls.update((made, device) for device in pinned if device is not None)
         weak = _stay_weak(operands, every)
         via = NOWHERE
         if pinned or is_call:
@@ -156,15 +170,16 @@ class Operations:
                 certain=certain and not any(place in self.later for place, _ in operands),
                 is_call=is_call,
             )  # fmt: skip
-        result: set[object] = {
-            Array(device, committed=True, is_weak=weak, via=via)  # type: ignore[arg-type]
+        result: set[Atom] = {
+            Array(device, committed=True, is_weak=weak, via=via, supposed=causes)
             for device in pinned
+            for causes in because.get(device, _NONE)
         }
         if not surely:
             result |= set(self.created(node, state, is_weak=weak))
         if open_to_more:
             result.add(DOUBT)
-        return limited(frozenset(result))  # type: ignore[arg-type]
+        return limited(frozenset(result))
 
     def stays(self, held: Value, state: State) -> bool:
         """Tell whether what is taken of the arrays in a value surely is where they are."""
@@ -203,6 +218,7 @@ class Operations:
 
     def _judge(
         self,
+        node: int,
         place: int,
         held: Value,
         found: list[Array],
@@ -235,6 +251,7 @@ class Operations:
         self.record.saw_use(
             place,
             kind,
+            node,
             moved,
             possible,
             always=always,

@@ -104,8 +104,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
+    from placement_lint.placement.commitments import Commitments
     from placement_lint.placement.ledger import Key
     from placement_lint.placement.module import Module
+    from placement_lint.placement.supposition import Supposition, Target
     from placement_lint.syntax.names import Binding, Scope
 
 _MAX_CONTEXTS = 12
@@ -120,6 +122,8 @@ _MAX_FOLLOWED = 64
 """Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
+_MOST_SUPPOSED = 16
+"""Single expressions that are supposed to be committed, each in executions of its own."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
@@ -165,18 +169,33 @@ class Program:
     """All modules that are looked at together."""
 
     def __init__(
-        self, modules: list[Module], sources: Sources | None = None, *, follows: bool = False
+        self,
+        modules: list[Module],
+        sources: Sources | None = None,
+        supposed: Supposition | None = None,
+        *,
+        follows: bool = False,
     ) -> None:
         """Take the modules, in the order in which they are to be run. Nothing is run yet.
 
+        `supposed`: this execution is not the first one, and something is supposed of it.
         `follows`: calls of functions of other files are followed where no placement leads there,
         too: what they give may be on the default device.
         """
         self.modules = {module.name: module for module in modules}
+        self._given = tuple(self.modules)
         self._sources = sources
+        self._follows = follows
         self._more_files = _MAX_FOLLOWED if follows else 0
         """How many more files are read because something in them is called at all."""
         self._leaves_out = False
+        self.supposed = supposed
+        """What is supposed of this execution, which then is not the first one."""
+        self._asked = 0
+        """Of how many single expressions it was asked what comes of committing them."""
+        self._unasked: set[Place] = set()
+        """The functions that were executed because nothing had called them by then."""
+        self._called: set[Place] = set()
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._stored: dict[Place, frozenset[int | str]] = {}
@@ -345,6 +364,7 @@ class Program:
                 continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
+            self._unasked.add(place)
             self._execute(place, {}, self._outside(module))
 
     def _is_executed(self, function: Place) -> bool:
@@ -413,6 +433,7 @@ class Program:
             for function in uncalled:
                 if function in self._now.executed:
                     continue
+                self._unasked.add(function)
                 branch = state.copy()
                 self.call_function(function, {0: value(receiver)}, branch, bound=True)
                 self._keep_arrays(receiver, branch, later)
@@ -711,6 +732,88 @@ class Program:
             pending += new
         return frozenset(found)
 
+    # -- supposing ------------------------------------------------------------------------------
+
+    def suppose(self, supposed: Supposition) -> Program:
+        """Execute the program once more, with something supposed."""
+        modules = [self.modules[name].again() for name in self._given]
+        program = Program(modules, _Known(self), supposed, follows=self._follows)
+        program.run()
+        supposed.finish()
+        return program
+
+    @functools.cached_property
+    def commitments(self) -> Commitments:
+        """How the arrays that are copied can be committed."""
+        from placement_lint.placement.commitments import Commitments, copied
+
+        return Commitments(self, copied(self))
+
+    def committing(
+        self, place: Place, target: Target, *, moves: bool, rebinds: bool
+    ) -> Commitments:
+        """Give how what one expression gives can be committed."""
+        from placement_lint.placement.commitments import Commitments
+
+        self._asked += 1
+        return Commitments(
+            self,
+            {place: target},
+            moves=moves,
+            rebinds=rebinds,
+            gives_up=self._asked > _MOST_SUPPOSED,
+        )
+
+    def unseen(self) -> Iterator[Value]:
+        """Give what code that nobody sees may hold: what others may import, and be given."""
+        for place, result in self._happened.results.items():
+            is_called = place in self._called or place not in self._unasked
+            if not is_called or self._is_open(self.module_of(place), self.node(place)):
+                yield result
+        for (owner, name), held in self._happened.final.items():
+            if isinstance(owner, Instance):
+                is_made = bool(self._happened.instances.get(owner.cls))
+                cls = self.node(owner.cls)
+                is_open = self._is_open(self.module_of(owner.cls), cls) and _is_public(name)
+                if is_open or not is_made:
+                    yield held
+            elif any(
+                owner == id(module.names.module_scope) and module.is_open and _is_public(name)
+                for module in self.modules.values()
+            ):
+                yield held
+        yield from self._closed_over()
+
+    def left(self) -> Iterator[Value]:
+        """Give what is left at the end, in variables of modules and in objects."""
+        for (owner, _), held in self._happened.final.items():
+            if isinstance(owner, Instance) or owner in self._module_scopes:
+                yield held
+
+    def _is_open(self, module: Module, node: cst.CSTNode) -> bool:
+        """Tell whether others may import, by a public name, what a node defines."""
+        if not module.is_open or not isinstance(node, cst.FunctionDef | cst.ClassDef):
+            return False
+        around = [node, *module.tree.ancestors(node)]
+        if any(isinstance(each, cst.FunctionDef | cst.Lambda) for each in around[1:]):
+            return False
+        named = [each for each in around if isinstance(each, cst.FunctionDef | cst.ClassDef)]
+        return all(_is_public(each.name.value) for each in named)
+
+    def _closed_over(self) -> Iterator[Value]:
+        """Give what decorated functions that JAX traces take from outside, but for `jax.jit`, which
+        makes constants of that.
+        """
+        for module in self.modules.values():
+            for function in module.tree.every(cst.FunctionDef):
+                if function not in module.traced or module.traced.is_only_jitted(function):
+                    continue
+                own = self.scopes_of(module.place(function))
+                for node in module.tree.every(cst.Name, below=function):
+                    owner = module.names.owner(node.value, module.names.scope(node))
+                    if owner is not None and id(owner) not in own:
+                        yield self._happened.final.get(variable(owner, node.value), NOTHING)
+
     @functools.cached_property
     def replacements(self) -> Replacements:
         """What comes in the place of arrays."""
@@ -730,6 +833,11 @@ class Program:
         if found is None or found[0] not in self.modules or not found[1].isidentifier():
             return None
         return variable(self.modules[found[0]].names.module_scope, found[1])
+
+    def is_in_module(self, module: Module, qualified: str) -> bool:
+        """Tell whether a qualified name is of something in a module of the program."""
+        found = self._found(module, qualified)
+        return found is not None and found[0] in self.modules and bool(found[1])
 
     def is_rebound(self, key: Variable) -> bool:
         """Tell whether a variable was assigned to from outside of its module or class."""
@@ -902,6 +1010,8 @@ class Program:
         node = self.node(place)
         if isinstance(node, cst.FunctionDef) and node in module.traced and not self.is_tracing:
             return UNKNOWN
+        if call is not None:
+            self._called.add(place)
         if len(self._frames) > _MAX_DEPTH:
             self._now.executed.add(place)
             return UNKNOWN
@@ -1571,6 +1681,25 @@ class Program:
                 ):
                     found[child.target.value] = child.value
         return list(found.items()) if generated else None
+
+
+class _Known:
+    """Gives the modules of a program once more, and no others."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        sources = self._program._sources
+        return None if sources is None else sources.find(importer, qualified)
+
+    def load(self, name: str) -> Module | None:
+        known = self._program.modules.get(name)
+        return None if known is None else known.again()
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
 
 
 _CHANGING_METHODS = frozenset({

@@ -35,6 +35,8 @@ class Use:
     node: int
     """The expression that is the array."""
     kind: UseKind
+    operations: set[int] = field(default_factory=set)
+    """The operations that it is an operand of: of an iteration, itself."""
     moved: set[Array] = field(default_factory=set)
     """The arrays, of those that the operand may be, that are copied to another device."""
     possible: set[Array] = field(default_factory=set)
@@ -107,6 +109,7 @@ class Record:
         self,
         node: int,
         kind: UseKind,
+        operation: int,
         moved: set[Array],
         possible: set[Array],
         *,
@@ -117,6 +120,7 @@ class Record:
         use = self.uses.get(node)
         if use is None:
             use = self.uses[node] = Use(node, kind)
+        use.operations.add(operation)
         use.moved |= moved
         use.possible |= possible
         use.always &= always

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.environment import DefaultDevice, Variable
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Frame, Program
+    from placement_lint.placement.supposition import Supposition
 
 _MAX_RAISING = 64
 _MAX_LAST_BLOCKS = 3
@@ -144,7 +145,20 @@ class Statements:
     def expression(self, node: cst.Expr, state: State) -> State:
         """Execute an expression on its own."""
         self.expressions.evaluate(node.value, state)
+        supposed = self.program.supposed
+        if supposed is not None and supposed.rebinds:
+            self._rebind(node.value, supposed, state)
         return state
+
+    def _rebind(self, node: cst.BaseExpression, supposed: Supposition, state: State) -> None:
+        place = self.module.place(node)
+        if place not in supposed.committed or not isinstance(node, cst.Call):
+            return
+        given = node.args[0].value if self.names.qualified(node.func) else node.func
+        target = given.value if isinstance(given, cst.Attribute) and given is node.func else given
+        if isinstance(target, cst.Name | cst.Attribute | cst.Subscript):
+            held = supposed.rebound(place, self.expressions.evaluate(target, state))
+            self.expressions.assign(target, held, state)
 
     def assign(self, node: cst.Assign, state: State) -> State:
         """`x = y = value`."""

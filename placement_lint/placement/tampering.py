@@ -11,11 +11,15 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from placement_lint.placement.module import Module
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
 _REBINDING = frozenset({"builtins.exec", "builtins.globals"})
 _MESHES = frozenset({"jax.set_mesh", "jax.sharding.set_mesh", "jax.sharding.use_mesh"})
+_PRECISIONS = frozenset({
+    "jax.enable_x64", "jax.experimental.disable_x64", "jax.experimental.enable_x64",
+})  # fmt: skip
 _JAX = ("jax.", "numpy.", "safetensors.")
 
 
@@ -32,6 +36,16 @@ def sets_mesh(tree: Tree, names: Names) -> bool:
     outside of the mesh is an error, an uncommitted one is moved into it.
     """
     return any(names.qualified(node.func) in _MESHES for node in tree.every(cst.Call))
+
+
+def changes_precision(module: Module) -> bool:
+    """Tell whether a module turns 64-bit types on or off for a block only.
+
+    What is made inside keeps its type outside; what NumPy hands back there does not (measured).
+    """
+    return any(
+        module.names.qualified(node.func) in _PRECISIONS for node in module.tree.every(cst.Call)
+    )
 
 
 def _tampers(node: cst.CSTNode, names: Names) -> bool:

@@ -98,6 +98,11 @@ class Traced:
             and fills_shapes(function, self.names),
         )
 
+    def is_only_jitted(self, function: cst.FunctionDef) -> bool:
+        """Tell whether a decorated function is traced by `jax.jit` and by nothing else."""
+        found = [self._tracing(decorator.decorator) for decorator in function.decorators]
+        return bool(found) and all(each is not None and each.gives_array for each in found)
+
     def keeps_arguments(self, function: cst.FunctionDef) -> bool:
         """Tell whether a decorated function takes the arguments of its definition."""
         decorators = self._transforming(function)

@@ -39,6 +39,21 @@ class Place(NamedTuple):
 NOWHERE: frozenset[Place] = frozenset()
 
 
+class Taking(NamedTuple):
+    """An operation that takes a part of an array: an index, a call, or an iteration."""
+
+    place: Place
+    """The expression that gives the part; of an iteration, what is iterated over."""
+    iterated: bool = False
+
+
+Causes: TypeAlias = "frozenset[Place | Taking]"
+"""Of an array that is committed because something is supposed to be: the expressions of which that
+is supposed, and the operations that took it from what they give."""
+
+NO_CAUSES: Causes = frozenset()
+
+
 @dataclass(frozen=True)
 class Device:
     """A device as code names it: `jax.devices("cpu")[0]` is `Device("cpu", 0)`.
@@ -116,6 +131,8 @@ class Array:
     via: frozenset[Place] = NOWHERE
     """Of one that is committed to the host: the expressions that committed it there, and the
     operations that ran there, and not where another operand was, because of that."""
+    supposed: Causes = NO_CAUSES
+    """It is committed only by what is supposed: see `supposition`."""
 
 
 @dataclass(frozen=True)
@@ -716,21 +733,24 @@ def without_parts(of: Value) -> Value:
 
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
     """Give a value with every array in it, and in its containers, changed."""
+    return map_atoms(of, lambda a: change(a) if isinstance(a, Array) else a, depth)
+
+
+def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
+    """Give a value with everything in it changed, in its containers what these hold."""
     changed: list[Atom] = []
     for atom in of:
-        if isinstance(atom, Array):
-            changed.append(change(atom))
-        elif depth and isinstance(atom, Sequence):
-            items = atom.items and tuple(map_arrays(item, change, depth - 1) for item in atom.items)
-            element = map_arrays(atom.element, change, depth - 1)
+        if depth and isinstance(atom, Sequence):
+            items = atom.items and tuple(map_atoms(item, change, depth - 1) for item in atom.items)
+            element = map_atoms(atom.element, change, depth - 1)
             changed.append(replace(atom, items=items, element=element))
         elif depth and isinstance(atom, Mapping):
-            pairs = tuple((key, map_arrays(item, change, depth - 1)) for key, item in atom.items)
-            changed.append(Mapping(pairs, map_arrays(atom.element, change, depth - 1), atom.site))
+            pairs = tuple((key, map_atoms(item, change, depth - 1)) for key, item in atom.items)
+            changed.append(Mapping(pairs, map_atoms(atom.element, change, depth - 1), atom.site))
         elif isinstance(atom, AnyTree):
-            changed.append(AnyTree(map_arrays(atom.leaf, change, 0)))
+            changed.append(AnyTree(map_atoms(atom.leaf, change, 0)))
         else:
-            changed.append(atom)
+            changed.append(change(atom))
     return limited(frozenset(changed))
 
 
@@ -746,7 +766,7 @@ def committed_to(
     def on_device(atom: Atom, device: Device | None) -> Atom:
         via = by if is_host(device) else NOWHERE
         if isinstance(atom, Array):
-            return replace(atom, device=device, committed=True, via=via)
+            return replace(atom, device=device, committed=True, via=via, supposed=NO_CAUSES)
         if isinstance(atom, Host | Plain | Anything):
             return Array(device, committed=True, via=via)
         if isinstance(atom, Sequence):
@@ -823,3 +843,4 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     ArrayChange: TypeAlias = Callable[[Array], Atom]
+    AtomChange: TypeAlias = Callable[[Atom], Atom]

@@ -53,6 +53,8 @@ def _finding(finding: Finding, source_of: Callable[[str], Source | None], paint:
             lines += frame(source, related.span, paint, cell=cell, mark="-", gutter=gutter)
     if finding.fix is not None:
         lines += _fix(finding.fix, source_of, paint)
+    elif finding.advice:
+        lines.append(f"{paint.help('help:')} {escape(finding.advice)}")
     return "\n".join(lines) + "\n"
 
 

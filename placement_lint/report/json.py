@@ -54,6 +54,7 @@ def finding_to_dict(finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence.value,
         "related": [_related(related) for related in finding.related],
         "fix": None if finding.fix is None else _fix(finding.fix),
+        "help": escape(finding.advice) or None,
         "url": rule_url(finding.code),
     }
 

@@ -53,6 +53,8 @@ def _diagnostic(finding: Finding, sources: Callable[[str], Source | None]) -> di
         help_text = f"{escape(finding.fix.message)}{_HOW[finding.fix.applicability]}"
         diagnostic["message"] += f"\nhelp: {help_text}"
         diagnostic["suggestions"] = [suggestion]
+    elif finding.advice:
+        diagnostic["message"] += f"\nhelp: {escape(finding.advice)}"
     return diagnostic
 
 

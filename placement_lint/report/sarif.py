@@ -139,6 +139,8 @@ class _Run:
             "suppressions": [] if reason is None else [_suppression(reason)],
             "properties": {"confidence": finding.confidence.value},
         }
+        if finding.advice:
+            result["properties"]["help"] = escape(finding.advice)
         if finding.related:
             result["relatedLocations"] = [
                 self._related(number, related) for number, related in enumerate(finding.related, 1)

@@ -46,6 +46,8 @@ class Rule:
     severity: ClassVar[Severity]
     fix: ClassVar[Applicability | None] = None
     """The best fix that the rule has; None: it cannot be mended by a machine."""
+    advice: ClassVar[str] = ""
+    """What to do about a finding that has no fix, in one imperative sentence without a period."""
     pedantic: ClassVar[bool] = False
     """Off unless selected."""
     follows_callers: ClassVar[bool] = False
@@ -84,3 +86,5 @@ class Draft:
     fix: FixPlan | None
     related: tuple[tuple[cst.CSTNode, str, str], ...]
     """Nodes, with the path of the file that each is in and what to say of it."""
+    advice: str = ""
+    """What to do where no fix can be offered; empty: what the rule says."""

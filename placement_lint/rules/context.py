@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence
+from placement_lint.placement.imports import modules_named
 from placement_lint.rules.base import Draft
 from placement_lint.syntax.imports import importable
 from placement_lint.syntax.spelling import Spelling
@@ -83,7 +84,13 @@ class Context:
         spelled = self.spell(qualified, at)
         if spelled is not None:
             return Spelling(spelled)
-        return importable(qualified, at, self.module.path, self.names)
+        return importable(qualified, at, self.module.path, self.names, self._brings_jax)
+
+    def _brings_jax(self, statement: cst.Import | cst.ImportFrom) -> bool:
+        """Tell whether what a statement imports from the run has imported JAX."""
+        run, path = self.module.run, self.module.path
+        effects = (run.importing(path, name) for name in modules_named(statement))
+        return any(effect.imports_jax is not None for effect in effects)
 
     def _is_bound_before(self, alias: str, place: int, scope: Scope) -> bool:
         """Tell whether a binding that runs at run time stands above a place in the same scope."""
@@ -222,11 +229,15 @@ class Context:
         related: Sequence[tuple[cst.CSTNode, str, str]] = (),
         confidence: Confidence = Confidence.DEFINITE,
         severity: Severity | None = None,
+        advice: str = "",
     ) -> None:
-        """Report a finding at a node. Related places: node, path of its file, message."""
+        """Report a finding at a node. Related places: node, path of its file, message.
+
+        `advice`: what to do where no fix can be offered, if it is not what the rule says.
+        """
         rule = self._rule
         draft = Draft(
-            rule, node, message, confidence, severity or rule.severity, fix, tuple(related)
+            rule, node, message, confidence, severity or rule.severity, fix, tuple(related), advice
         )
         self._drafts.append(draft)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
+from placement_lint.files.neighbours import is_imported_beside
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.versions import Target
@@ -20,6 +22,7 @@ from placement_lint.limits.budget import (
 from placement_lint.rules.run_view import Alone
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.names import Names
+from placement_lint.syntax.programs import has_main_guard, runs_at_top
 from placement_lint.syntax.tree import Tree
 from placement_lint.timing import INTERPRETATION, timed
 
@@ -87,8 +90,12 @@ class ModuleFacts:
         target: Target | None = None,
         run: RunView | None = None,
         source: Source | None = None,
+        is_whole: bool = False,
     ) -> None:
-        """Walk the tree and build its scopes. `accelerator` False: the CPU is the default."""
+        """Walk the tree and build its scopes. `accelerator` False: the CPU is the default.
+
+        `is_whole`: the run sees every file that may import this one, as far as anyone can tell.
+        """
         self.path = path
         self.source = source
         """The text that was parsed, with the cells of a notebook."""
@@ -97,6 +104,7 @@ class ModuleFacts:
         """The versions of JAX that the file is meant for."""
         self.run = run or Alone()
         """What is known of the other files of the run."""
+        self._is_whole = is_whole
         self.tree = Tree(module)
         self.names = Names(self.tree, exports)
         self.siblings: dict[str, ModuleFacts] = {path: self}
@@ -156,12 +164,35 @@ class ModuleFacts:
     def _interpreted(self) -> Flow:
         from placement_lint.placement.flow import interpret_alone
 
-        return interpret_alone(self.path, self.tree, self.names, accelerator=self.accelerator)
+        return interpret_alone(
+            self.path,
+            self.tree,
+            self.names,
+            accelerator=self.accelerator,
+            is_open=self.is_open,
+        )
 
     @cached_property
     def has_relative_import(self) -> bool:
         """Whether the file says by a relative import that it is a module of a package."""
         return any(node.relative for node in self.tree.every(cst.ImportFrom))
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether code that is not of the run may import what is in the file.
+
+        A module of a package is there for others, unless it is a program; any other file may be
+        imported by one beside it that the run does not see, unless it loops at its top, and none of
+        those that are there mentions it in an import.
+        """
+        if self.is_test or not self.path.endswith(".py") or has_main_guard(self.tree.module):
+            return False
+        package = Path(self.path).with_name("__init__.py")
+        if self.has_relative_import or package.exists() or Path(self.path) == package:
+            return True
+        if self._is_whole:
+            return False
+        return not runs_at_top(self.tree.module) or is_imported_beside(self.path)
 
     @cached_property
     def is_test(self) -> bool:

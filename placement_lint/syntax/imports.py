@@ -17,12 +17,15 @@ from placement_lint.syntax.names import ScopeKind
 from placement_lint.syntax.spelling import Needed, Spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
 
     from placement_lint.findings import Edit
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
+
+    BringsJax: TypeAlias = Callable[[cst.Import | cst.ImportFrom], bool]
 
 _MODULES = {"jax": "jax", "numpy": "np"}
 """What is imported whole, and under which name: `import jax`, `import numpy as np`."""
@@ -30,9 +33,14 @@ _COMPANIONS = ("jax", "flax", "safetensors", "optax", "equinox", "haiku", "orbax
 """Packages that cannot be imported without JAX, or (safetensors) from whose arrays it is known."""
 
 
-def importable(qualified: str, at: cst.CSTNode, path: str, names: Names) -> Spelling | None:
-    """Spell a name that no import of the file leads to, by a new one; None where none is right."""
-    anchors = [*_anchors(at, names)]
+def importable(
+    qualified: str, at: cst.CSTNode, path: str, names: Names, brings_jax: BringsJax | None = None
+) -> Spelling | None:
+    """Spell a name that no import of the file leads to, by a new one; None where none is right.
+
+    `brings_jax` tells whether what a statement imports has certainly imported JAX by then.
+    """
+    anchors = [*_anchors(at, names, brings_jax)]
     for anchor in reversed(anchors):
         if isinstance(anchor, cst.ImportFrom) and anchor.module is not None:
             module = dotted(anchor.module)
@@ -52,12 +60,16 @@ def importable(qualified: str, at: cst.CSTNode, path: str, names: Names) -> Spel
     return Spelling(text, (Needed(path, anchors[0], root, None),))
 
 
-def _anchors(at: cst.CSTNode, names: Names) -> Iterator[cst.Import | cst.ImportFrom]:
+def _anchors(
+    at: cst.CSTNode, names: Names, brings_jax: BringsJax | None
+) -> Iterator[cst.Import | cst.ImportFrom]:
     """Give the imports of JAX, and of what comes with it, that have surely run before a node."""
     tree = names.tree
     place = tree.index(at)
     for node in names.import_statements:
-        if tree.index(node) >= place or _root(node) not in _COMPANIONS:
+        if tree.index(node) >= place:
+            continue
+        if _root(node) not in _COMPANIONS and not (brings_jax and brings_jax(node)):
             continue
         line = tree.parent(node)
         block = None if line is None else tree.parent(line)

@@ -5,7 +5,7 @@ the accelerator's memory, so the dataset must stay on the host and only batches 
 
     tokens = map_tokens("train.safetensors")              # the recommended way
     for batch in prefetched(batches(tokens), accelerator):
-        params = step(params, batch)
+        params = step(params, batch)              # where they were: on the accelerator
 
 Four ways of loading are what people write. One of them keeps the dataset on the host:
 
@@ -96,7 +96,8 @@ def load_in_block(path: str | os.PathLike[str], host: Any) -> Any:
 def load_committed(path: str | os.PathLike[str], host: Any) -> Any:
     """Load to the host to stay: committing an array where it already is copies nothing.
 
-    Gives a jax.Array uint16[rows, CONTEXT]; what is computed with it is computed on the host.
+    Gives a jax.Array uint16[rows, CONTEXT]. What is computed with it is computed on the host, and
+    so is what is computed with a batch of it, until that is put on the accelerator: see `put_each`.
     """
     with jax.default_device(host):
         return jax.device_put(load_file(path)["tokens"], host)
@@ -143,7 +144,11 @@ def batches(tokens: Any, size: int = BATCH) -> Iterator[Any]:
 
 
 def put_each(items: Iterable[Any], accelerator: Any) -> Iterator[Any]:
-    """Put each batch on the accelerator when it is asked for."""
+    """Put each batch on the accelerator when it is asked for.
+
+    Without this a batch of a committed dataset is committed to the host, and pulls the training
+    step there, with all parameters. accelerator: a device; on a mesh, the sharding of a batch.
+    """
     for item in items:
         yield jax.device_put(item, accelerator)
 

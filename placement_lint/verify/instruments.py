@@ -25,6 +25,7 @@ from placement_lint.verify.sizes import format_size
 from placement_lint.verify.stage import device_name
 
 __all__ = [
+    "MovedError",
     "Observation",
     "PeakMemory",
     "Run",
@@ -38,6 +39,7 @@ __all__ = [
     "peak_rss",
     "raises",
     "resident",
+    "stays_where_it_was",
     "uncommitted",
 ]
 
@@ -46,6 +48,10 @@ _GUARD = "jax_transfer_guard_device_to_device"
 _SMALL = 64 * 1024
 _RSS_NOISE = 256 * 1024
 _AVAL = re.compile(r"device-to-device transfer: aval=ShapedArray\((\w+)\[([\d,]*)\]")
+
+
+class MovedError(RuntimeError):
+    """Something is elsewhere than it has to be, with and without the fix."""
 
 
 def is_committed(array: Any) -> bool:
@@ -104,6 +110,16 @@ def _is_elsewhere(run: Run, array: Any, what: str, *, meant: Any) -> Observation
         seen=set(array.devices()) != {meant},
         control="told an array on the accelerator from one on the host",
     )
+
+
+def stays_where_it_was(run: Run, array: Any, what: str) -> None:
+    """Demand that an array is uncommitted on the accelerator, in the hazard and in its fix alike.
+
+    A fix that moves a computation is none. Raises MovedError where it does.
+    """
+    if set(array.devices()) != {run.accelerator} or is_committed(array):
+        msg = f"{what} is on {where(run, array)}: the fix moves what is computed with it"
+        raise MovedError(msg)
 
 
 def uncommitted(run: Run, array: Any, what: str) -> Observation:

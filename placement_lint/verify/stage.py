@@ -35,8 +35,11 @@ class Stage:
     note: str
 
 
-def enter_stage(*, plain: bool) -> Stage:
-    """Set the stage in this process and say what it is; plain: leave JAX untouched, CPU only."""
+def enter_stage(*, plain: bool, accelerators: int = 1) -> Stage:
+    """Set the stage in this process and say what it is; plain: leave JAX untouched, CPU only.
+
+    Of virtual devices the first so many are accelerators, the others hosts.
+    """
     devices = jax.devices()
     if plain:
         return Stage(
@@ -47,10 +50,11 @@ def enter_stage(*, plain: bool) -> Stage:
         return Stage(
             accelerator, host, f"{device_name(accelerator)} ({accelerator.device_kind}) beside cpu"
         )
-    if len(devices) < 2:
-        raise RuntimeError("the stage needs two virtual CPU devices")
-    accelerator, host = devices[0], devices[1]
-    _play(accelerator, list(devices[1:]))
+    if len(devices) <= accelerators:
+        msg = f"the stage needs {accelerators + 1} virtual CPU devices"
+        raise RuntimeError(msg)
+    accelerator, host = devices[0], devices[accelerators]
+    _play(list(devices[:accelerators]), list(devices[accelerators:]))
     return Stage(
         accelerator,
         host,
@@ -63,12 +67,12 @@ def device_name(device: Any) -> str:
     return f"{device.platform}:{device.id}"
 
 
-def _play(accelerator: Any, hosts: list[Any]) -> None:
+def _play(accelerators: list[Any], hosts: list[Any]) -> None:
     real_devices, real_local_devices = jax.devices, jax.local_devices
 
     def played(backend: str | None) -> list[Any] | None:
         if backend is None or backend in _ALIASES:
-            return [accelerator]
+            return list(accelerators)
         return list(hosts) if backend == "cpu" else None
 
     def devices(backend: str | None = None) -> list[Any]:
@@ -90,10 +94,10 @@ def _play(accelerator: Any, hosts: list[Any]) -> None:
     def local_device_count(backend: str | None = None) -> int:
         return len(local_devices(backend=backend))
 
-    _play_default_device({"cpu": hosts[0], _PLAYED: accelerator})
+    _play_default_device({"cpu": hosts[0], _PLAYED: accelerators[0]})
     for stand_in in (devices, local_devices, default_backend, device_count, local_device_count):
         setattr(jax, stand_in.__name__, stand_in)
-    _play_platform(accelerator)
+    _play_platform(accelerators)
 
 
 def _play_default_device(by_name: Mapping[str, Any]) -> None:
@@ -125,18 +129,18 @@ def _play_default_device(by_name: Mapping[str, Any]) -> None:
     jax.config.update = update
 
 
-def _play_platform(accelerator: Any) -> None:
-    """Let the user's code read `gpu` where it asks the accelerator for its platform.
+def _play_platform(accelerators: list[Any]) -> None:
+    """Let the user's code read `gpu` where it asks an accelerator for its platform.
 
     The property of the compiled class can be replaced (measured on jaxlib 0.4.30 and 0.10.2).
     JAX reads it to choose how to compile, so its own modules must go on seeing the truth.
     """
-    kind = type(accelerator)
+    kind = type(accelerators[0])
     real = kind.platform
 
     def platform(self: Any) -> str:
         asking = str(sys._getframe(1).f_globals.get("__name__", ""))
-        if self is accelerator and asking.partition(".")[0] not in _BEHIND_THE_SCENES:
+        if self in accelerators and asking.partition(".")[0] not in _BEHIND_THE_SCENES:
             return _PLAYED
         return str(real.__get__(self))
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from tests.differential.programs import LEVELS
-from tests.differential.record import RECORDS, Shown, default_jobs, run, summary, write
+from tests.differential.record import Shown, default_jobs, run, summary, write
+from tests.records import RECORDS
 
 
 def main() -> int:

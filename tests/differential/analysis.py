@@ -89,7 +89,7 @@ def analyse(modules: dict[str, str]) -> Analysis:
 
 
 def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
-    names = _written(modules, folder)
+    names = written(modules, folder)
     programs: list[Program] = []
     undecided: set[tuple[str, int]] = set()
     open_beside: set[tuple[str, int]] = set()
@@ -195,7 +195,7 @@ def _placement(array: Array) -> Placement:
     return number, array.committed
 
 
-def _written(modules: dict[str, str], folder: Path) -> dict[str, str]:
+def written(modules: dict[str, str], folder: Path) -> dict[str, str]:
     """Write the modules where an import finds them; give their names by path."""
     names: dict[str, str] = {}
     for name, text in modules.items():

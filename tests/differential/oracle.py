@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 DEVICES = 4
-_SCHEME = "<program>/"
+SCHEME = "<program>/"
 _DEPTH = 4
 _MAX_ANSWERS = 25
-_MAX_STEPS = 4000
+MAX_STEPS = 4000
 _MAX_ARRAYS = 100
 _MAX_PRINTED = 10_000
 
@@ -139,6 +139,9 @@ class _At(NamedTuple):
 class Observer:
     """Sees one execution of one program."""
 
+    started_as = "main"
+    """What the module that is started finds in `__name__`."""
+
     def __init__(self, programs: dict[str, Program], array_type: type[Any], library: str) -> None:
         """Watch these modules. `library`: the folder of JAX."""
         self.programs = programs
@@ -163,7 +166,7 @@ class Observer:
         def probe(number: int, value: Any) -> Any:
             found = list(self.arrays(value))
             self.steps += 1
-            if self.steps > _MAX_STEPS or len(found) > _MAX_ARRAYS:
+            if self.steps > MAX_STEPS or len(found) > _MAX_ARRAYS:
                 raise EndlessError(f"cut after {self.steps} steps")
             for array in found:
                 self.seen[id(array)] = array
@@ -172,6 +175,16 @@ class Observer:
             return value
 
         return probe
+
+    def encoded(self) -> dict[str, Any]:
+        """Give what was seen, as JSON takes it."""
+        return {
+            "printed": self.run.printed,
+            "error": self.run.error,
+            "error_places": self.run.error_places,
+            "evaluated": sorted(self.run.evaluated),
+            "uses": [vars(use) for use in self.run.uses.values()],
+        }
 
     def arrays(self, value: Any, depth: int = _DEPTH) -> Iterator[Any]:
         """Give the concrete arrays in a value and in its containers."""
@@ -194,15 +207,16 @@ class Observer:
         """
         frame: Any = sys._getframe(2)
         while frame is not None:
-            if frame.f_code.co_filename.startswith(_SCHEME):
-                yield self._at(frame)
+            if frame.f_code.co_filename.startswith(SCHEME):
+                yield self.operation_of(frame)
                 caller = frame.f_back
                 if caller is None or not caller.f_code.co_filename.startswith(self.library):
                     return
             frame = frame.f_back
 
-    def _at(self, frame: Any) -> _At:
-        program = self.programs[frame.f_code.co_filename.removeprefix(_SCHEME)]
+    def operation_of(self, frame: Any) -> _At:
+        """Give the operation that a frame of the program is at."""
+        program = self.programs[frame.f_code.co_filename.removeprefix(SCHEME)]
         positions = self.positions.get(frame.f_code)
         if positions is None:
             positions = self.positions[frame.f_code] = list(frame.f_code.co_positions())
@@ -318,11 +332,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         program = self.observer.programs[module.__name__]
         vars(module)[PROBE] = self.observer.probe_for(program)
         vars(module)[HOST] = self.host
-        exec(program.code(_SCHEME), vars(module))  # noqa: S102
+        if module.__name__ == "main":
+            module.__name__ = self.observer.started_as
+        exec(program.code(SCHEME), vars(module))  # noqa: S102
 
 
 class Oracle:
     """Runs programs. One for a process, whose JAX it changes."""
+
+    accelerators = 1
+    """How many of the virtual devices play accelerators."""
 
     def __init__(self) -> None:
         """Set the stage and hook JAX. Imports it: the environment must be set."""
@@ -335,7 +354,7 @@ class Oracle:
         from placement_lint.verify.stage import enter_stage
 
         self.jax = jax
-        self.stage = enter_stage(plain=False)
+        self.stage = enter_stage(plain=False, accelerators=self.accelerators)
         self.array_type = type(jax.numpy.zeros(1))
         self.observer: Observer | None = None
         table = np.arange(16, dtype=np.float32).reshape(4, 4)
@@ -357,14 +376,18 @@ class Oracle:
         pxla.InputsHandler.__call__ = handled
         self.array_type.__iter__ = iterated
 
-    def answer(self, modules: dict[str, str], seeds: Sequence[int]) -> list[Run]:
+    def answer(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Run a program once for each seed. The module named `main` is the one that is started."""
-        programs = {name: instrument(name, text) for name, text in modules.items()}
-        return [self._run(programs, seed) for seed in seeds]
+        programs = {name: instrument(name, text) for name, text in request["modules"].items()}
+        return [self.run(self.observe(programs), seed) for seed in request["seeds"]]
 
-    def _run(self, programs: dict[str, Program], seed: int) -> Run:
-        library = str(Path(self.jax.__file__).parent)
-        observer = Observer(programs, self.array_type, library)
+    def observe(self, programs: dict[str, Program]) -> Observer:
+        """Give what is to see one run of a program."""
+        return Observer(programs, self.array_type, str(Path(self.jax.__file__).parent))
+
+    def run(self, observer: Observer, seed: int) -> dict[str, Any]:
+        """Run a program once, and give what was seen, as JSON takes it."""
+        programs = observer.programs
         finder = _Finder(observer, self.stage.host)
         sys.meta_path.insert(0, finder)
         sys.modules["inputs"] = Inputs(seed)
@@ -383,7 +406,7 @@ class Oracle:
                 if name not in before:
                     del sys.modules[name]
             self.jax.config.update("jax_default_device", None)
-        return observer.run
+        return observer.encoded()
 
     def _execute(self, observer: Observer) -> None:
         self.observer = observer
@@ -392,23 +415,13 @@ class Oracle:
         except (Exception, EndlessError) as error:  # the program's own: it is cut here
             observer.run.error = f"{type(error).__name__}: {error}"
             observer.run.error_places = [
-                (frame.filename.removeprefix(_SCHEME), frame.lineno or 0)
+                (frame.filename.removeprefix(SCHEME), frame.lineno or 0)
                 for frame in traceback.extract_tb(error.__traceback__)
-                if frame.filename.startswith(_SCHEME)
+                if frame.filename.startswith(SCHEME)
             ]
 
 
-def _encoded(run: Run) -> dict[str, Any]:
-    return {
-        "printed": run.printed,
-        "error": run.error,
-        "error_places": run.error_places,
-        "evaluated": sorted(run.evaluated),
-        "uses": [vars(use) for use in run.uses.values()],
-    }
-
-
-def serve() -> None:
+def serve(kind: type[Oracle] = Oracle) -> None:
     """Answer requests until there are no more."""
     # What a program prints must not be taken for an answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -419,14 +432,13 @@ def serve() -> None:
         if root not in sys.path:
             sys.path.insert(0, root)
         os.chdir(folder)
-        oracle = Oracle()
+        oracle = kind()
         # What importing JAX made stays for good: there is no use in looking through it.
         gc.freeze()
         for line in requests:
             request = json.loads(line)
             try:
-                runs = oracle.answer(request["modules"], request["seeds"])
-                answer: dict[str, Any] = {"runs": [_encoded(run) for run in runs]}
+                answer: dict[str, Any] = {"runs": oracle.answer(request)}
             except Exception:  # ours: say so, and go on
                 answer = {"failure": traceback.format_exc()}
             answers.write(json.dumps(answer) + "\n")

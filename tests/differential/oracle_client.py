@@ -57,6 +57,9 @@ class OracleError(Exception):
 class OracleClient:
     """A subprocess with virtual devices that runs programs."""
 
+    module = "tests.differential.oracle"
+    devices = DEVICES
+
     def __init__(self, cache: str | None = None) -> None:
         """Start it. In the folder `cache`, several share what XLA has compiled."""
         self._cache = {} if cache is None else {"JAX_COMPILATION_CACHE_DIR": cache, **_CACHE_ALL}
@@ -68,12 +71,12 @@ class OracleClient:
         environment = {
             **os.environ,
             "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={DEVICES} {_COMPILE_FAST}",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={self.devices} {_COMPILE_FAST}",
             "PYTHONHASHSEED": "0",
             **self._cache,
         }
         return subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "tests.differential.oracle"],
+            [sys.executable, "-W", "ignore", "-m", self.module],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,
@@ -84,21 +87,32 @@ class OracleClient:
 
     def run(self, modules: dict[str, str], seeds: list[int]) -> list[Run]:
         """Run a program once for each seed. Raises OracleError."""
+        return [_decoded(run) for run in self.ask({"modules": modules, "seeds": seeds})]
+
+    def ask(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """Give what the oracle answers, for each run. Raises OracleError."""
         if self._process.poll() is not None:
             self._process = self._started()
         try:
-            line = self._asked(json.dumps({"modules": modules, "seeds": seeds}))
+            line = self._asked(json.dumps(request))
         except BaseException:
             # A question that was not waited for would be answered in place of the next one.
-            self._process.kill()
+            self._kill()
             raise
         if not line:
+            self._kill()
             self._errors.seek(0)
             raise OracleError(f"the oracle died:\n{self._errors.read()[-4000:]}")
         answer = json.loads(line)
         if "failure" in answer:
             raise OracleError(answer["failure"])
-        return [_decoded(run) for run in answer["runs"]]
+        runs: list[dict[str, Any]] = answer["runs"]
+        return runs
+
+    def _kill(self) -> None:
+        """End it at once. Until it has ended, it would be asked the next question."""
+        self._process.kill()
+        self._process.communicate()
 
     def _asked(self, question: str) -> str:
         requests, answers = self._pipe(self._process.stdin), self._pipe(self._process.stdout)

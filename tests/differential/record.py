@@ -6,20 +6,14 @@ is, and a reader refuses another. A record says with which versions of what it w
 
 from __future__ import annotations
 
-import concurrent.futures
-import datetime as dt
-import hashlib
-import importlib.metadata
 import json
 import os
-import platform
-import tempfile
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests import records
 from tests.differential.analysis import analyse
 from tests.differential.compare import (
     ELSEWHERE,
@@ -32,15 +26,14 @@ from tests.differential.compare import (
 )
 from tests.differential.oracle_client import OracleClient, OracleError
 from tests.differential.programs import LEVELS, random_program
+from tests.records import RECORDS, in_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 VERSION = 1
-ROOT = Path(__file__).parents[2]
-RECORDS = ROOT / "fixtures" / "records"
 _SUFFIX = "-random-programs.json"
-_TOOLS = ("jax", "jaxlib", "numpy", "safetensors", "libcst", "placement-lint")
 _BATCH = 25
 _MAX_SHOWN = 100
 
@@ -144,29 +137,21 @@ def run(
     ]
     total = {level: Level(level) for level in levels}
     shown: list[Shown] = []
-    with (
-        tempfile.TemporaryDirectory() as cache,
-        concurrent.futures.ProcessPoolExecutor(
-            jobs, initializer=_start_oracle, initargs=(cache,)
-        ) as pool,
-    ):
-        for done, (counts, found) in enumerate(pool.map(_batch, *zip(*batches, strict=True)), 1):
-            total[counts.level].add(counts)
-            shown += found
-            if say is not None:
-                for each in found:
-                    say(each)
-            if progress is not None:
-                progress(done, len(batches))
+    for counts, found in in_parallel(batches, _batch, _start_oracle, jobs, progress):
+        total[counts.level].add(counts)
+        shown += found
+        if say is not None:
+            for each in found:
+                say(each)
     return Record(
         seed,
         list(total.values()),
         shown[:_MAX_SHOWN],
-        dt.datetime.now(dt.timezone.utc).date().isoformat(),
+        records.today(),
         round(time.monotonic() - started, 1),
         jobs,
-        _tools(),
-        _source(),
+        records.tools(),
+        records.source(),
     )
 
 
@@ -178,9 +163,10 @@ def _start_oracle(cache: str) -> None:
     _oracle = OracleClient(cache)
 
 
-def _batch(level: int, numbers: range) -> tuple[Level, list[Shown]]:
+def _batch(batch: tuple[int, range]) -> tuple[Level, list[Shown]]:
     """Run some programs in this process, with its own oracle."""
     assert _oracle is not None
+    level, numbers = batch
     counts, shown = Level(level), []
     for number in numbers:
         comparison = compared(_oracle, level, number)
@@ -206,24 +192,6 @@ def compared(oracle: OracleClient, level: int, number: int) -> Comparison:
 def seeds_of(number: int) -> list[int]:
     """Give the seeds of the inputs with which a program is run: all yes, all no, and mixed."""
     return [0, 1, number % 1_000_000 + 2]
-
-
-def _tools() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for name in _TOOLS:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = "from the source tree"
-    return versions
-
-
-def _source() -> str:
-    digest = hashlib.sha256()
-    for path in sorted((ROOT / "placement_lint").rglob("*.py")):
-        digest.update(path.relative_to(ROOT).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 # -- reading and writing -------------------------------------------------------------------------
@@ -257,10 +225,7 @@ def as_json(record: Record) -> str:
 
 def write(record: Record, folder: Path) -> Path:
     """Write a record: one for a day."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{record.date}{_SUFFIX}"
-    path.write_text(as_json(record), encoding="utf-8")
-    return path
+    return records.write(as_json(record), record.date, _SUFFIX, folder)
 
 
 def read(path: Path) -> Record:
@@ -286,7 +251,7 @@ def read(path: Path) -> Record:
 
 def newest(folder: Path = RECORDS) -> Path | None:
     """Give the newest record, by its date."""
-    return max(folder.glob(f"*{_SUFFIX}"), default=None, key=lambda path: path.name)
+    return records.newest(_SUFFIX, folder)
 
 
 def summary(record: Record) -> Iterator[str]:

@@ -12,7 +12,6 @@ import pytest
 from tests.differential.compare import FALSE_DEFINITE, MISSED, Comparison, Disagreement
 from tests.differential.programs import LEVELS
 from tests.differential.record import (
-    RECORDS,
     Level,
     Record,
     Shown,
@@ -23,6 +22,7 @@ from tests.differential.record import (
     summary,
     write,
 )
+from tests.records import RECORDS
 
 if TYPE_CHECKING:
     from pathlib import Path

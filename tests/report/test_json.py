@@ -52,6 +52,7 @@ def test_the_whole_form(
                         }
                     ],
                 },
+                "help": None,
                 "url": None,
             }
         ],

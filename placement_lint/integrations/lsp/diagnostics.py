@@ -172,7 +172,12 @@ def of_problem(problem: Problem) -> Diagnostic:
 def _data(finding: Finding) -> dict[str, object]:
     fix = finding.fix
     told = None if fix is None else {"applicability": fix.applicability.value, "does": fix.message}
-    return {"name": finding.name, "confidence": finding.confidence.value, "fix": told}
+    return {
+        "name": finding.name,
+        "confidence": finding.confidence.value,
+        "fix": told,
+        "help": finding.advice or None,
+    }
 
 
 def _revealed(each: Revealed, places: Places) -> Diagnostic:

@@ -52,6 +52,8 @@ def about(finding: Finding) -> str:
             Applicability.DISPLAY: "Suggestion",
         }[fix.applicability]
         said.append(f"{does}: {fix.message}")
+    elif finding.advice:
+        said.append(f"Help: {finding.advice}")
     page = find_page(finding.code)
     if page is not None:
         # Smaller headings: what was found is the head of this.

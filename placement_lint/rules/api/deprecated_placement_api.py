@@ -73,6 +73,7 @@ class DeprecatedPlacementApi(OldApiRule):
     """
 
     code, name = "JDP602", "deprecated-placement-api"
+    advice = "Use what the page of the rule names in its place"
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.deprecated is not None)
     applies = staticmethod(is_deprecated)

@@ -72,6 +72,10 @@ class RemovedPlacementApi(OldApiRule):
     """
 
     code, name = "JDP601", "removed-placement-api"
+    advice = (
+        "Use what the page of the rule names in its place, or raise the version of JAX that is "
+        "asked for"
+    )
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.removed is not None)
     applies = staticmethod(is_removed)

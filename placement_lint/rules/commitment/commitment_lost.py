@@ -93,6 +93,10 @@ class CommitmentLost(Rule):
     """
 
     code, name = "JDP206", "commitment-lost"
+    advice = (
+        "Put the result where it belongs, with `jax.device_put(result, device)`, or jit it with "
+        "`out_shardings`"
+    )
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     follows_callers = True
     needs = AllOf(

@@ -112,6 +112,7 @@ class CommittedDevicesMixed(Rule):
     """
 
     code, name = "JDP205", "committed-devices-mixed"
+    advice = "Put the operands on one device first, with `jax.device_put(x, device)`"
     severity = Severity.ERROR
     follows_callers = True
     needs = AllOf(COMMITTED, LISTED_DEVICES)

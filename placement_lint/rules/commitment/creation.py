@@ -1,4 +1,7 @@
-"""Where an uncommitted array was made, and the fix that commits it there."""
+"""Where an uncommitted array was made, and the fix that commits it there.
+
+The fix keeps every computation where it was: see `placement.commitments`.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,24 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.findings import Applicability, Confidence, Edit
+from placement_lint.findings import Applicability, Confidence
+from placement_lint.placement.record import UseKind
 from placement_lint.rules.base import FixPlan
-from placement_lint.syntax.calls import is_none, string_value
+from placement_lint.rules.commitment.writing import (
+    Around,
+    device_at,
+    effects,
+    imports_of,
+    is_repeatable,
+    put_back,
+    written,
+)
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from placement_lint.placement.record import Use
     from placement_lint.placement.values import Array, Origin, Place
     from placement_lint.rules.context import Context
-    from placement_lint.syntax.edits import Editor
-    from placement_lint.syntax.spelling import Spelling
 
 _MADE_HERE = "made here under a default device, uncommitted"
 
@@ -29,7 +38,8 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     """
     node = ctx.tree.nodes[use.node]
     devices = sorted({str(array.device) for array in use.moved})
-    what = f"`{dotted(node)}`" if dotted(node) else "this array"
+    name = dotted(node)
+    what = f"`{name}`" if name else "this array"
     often = " each time" if use.in_loop else ""
     arrays = sorted(use.moved, key=repr)
     origins = _origins(use)
@@ -44,7 +54,17 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
             if (made := ctx.beside(origin.created.module)) is not None
         ],
         fix=_commit(arrays, ctx),
+        advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
+
+
+def _advice(name: str, device: str, *, indexed: bool) -> str:
+    once = f"`{name} = jax.device_put({name}, jax.devices()[0])`"
+    commit = f"commit it where it is made, with `jax.device_put(…, {device})`"
+    if indexed:
+        part = "put each part of it on the accelerator: `jax.device_put(part, jax.devices()[0])`"
+        return f"{commit[0].upper()}{commit[1:]}, and {part}; or put all of it there once, {once}"
+    return f"Put it on the accelerator once, {once}; or {commit}, if the host is to compute"
 
 
 def _origins(use: Use) -> list[Origin]:
@@ -52,69 +72,47 @@ def _origins(use: Use) -> list[Origin]:
     return sorted(found, key=lambda origin: origin.created)
 
 
+# -- the fix ----------------------------------------------------------------------------------
+
+
 def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
-    """Put `jax.device_put(…, d)` around the expressions that made the array."""
-    targets: dict[Place, tuple[cst.CSTNode, Spelling, str | None]] = {}
-    imports: list[Spelling | None] = []
-    platforms: dict[Place, str] = {}
-    device_nodes: dict[Place, cst.CSTNode] = {}
-    level = Applicability.SAFE
-    origins: list[Origin] = []
-    for array in arrays:
-        origin = array.origin
-        if origin is None or origin.device is None or ctx.flow.may_clash(array):
+    """Put `jax.device_put(…, d)` around the expressions that made arrays."""
+    commitment = ctx.flow.commitment(arrays)
+    returned = None if commitment is None else put_back(commitment, ctx)
+    if returned is None:
+        # There may be no way to write in a file what puts something back.
+        commitment, returned = ctx.flow.commitment(arrays, alone=True), []
+    if commitment is None:
+        return None
+    named = _device_expressions(ctx)
+    calls: list[Around] = []
+    level = Applicability.UNSAFE if commitment.consequences else Applicability.SAFE
+    for place in sorted(commitment.committed):
+        there, expression = ctx.beside(place.module), named.get(place)
+        if there is None or expression is None or expression.module != place.module:
             return None
-        if ctx.flow.may_escape(array) or ctx.flow.is_replaced(array):
-            level = Applicability.UNSAFE
-        origins.append(origin)
-        there = ctx.beside(origin.commit_at.module)
-        if there is None or origin.device.module != origin.commit_at.module:
-            return None
-        made, device = there.tree.nodes[origin.commit_at.node], there.tree.nodes[origin.device.node]
+        made, device = there.tree.nodes[place.node], there.tree.nodes[expression.node]
         put = there.reach("jax.device_put", at=made)
-        if put is None or not _is_expression(made):
-            return None
-        platform = string_value(device)
-        devices = None if platform is None else there.reach("jax.devices", at=made)
-        if is_none(device) or (platform is not None and devices is None):
-            # None stands for a device, and commits to none.
-            return None
-        if not _is_visible(device, made, there):
+        target = device_at(device, made, there)
+        if put is None or target is None or not _is_expression(made):
             return None
         if not is_repeatable(device, there):
             level = Applicability.UNSAFE
-        imports += [put, devices]
-        targets[origin.commit_at] = (made, put, None if platform is None else f"{devices}")
-        platforms[origin.commit_at] = platform or ""
-        device_nodes[origin.commit_at] = device
-
-    def build(editor: Editor) -> list[Edit] | None:
-        edits: list[Edit] = []
-        for origin in origins:
-            made, put, devices = targets[origin.commit_at]
-            there = editor.of(origin.commit_at.module)
-            if not there.spans.exact:
-                return None
-            if devices is None:
-                text = there.text(device_nodes[origin.commit_at])
-            else:
-                text = f"{devices}({there.string(platforms[origin.commit_at], made)})[0]"
-            before, after = there.wrap(made, f"{put}(", f", {text})")
-            if before not in edits:
-                edits += (before, after)
-        return edits
-
-    return FixPlan(level, "Commit the array where it is made", build, imports=needed(imports))
+        calls.append(Around(place.module, made, (put,), last=target))
+    calls += returned
+    what = f"Commit the array where it is made{effects(commitment)}"
+    return FixPlan(level, what, lambda editor: written(calls, editor), imports=imports_of(calls))
 
 
-def _is_visible(device: cst.CSTNode, made: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether the names in an expression mean the same where an array is made."""
-    for node in (device, *ctx.tree.descendants(device)):
-        if isinstance(node, cst.Name):
-            here = ctx.names.owner(node.value, ctx.names.scope(device))
-            if here is not ctx.names.owner(node.value, ctx.names.scope(made)):
-                return False
-    return True
+def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
+    """Give, for each expression that makes arrays which are copied, the one that names a device."""
+    return {
+        array.origin.commit_at: array.origin.device
+        for module in ctx.flow.program.modules.values()
+        for use in module.record.uses.values()
+        for array in use.moved
+        if array.origin is not None
+    }
 
 
 def _is_expression(node: cst.CSTNode) -> bool:
@@ -122,19 +120,3 @@ def _is_expression(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.BaseExpression) and not isinstance(
         node, cst.GeneratorExp | cst.Yield | cst.StarredElement
     )
-
-
-def is_repeatable(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an expression may be written twice: evaluating it again gives the same."""
-    while isinstance(node, cst.Subscript | cst.Attribute):
-        if isinstance(node, cst.Subscript):
-            part = node.slice[0].slice
-            if not isinstance(part, cst.Index) or not isinstance(part.value, cst.Integer):
-                return False
-        node = node.value
-    if isinstance(node, cst.Call):
-        arguments = [argument.value for argument in node.args]
-        return ctx.is_call(node, "jax.devices", "jax.local_devices") and all(
-            isinstance(argument, cst.SimpleString) for argument in arguments
-        )
-    return isinstance(node, cst.Name | cst.SimpleString)

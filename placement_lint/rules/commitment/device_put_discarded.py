@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.placement.supposition import Target
+from placement_lint.placement.values import TheDevice
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
 from placement_lint.rules.needs import AnyOf, Begins, Says
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.rules.surroundings import failure_is_expected
@@ -49,9 +52,11 @@ class DevicePutDiscarded(Rule):
     ```
 
     ## Fix safety
-    Safe where the operand is a plain name: the name is bound to the result, which is what the line
-    was written for. Where it is an attribute or an item, the fix is unsafe, because assigning to it
-    may run code or be refused.
+    Safe where the operand is a plain name and nothing is known of the device: the name is bound to
+    the result, which is what the line was written for. Unsafe where it is known that computations
+    with it then run on another device than before, and for an attribute or an item, since assigning
+    to it may run code or be refused. No fix where arrays of another device would be copied to such
+    a computation, or where JAX would refuse it beside an array that is committed elsewhere.
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a
@@ -71,6 +76,7 @@ class DevicePutDiscarded(Rule):
     """
 
     code, name = "JDP204", "device-put-discarded"
+    advice = "Bind the result, `x = jax.device_put(x, device)`, or take the call away"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AnyOf(Begins("jax.device_put"), Says("to_device"))
@@ -115,13 +121,32 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
         level = Applicability.UNSAFE
     else:
         return None
+    what = "Bind the result to the operand's name"
+    is_method = isinstance(call.func, cst.Attribute) and call.func.value is operand
+    target = Arguments(call).get(0 if is_method else 1, "device")
+    held = frozenset() if target is None else ctx.flow.value(target)
+    only = next(iter(held)) if len(held) == 1 else None
+    if isinstance(only, TheDevice) and only.device is not None:
+        commitment = ctx.flow.committed_by(call, Target(only.device), rebinds=True)
+        returned = None if commitment is None else put_back(commitment, ctx)
+        if commitment is None or returned is None:
+            return None
+        if commitment.consequences:
+            level = Applicability.UNSAFE
+        what += effects(commitment)
+    else:
+        # Nothing is known of the device but what the line asks for.
+        returned = []
 
     def build(editor: Editor) -> list[Edit] | None:
         name = editor.text_alone(operand)
+        around = written(returned, editor)
         start, _ = editor.spans.outer(call)
-        return None if name is None else [editor.insert(start, f"{name} = ")]
+        if name is None or around is None:
+            return None
+        return [editor.insert(start, f"{name} = "), *around]
 
-    return FixPlan(level, "Bind the result to the operand's name", build)
+    return FixPlan(level, what, build, imports=imports_of(returned))
 
 
 def _is_literal(node: cst.CSTNode | None) -> bool:

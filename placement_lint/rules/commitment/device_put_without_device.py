@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement import values
+from placement_lint.placement.supposition import Target
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.commitment.creation import is_repeatable
+from placement_lint.rules.commitment.writing import (
+    device_at,
+    effects,
+    imports_of,
+    is_repeatable,
+    put_back,
+    written,
+)
 from placement_lint.rules.needs import ELSEWHERE, AllOf, Uses
-from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -60,9 +68,11 @@ class DevicePutWithoutDevice(Rule):
     ```
 
     ## Fix safety
-    Safe for an uncommitted array: it is committed to the device that it is on, which copies
-    nothing. None for an array that is committed elsewhere: only the author knows where it was
-    meant to go.
+    Safe for an uncommitted array where every computation stays where it runs: it is committed to
+    the device that it is on, which copies nothing, and each part that is taken of it is put back on
+    the default device (as JDP201 does). Unsafe where something is computed with it, which then
+    runs on that device, or where not all uses are seen. None for an array that is committed
+    elsewhere: only the author knows where it was meant to go.
 
     ## What it does not flag
     NumPy arrays and Python values: to put them on the default device is what the call is for.
@@ -80,6 +90,7 @@ class DevicePutWithoutDevice(Rule):
     """
 
     code, name = "JDP203", "device-put-without-device"
+    advice = "Name the device: `jax.device_put(x, device)`"
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = AllOf(Uses("jax.device_put"), ELSEWHERE)
@@ -130,29 +141,34 @@ def _name_device(
     if len(places) != 1:
         return None
     place = places.pop()
-    if place is None:
+    if place is None or place.module != ctx.flow.module.name:
         return None
-    if place.module != ctx.flow.module.name:
+    named = ctx.tree.nodes[place.node]
+    device = device_at(named, call, ctx)
+    where = {array.device for array in arrays}
+    there = next(iter(where)) if len(where) == 1 else None
+    if device is None or there is None:
         return None
-    device = ctx.tree.nodes[place.node]
-    platform = string_value(device)
-    devices = None if platform is None else ctx.reach("jax.devices", at=call)
-    if is_none(device) or (platform is not None and devices is None):
-        # None stands for a device, and commits to none.
+    commitment = ctx.flow.committed_by(call, Target(there, place))
+    returned = None if commitment is None else put_back(commitment, ctx)
+    if commitment is None or returned is None:
         return None
-    level = Applicability.SAFE if is_repeatable(device, ctx) else Applicability.UNSAFE
+    is_safe = is_repeatable(named, ctx) and not commitment.consequences
+    level = Applicability.SAFE if is_safe else Applicability.UNSAFE
 
-    def build(editor: Editor) -> list[Edit]:
-        text = editor.text(device)
-        if platform is not None:
-            text = f"{devices}({editor.string(platform, call)})[0]"
+    def build(editor: Editor) -> list[Edit] | None:
+        text = device.at(call, editor)
+        around = written(returned, editor)
+        if around is None:
+            return None
         if target is not None:
-            return [editor.replace(target, text)]
+            return [editor.replace(target, text), *around]
         by_keyword = any(
             argument.value is operand and argument.keyword is not None for argument in call.args
         )
         _, end = editor.spans.outer(operand)
-        return [editor.insert(end, f", device={text}" if by_keyword else f", {text}")]
+        return [editor.insert(end, f", device={text}" if by_keyword else f", {text}"), *around]
 
-    what = "Name the device that the array is on"
-    return FixPlan(level, what, build, imports=needed([devices]))
+    what = f"Name the device that the array is on{effects(commitment)}"
+    imports = (*needed([device.devices]), *imports_of(returned))
+    return FixPlan(level, what, build, imports=imports)

@@ -14,7 +14,6 @@ from placement_lint.rules.needs import AnyOf
 from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.spelling import Spelling
 
 if TYPE_CHECKING:
     from placement_lint.placement.values import Value
@@ -54,20 +53,20 @@ class HostCommittedImport(Rule):
 
     ## Use instead
     ```python
-    import jax.numpy as jnp
+    import jax
     import numpy as np
 
     images = np.ones((8, 224, 224, 3), dtype=np.float32)
-    batch = jnp.asarray(images)
+    batch = jax.device_put(images)
     ```
 
     Or name the device: `jnp.from_dlpack(images, device=jax.devices()[0])`. Where the work belongs
     on the host, `jax.device_put(images, jax.devices("cpu")[0])` says so.
 
     ## Fix safety
-    Unsafe: what follows then runs on another device, and on the CPU the array may no longer share
-    its memory with NumPy's. Tensors of other libraries get no fix: NumPy does not have all of their
-    types.
+    Unsafe: what is computed with the array then runs on the default device, and the array is
+    uncommitted there: it goes where other operands are. Tensors of other libraries get no fix:
+    NumPy does not have all of their types.
 
     ## What it does not flag
     A call that names a device. Tensors whose place is not known, and those on an accelerator. What
@@ -84,6 +83,7 @@ class HostCommittedImport(Rule):
     """
 
     code, name = "JDP207", "host-committed-import"
+    advice = "Put it on the device that is to compute, with `jax.device_put(x, device)`"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     needs = AnyOf(b"from_dlpack")
@@ -177,13 +177,12 @@ def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _convert(imported: cst.BaseExpression, call: cst.Call, ctx: Context) -> FixPlan | None:
-    spelled = ctx.spell("jax.numpy.asarray", at=call) or ctx.spell("jax.device_put", at=call)
-    convert = ctx.reach("jax.numpy.asarray", at=call) if spelled is None else Spelling(spelled)
-    if convert is None:
+    put = ctx.reach("jax.device_put", at=call)
+    if put is None:
         return None
 
     def build(editor: Editor) -> list[Edit]:
-        return [editor.replace(imported, str(convert))]
+        return [editor.replace(imported, str(put))]
 
-    what = "Convert it, uncommitted, on the default device"
-    return FixPlan(Applicability.UNSAFE, what, build, imports=convert.imports)
+    what = "Put it on the default device, where what is computed with it then runs"
+    return FixPlan(Applicability.UNSAFE, what, build, imports=put.imports)

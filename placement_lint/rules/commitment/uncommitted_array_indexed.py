@@ -38,34 +38,57 @@ class UncommittedArrayIndexed(Rule):
     ## Example
     ```python
     import jax
+    import jax.numpy as jnp
     from safetensors.flax import load_file
+
+    @jax.jit
+    def train(params, batch):
+        return params - 0.1 * batch.mean(axis=0)
 
     cpu = jax.devices("cpu")[0]
     with jax.default_device(cpu):
         tokens = load_file("train.safetensors")["tokens"]
+    params = jnp.zeros((1024,))
     for step in range(1000):
-        batch = tokens[step]
+        params = train(params, tokens[step])
     ```
 
     ## Use instead
     ```python
     import jax
+    import jax.numpy as jnp
     from safetensors.flax import load_file
+
+    @jax.jit
+    def train(params, batch):
+        return params - 0.1 * batch.mean(axis=0)
 
     cpu = jax.devices("cpu")[0]
     with jax.default_device(cpu):
         tokens = jax.device_put(load_file("train.safetensors")["tokens"], cpu)
+    params = jnp.zeros((1024,))
     for step in range(1000):
-        batch = tokens[step]
+        params = train(params, jax.device_put(jax.device_get(tokens[step])))
     ```
 
+    The dataset stays on the host, one batch is copied for each step, and `params` is where it was.
+    A batch that is taken from a committed array is committed to the host too: handed to `train` as
+    it is, it would make every step run there. `jax.device_get` and `jax.device_put` put it back,
+    uncommitted, on the default device. `jax.device_put(tokens[step], sharding)` puts it where a
+    mesh wants it.
+
     ## Fix safety
-    Safe: committing an array to the device that it is on copies nothing. What is taken from it then
-    stays on that device too, so a batch still has to be put on the accelerator, with
-    `jax.device_put(batch, device)`, where it is computed upon. Where the array, or something made
-    of it, meets an array that is or may be committed to another device, no fix is offered, because
-    that operation would fail. The fix is unsafe where the device is named by an expression that may
-    give another device the second time.
+    Safe where every computation stays where it runs and every other array where it is: the array is
+    committed where it is made, which copies nothing, and each part that is taken of it is put back,
+    but where it is only read on the host (`print`, `float`, NumPy) or put on a device anyway.
+
+    Unsafe where that is not certain: the array goes to a function that is not seen, to an attribute
+    or a name of a package that others may use; the part may be of a weak type, which putting back
+    makes a strong one; or something else is computed with the whole array, which then runs on the
+    host, as the fix says. Unsafe, too, where the device is named by an expression that may give
+    another device the second time. No fix where arrays of the accelerator would be copied to the
+    host for that, or where JAX would refuse an operation beside an array that is or may be
+    committed to another device.
 
     ## What it does not flag
     What gives back the same array: `x[:]`, `x[...]`, `x[()]`. What only reads it: `len(x)`,
@@ -77,7 +100,7 @@ class UncommittedArrayIndexed(Rule):
     ## Verified by
     The proof makes an array under `jax.default_device`, indexes it outside of the block with JAX's
     device-to-device transfer guard on, and sees the guard name the whole parent; after the fix
-    nothing moves. The data path measures the time of an item.
+    nothing moves, and the row is where it was. The data path measures the time of an item.
 
     ## References
     - [jax.Array.committed](https://docs.jax.dev/en/latest/_autosummary/jax.Array.committed.html)
@@ -85,6 +108,10 @@ class UncommittedArrayIndexed(Rule):
     """
 
     code, name = "JDP201", "uncommitted-array-indexed"
+    advice = (
+        "Commit it where it is made, with `jax.device_put(array, device)`, and put each part "
+        "that is taken on the accelerator; or put it there once, whole"
+    )
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = Says("default_device", "jax_default_device")

@@ -52,18 +52,25 @@ class UncommittedArrayMoved(Rule):
 
     cpu = jax.devices("cpu")[0]
     with jax.default_device(cpu):
-        table = jax.device_put(jnp.zeros((50_000, 1024)), cpu)
+        table = jnp.zeros((50_000, 1024))
+    table = jax.device_put(table, jax.devices()[0])
     mean = jnp.mean(table)
     ```
 
-    Or, where the work belongs on the accelerator, move it once and say so:
-    `table = jax.device_put(table, jax.devices()[0])`.
+    That is one copy, and the array is where the work is. Where the work belongs on the host, commit
+    the array where it is made, `table = jax.device_put(jnp.zeros((50_000, 1024)), cpu)`: what is
+    computed with it then runs there.
 
     ## Fix safety
-    Safe: the array is committed where it is made, which copies nothing, and what is computed of it
-    is computed there. Where it, or something made of it, meets an array that is or may be committed
-    to another device, no fix is offered, because that operation would fail. The fix is unsafe where
-    the device is named by an expression that may give another device the second time.
+    Safe where a part is taken (`jnp.take`, `jax.lax.dynamic_slice`): the array is committed where
+    it is made, and the part is put back on the default device, so that every computation stays
+    where it runs. Safe also where the array is only rearranged (`reshape`, `T`, `jnp.concatenate`)
+    and what comes of it is only read on the host.
+
+    Unsafe for all else: the array is committed where it is made, and what is computed with it then
+    runs on the host, as the fix says. No fix where another operand is an array of the accelerator,
+    which would be copied to the host, or is or may be committed to another device, where JAX would
+    refuse the operation.
 
     ## What it does not flag
     Parameters made on the host and then put or sharded elsewhere (`jax.device_put`,
@@ -87,6 +94,10 @@ class UncommittedArrayMoved(Rule):
     """
 
     code, name = "JDP202", "uncommitted-array-moved"
+    advice = (
+        "Put it on the accelerator once, `x = jax.device_put(x, jax.devices()[0])`, or commit "
+        "it where the computation belongs on the host"
+    )
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = Says("default_device", "jax_default_device")

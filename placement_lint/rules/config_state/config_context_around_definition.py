@@ -89,6 +89,9 @@ class ConfigContextAroundDefinition(Rule):
     """
 
     code, name = "JDP106", "config-context-around-definition"
+    advice = (
+        "Enter the context around the calls of the function, or put its arguments on the device"
+    )
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Enters(*CONFIG_CONTEXTS))
 

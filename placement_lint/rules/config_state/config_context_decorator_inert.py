@@ -82,6 +82,7 @@ class ConfigContextDecoratorInert(Rule):
     """
 
     code, name = "JDP104", "config-context-decorator-inert"
+    advice = "Enter the context inside the function, around what makes arrays"
     severity = Severity.ERROR
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 

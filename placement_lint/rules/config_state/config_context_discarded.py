@@ -74,6 +74,10 @@ class ConfigContextDiscarded(Rule):
     """
 
     code, name = "JDP102", "config-context-discarded"
+    advice = (
+        "Enter it as a context manager, `with jax.default_device(device):`, or set it with "
+        "`jax.config.update`"
+    )
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = AllOf(Jax(), Begins(*CONFIG_CONTEXTS))
 

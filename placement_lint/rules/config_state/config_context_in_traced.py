@@ -90,6 +90,10 @@ class ConfigContextInTraced(Rule):
     """
 
     code, name = "JDP105", "config-context-in-traced"
+    advice = (
+        "Choose the device outside of the compiled function: put its arguments there with "
+        "`jax.device_put`"
+    )
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     needs = AllOf(Jax(), AnyOf(*TRACING_WORDS), Uses(*INERT_WHEN_TRACED))
 

@@ -129,6 +129,10 @@ class ConfigContextNotInherited(Rule):
     """
 
     code, name = "JDP107", "config-context-not-inherited"
+    advice = (
+        "Enter `jax.default_device` in what the thread or process runs, or hand it arrays that "
+        "are committed"
+    )
     severity = Severity.WARNING
     follows_callers = True
     needs = AllOf(

@@ -95,6 +95,10 @@ class ConfigContextSuspended(Rule):
     """
 
     code, name = "JDP103", "config-context-suspended"
+    advice = (
+        "Leave the block before the `yield` or `await`: bind the value inside, and hand it on "
+        "outside"
+    )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 

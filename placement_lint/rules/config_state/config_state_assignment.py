@@ -100,6 +100,10 @@ class ConfigStateAssignment(Rule):
     """
 
     code, name = "JDP101", "config-state-assignment"
+    advice = (
+        "Enter it as a context manager, `with jax.default_device(device):`, or set it with "
+        "`jax.config.update`"
+    )
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = AllOf(
         Jax(),

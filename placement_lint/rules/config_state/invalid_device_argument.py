@@ -103,6 +103,7 @@ class InvalidDeviceArgument(Rule):
     """
 
     code, name = "JDP108", "invalid-device-argument"
+    advice = 'Pass one device, such as `jax.devices("cpu")[0]`'
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AllOf(

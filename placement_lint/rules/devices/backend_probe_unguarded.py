@@ -86,6 +86,7 @@ class BackendProbeUnguarded(Rule):
     """
 
     code, name = "JDP302", "backend-probe-unguarded"
+    advice = "Compare `jax.default_backend()` with the name of the platform, or catch RuntimeError"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     # Something like a string, and not just "cpu".
     needs = AllOf(Jax(), Given(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]"))

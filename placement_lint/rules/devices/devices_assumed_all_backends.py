@@ -85,6 +85,7 @@ class DevicesAssumedAllBackends(Rule):
     """
 
     code, name = "JDP301", "devices-assumed-all-backends"
+    advice = 'Ask for the platform by name, `jax.devices("cpu")`'
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = AllOf(
         Jax(),

@@ -100,6 +100,7 @@ class GlobalDeviceInMultiprocess(Rule):
     """
 
     code, name = "JDP304", "global-device-in-multiprocess"
+    advice = "Use the devices of this process, `jax.local_devices()`"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AllOf(

@@ -112,6 +112,7 @@ class ImpossiblePlatformComparison(Rule):
     """
 
     code, name = "JDP303", "impossible-platform-comparison"
+    advice = 'Compare with a name that JAX gives: "cpu", "gpu" or "tpu"'
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = AllOf(

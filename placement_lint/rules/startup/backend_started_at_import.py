@@ -109,6 +109,7 @@ class BackendStartedAtImport(Rule):
     """
 
     code, name = "JDP503", "backend-started-at-import"
+    advice = "Make it in NumPy, or in a function that makes it when it is first needed"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     needs = AllOf(Placed(_is_module), AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND))
 

@@ -69,6 +69,7 @@ class DistributedInitializedTooLate(Rule):
     """
 
     code, name = "JDP504", "distributed-initialized-too-late"
+    advice = "Call it before anything else of JAX is called"
     severity = Severity.ERROR
     needs = AllOf(Jax(), Uses("jax.distributed.initialize"))
 

@@ -95,6 +95,7 @@ class ForkAfterBackend(Rule):
     """
 
     code, name = "JDP506", "fork-after-backend"
+    advice = 'Start processes with the method "spawn", or fork them before JAX is first used'
     severity = Severity.ERROR
     needs = AllOf(Jax(), Uses(*_FORKS, *_EXECUTORS, *_MAKING))
 

@@ -96,6 +96,7 @@ class InertEnvironmentVariable(Rule):
     """
 
     code, name = "JDP508", "inert-environment-variable"
+    advice = "Take it away, or set the variable that does what is meant: see the page of the rule"
     severity = Severity.ERROR
     needs = AnyOf(
         AllOf(

@@ -114,6 +114,7 @@ class TensorflowTakesAccelerator(Rule):
     """
 
     code, name = "JDP507", "tensorflow-takes-accelerator"
+    advice = 'Hide the accelerators from TensorFlow: `tf.config.set_visible_devices([], "GPU")`'
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     follows_callers = True
     needs = AllOf(

@@ -73,6 +73,7 @@ class WeakPlatformSelection(Rule):
     """
 
     code, name = "JDP505", "weak-platform-selection"
+    advice = "Use `jax_platforms` or `JAX_PLATFORMS`, which start no other platform"
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = AnyOf(_OPTION.encode(), _VARIABLE.encode())
 

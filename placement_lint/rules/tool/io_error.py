@@ -61,6 +61,7 @@ class IoError(Rule):
     """
 
     code, name = "JDP900", "io-error"
+    advice = "See that the file is there and can be read and written"
     severity = Severity.ERROR
     needs = Never()
 

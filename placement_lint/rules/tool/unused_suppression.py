@@ -61,6 +61,7 @@ class UnusedSuppression(Rule):
     """
 
     code, name = "JDP902", "unused-suppression"
+    advice = "Take the comment away"
     severity = Severity.WARNING
     fix = Applicability.SAFE
     needs = NAMED_SUPPRESSION

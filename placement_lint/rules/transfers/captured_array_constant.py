@@ -98,6 +98,7 @@ class CapturedArrayConstant(Rule):
     """
 
     code, name = "JDP407", "captured-array-constant"
+    advice = "Pass the array to the function as an argument"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     pedantic = True
     needs = AllOf(

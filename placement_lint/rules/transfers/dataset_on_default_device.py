@@ -9,7 +9,9 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
 from placement_lint.placement import values
+from placement_lint.placement.supposition import Target
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
 from placement_lint.rules.needs import AllOf, AnyOf, Uses
 from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
@@ -55,6 +57,8 @@ class DatasetOnDefaultDevice(Rule):
     from safetensors.flax import load_file
 
     tokens = load_file("train.safetensors")["tokens"]
+    for i in range(1000):
+        batch = tokens[i]
     ```
 
     ## Use instead
@@ -64,14 +68,18 @@ class DatasetOnDefaultDevice(Rule):
 
     with jax.default_device(jax.devices("cpu")[0]):
         tokens = jax.device_put(load_file("train.safetensors")["tokens"], jax.devices("cpu")[0])
+    for i in range(1000):
+        batch = jax.device_put(jax.device_get(tokens[i]))
     ```
 
-    Or keep NumPy, which never leaves the host: `safetensors.numpy.load_file`, `np.load`. Then put
-    each batch on the accelerator: `jax.device_put(tokens[i], jax.devices()[0])`.
+    Each batch is put on the accelerator, where the parameters are: computed with as it is taken, it
+    would make every step run on the host. Or keep NumPy, which never leaves the host:
+    `safetensors.numpy.load_file`, `np.load`, and `jax.device_put(tokens[i])`.
 
     ## Fix safety
-    Unsafe: what is computed of the array runs on the host afterwards, until it is put on the
-    accelerator.
+    Unsafe: what is computed of the whole array runs on the host afterwards. Each part that is taken
+    of it is put back on the accelerator, so that what is computed of that stays there. No fix where
+    arrays of the accelerator would be copied to the host, or an operation be refused.
 
     ## What it does not flag
     Model weights: any word of theirs (`params`, `weights`, `model`, `checkpoint` …) in the same
@@ -93,6 +101,10 @@ class DatasetOnDefaultDevice(Rule):
     """
 
     code, name = "JDP401", "dataset-on-default-device"
+    advice = (
+        'Load it under `with jax.default_device(jax.devices("cpu")[0]):` and commit it there, '
+        "or load it with NumPy; then put each batch on the accelerator"
+    )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     needs = AnyOf(
@@ -172,6 +184,19 @@ def _is_placed_at_once(node: cst.Call, ctx: Context) -> bool:
     return False
 
 
+def _meets_arrays(load: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether other arrays are named in an expression, which may be anywhere."""
+    around = set(ctx.ancestors(load))
+    inside = {load, *ctx.tree.descendants(load)}
+    return any(
+        isinstance(part, cst.Name | cst.Attribute | cst.Call)
+        and part not in around
+        and part not in inside
+        and any(True for _ in values.arrays(ctx.flow.value(part)))
+        for part in ctx.tree.descendants(whole)
+    )
+
+
 def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
     """Load it under the host as default device, and commit it there."""
     statement = ctx.statement(node)
@@ -183,6 +208,7 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
         or not isinstance(line, cst.SimpleStatementLine)
         or len(line.body) != 1
         or not isinstance(statement.value, cst.Call | cst.Subscript)
+        or _meets_arrays(node, statement.value, ctx)
     ):
         return None
     names = [
@@ -191,21 +217,32 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
     if None in names:
         return None
     default_device, device_put, devices = names
+    host = Target(values.Device("cpu", 0))
+    commitment = ctx.flow.committed_by(statement.value, host, moves=True)
+    returned = None if commitment is None else put_back(commitment, ctx)
+    if commitment is None or returned is None:
+        return None
 
-    def build(editor: Editor) -> list[Edit]:
-        host = f"{devices}({editor.string('cpu', node)})[0]"
+    def build(editor: Editor) -> list[Edit] | None:
+        around = written(returned, editor)
+        if around is None:
+            return None
+        named = f"{devices}({editor.string('cpu', node)})[0]"
         start, end = editor.spans.inner(statement)
         first, last = editor.source.position(start)[0], editor.source.position(end)[0]
         indent = editor.indentation(first)
         step = ctx.tree.module.default_indent
         newline = editor.source.newline
-        head = f"with {default_device}({host}):{newline}{indent}{step}"
-        wrapped = editor.wrap(statement.value, f"{device_put}(", f", {host})")
+        head = f"with {default_device}({named}):{newline}{indent}{step}"
+        wrapped = editor.wrap(statement.value, f"{device_put}(", f", {named})")
         return [
             editor.insert(start, head),
             *wrapped,
             *editor.indent_lines(first + 1, last, step),
+            *around,
         ]
 
-    what = "Load it on the host and commit it there"
-    return FixPlan(Applicability.UNSAFE, what, build, imports=needed(names))
+    what = "Load it on the host and commit it there, to compute there with all of it"
+    what += effects(commitment)
+    imports = (*needed(names), *imports_of(returned))
+    return FixPlan(Applicability.UNSAFE, what, build, imports=imports)

@@ -75,6 +75,7 @@ class DefaultDeviceArgumentIgnored(Rule):
     """
 
     code, name = "JDP411", "default-device-argument-ignored"
+    advice = "Load under `with jax.default_device(device):`, and commit what was loaded"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     follows_callers = True
     needs = AnyOf(

@@ -95,6 +95,7 @@ class DevicePutInTraced(Rule):
     """
 
     code, name = "JDP403", "device-put-in-traced"
+    advice = "Put the arguments on the device before the call, or the result after it"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     needs = AllOf(
         Jax(),

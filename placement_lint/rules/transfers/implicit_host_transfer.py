@@ -87,6 +87,7 @@ class ImplicitHostTransfer(Rule):
     """
 
     code, name = "JDP410", "implicit-host-transfer"
+    advice = "Say where it goes, with `jax.device_put(x, device)`"
     severity = Severity.INFO
     pedantic = True
     needs = AllOf(Jax(), AnyOf(b"jit", b"array"))

@@ -93,6 +93,9 @@ class JaxInDataWorker(Rule):
     """
 
     code, name = "JDP409", "jax-in-data-worker"
+    advice = (
+        "Give NumPy arrays from the workers, and put the batches on the device in the main process"
+    )
     severity = Severity.WARNING
     needs = AllOf(Jax(), b"DataLoader", Uses(_TORCH, *_GRAIN))
 

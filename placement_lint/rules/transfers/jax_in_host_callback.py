@@ -91,6 +91,7 @@ class JaxInHostCallback(Rule):
     """
 
     code, name = "JDP408", "jax-in-host-callback"
+    advice = "Compute with NumPy in the callback"
     severity = Severity.ERROR
     needs = AllOf(Jax(), GivenFunction(HOST_CALLBACKS, "callback"))
 

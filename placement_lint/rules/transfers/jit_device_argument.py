@@ -16,6 +16,8 @@ from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -67,10 +69,11 @@ class JitDeviceArgument(Rule):
     ## Fix safety
     Unsafe: the argument becomes `out_shardings=SingleDeviceSharding(device)`, which runs the
     function on the device and commits its results there as before, but raises ValueError for an
-    argument that is committed elsewhere, where the old one copied it. `backend="cpu"` means the
-    CPU of the process itself, which is `jax.local_devices(backend="cpu")[0]`: `jax.devices("cpu")`
-    begins with the CPU of process 0. For `backend=` outside of a function the fix is only shown: it
-    would start the backend when the module is imported. No fix is offered beside other shardings.
+    argument that is committed elsewhere, where the old one copied it. No fix where a call in the
+    file gives it one: put the arguments on the device. `backend="cpu"` means the CPU of the process
+    itself, which is `jax.local_devices(backend="cpu")[0]`: `jax.devices("cpu")` begins with the CPU
+    of process 0. For `backend=` outside of a function the fix is only shown: it would start the
+    backend when the module is imported. No fix is offered beside other shardings.
 
     ## What it does not flag
     `device=None` and `backend=None`, and what may well be None: an attribute, or a parameter whose
@@ -90,6 +93,9 @@ class JitDeviceArgument(Rule):
     """
 
     code, name = "JDP404", "jit-device-argument"
+    advice = (
+        "Put the arguments on the device with `jax.device_put`: the function runs where they are"
+    )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     needs = AllOf(
@@ -189,6 +195,9 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
     devices = ctx.reach("jax.local_devices", at=call) if by_backend else None
     if sharding is None or (by_backend and devices is None):
         return None
+    if _is_given_committed(call, _device(argument.value, ctx), ctx):
+        # `out_shardings` refuses what `device` has copied.
+        return None
     starts_at_import = by_backend and ctx.function(call) is None
     level = Applicability.DISPLAY if starts_at_import else Applicability.UNSAFE
 
@@ -202,5 +211,43 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
         changed = f"out_shardings={sharding}({device})"
         return [editor.replace_offsets(start, value_end, changed)]
 
-    what = "Run it there by out_shardings"
+    what = "Run it there by out_shardings, which takes nothing that is committed elsewhere"
     return FixPlan(level, what, build, imports=needed([sharding, devices]))
+
+
+def _device(node: cst.BaseExpression, ctx: Context) -> values.Device | None:
+    """Give the device that an argument of jit means; None for one that is not known."""
+    platform = string_value(followed(node, ctx))
+    if platform is not None:
+        return values.Device(platform, 0)
+    held = ctx.flow.value(node)
+    only = next(iter(held)) if len(held) == 1 else None
+    return only.device if isinstance(only, values.TheDevice) else None
+
+
+def _is_given_committed(call: cst.Call, device: values.Device | None, ctx: Context) -> bool:
+    """Tell whether a call that is seen gives a jitted function what is committed elsewhere."""
+    return any(
+        array.committed
+        and values.differ(array.device, device, accelerator=ctx.flow.accelerator) is not False
+        for each in _calls(call, ctx)
+        for argument in each.args
+        for array in values.arrays(ctx.flow.value(argument.value))
+    )
+
+
+def _calls(jit: cst.Call, ctx: Context) -> Iterator[cst.Call]:
+    """Give the calls of what a call of jit gives: at once, or by its name."""
+    parent = ctx.parent(jit)
+    name: str | None = None
+    if isinstance(parent, cst.Call) and parent.func is jit:
+        yield parent
+    elif isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
+        name = parent.targets[0].target.value
+    elif isinstance(parent, cst.Decorator):
+        function = ctx.parent(parent)
+        name = function.name.value if isinstance(function, cst.FunctionDef) else None
+    for use in ctx.names.uses(name, ctx.names.scope(jit)) if name is not None else ():
+        each = ctx.parent(use)
+        if isinstance(each, cst.Call) and each.func is use:
+            yield each

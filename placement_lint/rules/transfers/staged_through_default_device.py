@@ -118,6 +118,10 @@ class StagedThroughDefaultDevice(Rule):
     """
 
     code, name = "JDP402", "staged-through-default-device"
+    advice = (
+        "Make it in NumPy and put that, or make it in `jax.jit(…, out_shardings=…)`, each part "
+        "where it belongs"
+    )
     severity, fix = Severity.WARNING, Applicability.SAFE
     follows_callers = True
     needs = AllOf(

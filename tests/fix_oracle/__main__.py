@@ -1,0 +1,112 @@
+"""Fix random programs and all that are written, run them, print what came of it; keep a record."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.differential.oracle_client import OracleError
+from tests.differential.record import default_jobs
+from tests.differential.reduction import reduced
+from tests.fix_oracle.client import WatchClient
+from tests.fix_oracle.examine import Examined, examine, report
+from tests.fix_oracle.record import Shown, failures, run, summary, write
+from tests.fix_oracle.sources import FAMILIES, Program, program_named
+from tests.records import RECORDS
+
+if TYPE_CHECKING:
+    from tests.fix_oracle.client import Modules
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("python -m tests.fix_oracle", description=__doc__)
+    parser.add_argument(
+        "--programs", type=int, default=10_000, help="how many random ones (%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="which ones (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=default_jobs(), help="processes (%(default)s)")
+    parser.add_argument("--families", nargs="+", default=FAMILIES, choices=FAMILIES)
+    parser.add_argument(
+        "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
+        help="write a record; without a folder, where the tests look for the newest one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--reduce", type=int, default=8, metavar="COUNT",
+        help="how many kinds of failures to show a small program of (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--show", metavar="NAME", help="examine one program alone: `loops/17`")
+    options = parser.parse_args()
+    if options.show is not None:
+        return show(options.show)
+
+    def progress(done: int, of: int) -> None:
+        if sys.stderr.isatty() or done == of or done % 20 == 0:
+            print(f"{done} of {of} batches", file=sys.stderr)
+
+    def say(each: Shown) -> None:
+        print(f"{each.program} ({each.how}, {' '.join(each.codes)}): {each.what}", flush=True)
+
+    record = run(options.programs, options.seed, options.jobs, options.families, progress, say)
+    for line in summary(record):
+        print(line)
+    for text in small(record.failures, options.reduce):
+        print(text, flush=True)
+    if options.record is not None:
+        print(write(record, options.record))
+    return 1 if record.failures else 0
+
+
+def show(name: str) -> int:
+    """Print what came of one program."""
+    oracle = WatchClient()
+    try:
+        examined = examine(oracle, program_named(name))
+    finally:
+        oracle.close()
+    print(f"{examined.state} {examined.reason}\n{report(examined)}")
+    return int(examined.wrong)
+
+
+def small(found: list[Shown], count: int) -> list[str]:
+    """Give reports of small programs, one for each kind of failure, so many at most."""
+    kinds: dict[tuple[str, ...], Shown] = {}
+    for each in found:
+        kinds.setdefault((each.how, each.what.partition(":")[0], *each.codes), each)
+    texts: list[str] = []
+    with tempfile.TemporaryDirectory() as cache:
+        oracle = WatchClient(cache)
+        try:
+            texts += [report(_reduced(oracle, each)) for each in [*kinds.values()][:count]]
+        finally:
+            oracle.close()
+    return texts
+
+
+def _reduced(oracle: WatchClient, shown: Shown) -> Examined:
+    """Take away what a program can do without, as long as its fix goes wrong in the same way."""
+    program = program_named(shown.program)
+    what = shown.what.partition(":")[0]
+
+    def again(modules: Modules) -> Examined:
+        return examine(oracle, Program(program.family, program.name, modules, program.seeds))
+
+    first = again(program.modules)
+
+    def holds(modules: Modules) -> bool:
+        try:
+            examined = again(modules)
+        except OracleError:
+            return False
+        return examined.state == first.state and any(
+            each.how == shown.how and each.what.partition(":")[0] == what
+            for each in failures(examined)
+        )
+
+    return again(reduced(program.modules, holds, at_most=150))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""What a finding without a fix says: what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from placement_lint.config.settings import Settings
+from placement_lint.findings import Finding
+from placement_lint.lint.run import lint_paths
+from placement_lint.report.full import render
+from placement_lint.rules.base import Rule
+from placement_lint.rules.registry import all_rules
+from tests.program_cases import all_programs
+from tests.test_fixtures import FOLDERS, lint
+
+every_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+
+
+@every_rule
+def test_every_rule_says_what_to_do(rule: type[Rule]) -> None:
+    assert rule.advice
+    assert rule.advice[0].isupper()
+    assert not rule.advice.endswith(".")
+    assert "\n" not in rule.advice
+
+
+def says_what_to_do(finding: Finding) -> bool:
+    return (finding.fix is None) == bool(finding.advice)
+
+
+@pytest.mark.parametrize("folder", [name for name in FOLDERS if name.endswith("hazards")])
+def test_every_finding_has_a_fix_or_says_what_to_do(folder: str) -> None:
+    for case in FOLDERS[folder]:
+        for text in (case.before.text, *(t.text for t in (case.becomes,) if t is not None)):
+            silent = [found for found in lint(text, case.code) if not says_what_to_do(found)]
+            assert silent == [], case.id
+
+
+@pytest.mark.parametrize("group", sorted({program.group for program in all_programs()}))
+def test_every_finding_in_a_program_has_a_line_of_help(group: str, tmp_path: Path) -> None:
+    """Linted as a whole, and each file alone."""
+    settings = Settings(select=("ALL",))
+    found: list[Finding] = []
+    for program in all_programs():
+        if program.group != group:
+            continue
+        folder = tmp_path / program.name
+        paths = [folder / path for path in program.texts()]
+        for path, text in zip(paths, program.texts().values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        found += lint_paths([str(folder)], lambda _: settings, folders=True).findings
+        for path in paths:
+            found += lint_paths([str(path)], lambda _: settings).findings
+    silent = [each for each in found if "\nhelp: " not in render([each], lambda _: None)]
+    assert silent == []
+    assert found or group == "clean"
