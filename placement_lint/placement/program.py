@@ -165,6 +165,18 @@ class Frame:
     """What holds after its `yield`."""
 
 
+@dataclass
+class _Imports:
+    """What modules of the program import of one another."""
+
+    followed: set[tuple[str, str]] = field(default_factory=set)
+    """Imports that are being followed: the names of modules, and what they import."""
+    handed_on: dict[tuple[str, str], tuple[str, str] | None] = field(default_factory=dict)
+    """From imports of what another module imports, to the last import of those."""
+    rebound: set[Variable] = field(default_factory=set)
+    """Variables of modules that another module assigns to."""
+
+
 class Program:
     """All modules that are looked at together."""
 
@@ -227,12 +239,7 @@ class Program:
         """Functions that are given to what calls them in traced code."""
         self.trees = Trees(self)
         self._module_scopes: set[object] = set()
-        self._followed: set[tuple[str, str]] = set()
-        """Imports that are being followed: the names of modules, and what they import."""
-        self._handed_on: dict[tuple[str, str], tuple[str, str] | None] = {}
-        """From imports of what another module imports, to the last import of those."""
-        self._rebound: set[Variable] = set()
-        """Variables of modules that another module assigns to."""
+        self._imports = _Imports()
 
     # -- running ------------------------------------------------------------------------------
 
@@ -841,13 +848,13 @@ class Program:
 
     def is_rebound(self, key: Variable) -> bool:
         """Tell whether a variable was assigned to from outside of its module or class."""
-        return key in self._rebound
+        return key in self._imports.rebound
 
     def rebind(self, key: Variable, held: Value, state: State) -> None:
         """Assign to a variable of another module."""
-        if key not in self._rebound:
-            self._rebound.add(key)
-            self._handed_on.clear()
+        if key not in self._imports.rebound:
+            self._imports.rebound.add(key)
+            self._imports.handed_on.clear()
         self.bind(key, held, state)
 
     def bind(self, key: Variable, held: Value, state: State) -> None:
@@ -866,7 +873,7 @@ class Program:
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
         """Give what a variable holds that belongs to another body than the one that reads it."""
         bindings = owner.bindings.get(name, [])
-        if len(bindings) == 1 and variable(owner, name) not in self._rebound:
+        if len(bindings) == 1 and variable(owner, name) not in self._imports.rebound:
             # No execution depends on it: it is the same whenever it is read.
             static = self._static(module, bindings[0], state)
             if static is not None and static != UNKNOWN:
@@ -885,13 +892,13 @@ class Program:
             return value(Class(module.place(binding.node))) if all(kept) else None
         if binding.kind is BindingKind.IMPORT and binding.target is not None:
             followed = (module.name, binding.target)
-            if followed in self._followed:
+            if followed in self._imports.followed:
                 # Two modules import it of each other.
                 return None
-            self._followed.add(followed)
+            self._imports.followed.add(followed)
             last = self._last_import(followed)
             held = None if last is None else self.imported(self.modules[last[0]], last[1], state)
-            self._followed.discard(followed)
+            self._imports.followed.discard(followed)
             return held
         return None
 
@@ -899,15 +906,15 @@ class Program:
         """Give the last import of those by which modules hand a name on; None in a circle."""
         passed: dict[tuple[str, str], None] = {}
         at: tuple[str, str] | None = first
-        while at is not None and at not in self._handed_on:
+        while at is not None and at not in self._imports.handed_on:
             passed[at] = None
             behind = self._import_behind(*at)
             if behind is None:
-                self._handed_on[at] = at
+                self._imports.handed_on[at] = at
             at = None if behind in passed else behind or at
-        last = None if at is None else self._handed_on[at]
+        last = None if at is None else self._imports.handed_on[at]
         # Whoever asks for one of these again goes there at once.
-        self._handed_on.update(dict.fromkeys(passed, last))
+        self._imports.handed_on.update(dict.fromkeys(passed, last))
         return last
 
     def _import_behind(self, importer: str, qualified: str) -> tuple[str, str] | None:
@@ -919,7 +926,7 @@ class Program:
         self.import_module(target.name)
         owner = target.names.module_scope
         bindings = owner.bindings.get(found[1], [])
-        if len(bindings) != 1 or variable(owner, found[1]) in self._rebound:
+        if len(bindings) != 1 or variable(owner, found[1]) in self._imports.rebound:
             return None
         (binding,) = bindings
         if binding.kind is not BindingKind.IMPORT or binding.target is None:
@@ -1471,7 +1478,8 @@ class Program:
         for place in self.bases(cls):
             found = self._methods_of(place).get(name)
             if found is not None:
-                replaced = self._rebound and self.class_attribute(place, name) in self._rebound
+                rebound = self._imports.rebound
+                replaced = rebound and self.class_attribute(place, name) in rebound
                 return None if replaced else found
         return None
 
@@ -1640,7 +1648,7 @@ class Program:
                 scope = module.names.scope(node.body)
                 if name in scope.bindings and is_enumeration(module, node):
                     return value(Plain(member=f"{place.module}:{place.node}.{name}"))
-                if name in scope.bindings or variable(scope, name) in self._rebound:
+                if name in scope.bindings or variable(scope, name) in self._imports.rebound:
                     return self.variable_of(module, scope, name, state)
         return UNKNOWN
 
