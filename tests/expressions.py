@@ -6,30 +6,28 @@ import ast
 import functools
 import importlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, AnyStr
 
 import placement_lint
-from placement_lint.rules.needs import Needs
-from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 TOP = Path(placement_lint.__file__).parent
 _ALL_OVER = frozenset({"findall", "finditer", "search", "split", "sub", "subn"})
 _METHODS = _ALL_OVER | {"fullmatch", "match"}
 
 PUT_TOGETHER: dict[str, tuple[str, ...]] = {
+    "files/wildmatch.py": (r"(?s)a.[b-d]a",),
     "lint/project.py": (r"(?<![\w.])(jax|jnp)((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)",),
     "rules/needs.py": (),  # found by asking the rules
     "syntax/code_text.py": (r"(?m)^[ \t\f]{0,4}[^ \t\f\n]",),
     "syntax/mentions.py": (
-        r"\ba\b[\s\\)]*(?::[^=\n]{0,1000})?=(?!=)",
-        r"\bdef[\s\\]+a\b",
-        r"a\b[\s\\)]*(?:#[^\n]{0,1000}\n[\s\\)]*){0,40}\(",
-        r"(?<![\w.])a\b(?![\s\\]*\.)",
+        r"(?<![\w.])([\w.]*(?<!\w)a)\b",
+        r"(?<![\w.])([\w.]*(?<!\w)a)\b[\s\\)]*\(",
     ),
 }
 """What functions make of a name or a number, by file: with `a`, or 4, in the place of that."""
@@ -70,7 +68,7 @@ def _apply(compiled: re.Pattern[AnyStr], text: AnyStr, methods: frozenset[str]) 
 def all_expressions() -> list[Expression]:
     """Give each expression once, with all that is asked of it anywhere."""
     found: dict[tuple[str | bytes, int], Expression] = {}
-    for each in (*_in_variables(), *_in_calls(), *_of_the_filter()):
+    for each in (*_in_variables(), *_in_calls()):
         known = found.get((each.pattern, each.flags), each)
         methods = known.methods | each.methods
         found[each.pattern, each.flags] = replace(known, methods=methods)
@@ -103,16 +101,15 @@ def _asked(name: str, path: str) -> frozenset[str]:
 
 
 def _in_variables() -> Iterator[Expression]:
-    for path, tree in trees().items():
-        for node in tree.body:
-            if isinstance(node, ast.Assign | ast.AnnAssign) and "re.compile(" in ast.unparse(node):
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                assert isinstance(target, ast.Name), ast.unparse(node)
-                module = importlib.import_module(_module_name(path))
-                for each in _patterns(getattr(module, target.id)):
-                    flags = each.flags & ~re.UNICODE
-                    asked = _asked(target.id, path)
-                    yield Expression(each.pattern, flags, f"{path}: {target.id}", asked)
+    """Give what the variables of all modules hold, however deep: in classes, and in conditions."""
+    seen: set[int] = set()
+    for path in trees():
+        module = importlib.import_module(_module_name(path))
+        for name, value in vars(module).items():
+            for pattern, flags in _patterns(value, seen):
+                is_plain = isinstance(value, re.Pattern)
+                asked = _asked(name, path) if is_plain else _ALL_OVER
+                yield Expression(pattern, flags, f"{path}: {name}", asked)
 
 
 def _module_name(path: str) -> str:
@@ -120,15 +117,30 @@ def _module_name(path: str) -> str:
     return f"{placement_lint.__name__}.{name}"
 
 
-def _patterns(value: object) -> Iterator[re.Pattern[str] | re.Pattern[bytes]]:
+def _patterns(value: object, seen: set[int]) -> Iterator[tuple[str | bytes, int]]:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
     if isinstance(value, re.Pattern):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _patterns(each)
-    elif isinstance(value, tuple | list):
-        for each in value:
-            yield from _patterns(each)
+        yield value.pattern, value.flags & ~re.UNICODE
+    elif type(value).__name__ == "_Expression":
+        known = vars(value)
+        yield known["_pattern"], known["_flags"]
+    else:
+        for each in _held(value):
+            yield from _patterns(each, seen)
+
+
+def _held(value: object) -> Iterable[object]:
+    """Give what a value of the package's own holds."""
+    if isinstance(value, Mapping):
+        return [*value.values()]
+    if isinstance(value, tuple | list | set | frozenset):
+        return value
+    kind = value if isinstance(value, type) else type(value)
+    if not kind.__module__.startswith(placement_lint.__name__):
+        return ()
+    return [*getattr(value, "__dict__", {}).values()]
 
 
 def _in_calls() -> Iterator[Expression]:
@@ -163,25 +175,3 @@ def calls() -> Iterator[tuple[str, str, str | bytes | None]]:
 
 def _text_of(value: object) -> str | bytes | None:
     return value if isinstance(value, str | bytes) else None
-
-
-def _of_the_filter() -> Iterator[Expression]:
-    """Give the expressions in the conditions of all rules."""
-    seen: set[int] = set()
-
-    def inside(value: object) -> Iterator[Expression]:
-        if id(value) in seen:
-            return
-        seen.add(id(value))
-        if isinstance(value, tuple | list | frozenset):
-            for each in value:
-                yield from inside(each)
-        elif type(value).__name__ == "_Expression":
-            known = vars(value)
-            yield Expression(known["_pattern"], known["_flags"], "rules/needs.py", _ALL_OVER)
-        elif isinstance(value, Needs):
-            for each in vars(value).values():
-                yield from inside(each)
-
-    for rule in all_rules():
-        yield from inside(rule.needs)

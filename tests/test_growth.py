@@ -7,7 +7,6 @@ size shows long before it takes any time.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,12 +15,11 @@ from placement_lint.files.source import Source
 from placement_lint.lint.file import Analysis, FileOptions, FileResult, parse
 from placement_lint.rules.registry import all_rules
 from placement_lint.syntax.deep_stack import run_deep
+from tests.counting import counted
 from tests.growing import SHAPES, Example
 from tests.trials import Trials
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     import libcst as cst
 
     from placement_lint.rules.base import Rule
@@ -34,26 +32,17 @@ RULES = [rule for rule in all_rules() if not rule.code.startswith("JDP9")]
 
 def calls_made(rule: type[Rule], text: str) -> int:
     """Count the calls that are made while one rule looks at a text that is parsed already."""
-    count = 0
 
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    def look() -> None:
+    def look() -> int:
         source = Source("growing.py", text)
         module = parse(source)
         assert not isinstance(module, FileResult), text
         analysis = Analysis(source, module, FileOptions((rule,)), None, None)
-        before = sys.getprofile()
-        sys.setprofile(note)
-        try:
+        with counted() as calls:
             analysis.run()
-        finally:
-            sys.setprofile(before)
+        return calls.made
 
-    run_deep(look)
-    return count
+    return run_deep(look)
 
 
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)

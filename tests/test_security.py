@@ -21,7 +21,7 @@ HAZARD = "import jax\nimport victim\n\n\ndef f(x, d):\n    jax.device_put(x, d)\
 CANARY = "import os\nopen(os.environ['CANARY'], 'a').write(__name__ + ' ')\n"
 PLANTED = (
     # What the tool itself imports, and what others look for in a repository.
-    *("jax", "libcst", "pathspec", "tomli", "tomllib", "json", "ast", "dataclasses", "pkgutil"),
+    *("jax", "libcst", "tomli", "tomllib", "json", "ast", "dataclasses", "pkgutil"),
     *("concurrent", "multiprocessing", "pygls", "flake8", "matplotlib", "safetensors", "numpy"),
     *("sitecustomize", "usercustomize", "conftest", "setup", "rules", "plugins", "victim"),
 )

@@ -105,7 +105,7 @@ class _Comparison:
             venv.create(folder, with_pip=True)
         installed = tools.Installed(folder, REPOSITORY)
         pip = [installed.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--requirement", str(PEERS), "pathspec"], check=True)
+        subprocess.run([*pip, "--requirement", str(PEERS)], check=True)
         # Not editable: as users have it.
         ours = [*pip, "--force-reinstall", "--no-deps", str(REPOSITORY)]
         subprocess.run(ours, check=True)

@@ -22,7 +22,7 @@ _PROGRAM = "placement-lint"
 _DEFAULT = "check"
 _SCRIPT = "SCRIPT"
 _CODES = re.compile(r"CODE|CODES|CODE\|NAME")
-_PATHS = re.compile(r".*(?:FILE|PATH|DIR|SCRIPT).*")
+_PATHS = re.compile(r"FILE|PATH|DIR|SCRIPT")
 
 _EPILOG = """\
 bash, in ~/.bashrc:                   eval "$(placement-lint generate-shell-completion bash)"
@@ -109,7 +109,7 @@ def _taken(action: argparse.Action) -> Taken:
     return Taken(
         tuple(map(str, action.choices or ())),
         is_rule=_CODES.fullmatch(metavar) is not None or "CODE" in metavar.split("|"),
-        is_path=_PATHS.fullmatch(metavar) is not None,
+        is_path=_PATHS.search(metavar) is not None,
         metavar=metavar,
     )
 

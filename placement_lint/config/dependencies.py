@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import os
 import re
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.config import toml
 from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ _REQUIREMENT = re.compile(
 _BOUND = re.compile(r"(?P<operator>===|[<>=!~]=|[<>])\s*(?P<version>v?[0-9][\w.!+-]*\*?)", re.ASCII)
 _CARET = re.compile(r"(?P<sign>[\^~]?)\s*(?P<version>[0-9]+(?:\.[0-9]+)*)(?P<star>\.\*)?")
 _MOST_DIGITS = 9
-_REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements?(?:[-_.].*)?\.(?:txt|in)")
+_MOST_REQUIREMENTS, _MOST_BOUNDS = 200, 50
+_DELIMITER = re.compile(r"[=:]")
+_WORD_END = re.compile(r"[-_.]")
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,18 @@ def _of_folder(folder: str) -> tuple[Requirement, ...]:
         path = os.path.join(folder, name)
         text = _text(path)
         if text is not None:
-            found = tuple(Requirement(bounds, path) for bounds in read(text))
+            found = _requirements(read(text), path)
             if any(requirement.bounds for requirement in found):
                 return found
-    return tuple(_in_requirements(folder))
+    return _in_requirements(folder)
+
+
+def _requirements(
+    lines: Iterable[tuple[tuple[str, str], ...]], path: str
+) -> tuple[Requirement, ...]:
+    """Give what lines ask for, each once. Of more than anybody writes, the first ones count."""
+    every = dict.fromkeys(tuple(dict.fromkeys(bounds))[:_MOST_BOUNDS] for bounds in lines)
+    return tuple(Requirement(bounds, path) for bounds in [*every][:_MOST_REQUIREMENTS])
 
 
 def _text(path: str) -> str | None:
@@ -103,43 +113,64 @@ def _text(path: str) -> str | None:
     return data.decode("utf-8-sig", "replace") if _MENTION in data.lower() else None
 
 
-def _in_requirements(folder: str) -> Iterator[Requirement]:
+def _in_requirements(folder: str) -> tuple[Requirement, ...]:
     try:
-        names = sorted(name for name in os.listdir(folder) if _REQUIREMENTS.fullmatch(name.lower()))
+        names = sorted(filter(_is_requirements, os.listdir(folder)))
     except OSError:
-        return
+        return ()
     # The plain name first: it says what the project needs, others what its tests or docs need.
     for name in sorted(names, key=lambda name: (name.lower() != "requirements.txt", name)):
         path = os.path.join(folder, name)
         text = _text(path)
-        found = [] if text is None else [*_lines(text.splitlines())]
-        if any(found):
-            yield from (Requirement(bounds, path) for bounds in found)
-            return
+        found = () if text is None else _requirements(_lines(text.splitlines()), path)
+        if any(requirement.bounds for requirement in found):
+            return found
+    return ()
+
+
+def _is_requirements(name: str) -> bool:
+    stem, ending = os.path.splitext(name.lower())
+    words = {"requirement", "requirements"}
+    return ending in {".txt", ".in"} and not words.isdisjoint(_WORD_END.split(stem))
 
 
 def _in_setup_cfg(text: str) -> Iterator[tuple[tuple[str, str], ...]]:
-    import configparser
+    sections = _sections(text)
+    yield from _lines(sections.get("options", {}).get("install_requires", ()))
+    for lines in sections.get("options.extras_require", {}).values():
+        yield from _lines(lines)
 
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return
-    values = [parser.get("options", "install_requires", fallback="")]
-    if parser.has_section("options.extras_require"):
-        values += [value for _, value in parser.items("options.extras_require")]
-    for value in values:
-        yield from _lines(value.splitlines())
+
+def _sections(text: str) -> dict[str, dict[str, list[str]]]:
+    """Read what setup.cfg says: by section and option, the lines of a value.
+
+    As `configparser` does, which takes time that grows with the square of the spaces on a line, and
+    of the lines that are no option; here these say nothing.
+    """
+    sections: dict[str, dict[str, list[str]]] = {}
+    section: dict[str, list[str]] = {}
+    lines: list[str] | None = None
+    indent = 0
+    for line in text.split("\n"):
+        value = line.strip()
+        if not value or value[0] in "#;":
+            continue
+        level = len(line) - len(line.lstrip())
+        if lines is not None and level > indent:
+            lines.append(value)
+            continue
+        indent, lines = level, None
+        if value[0] == "[" and "]" in value:
+            section = sections.setdefault(value[1 : value.rindex("]")], {})
+        elif delimiter := _DELIMITER.search(value):
+            lines = [value[delimiter.end() :].strip()]
+            section[value[: delimiter.start()].strip().lower()] = lines
+    return sections
 
 
 def _in_pyproject(text: str) -> Iterator[tuple[tuple[str, str], ...]]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        table = tomllib.loads(text)
+        table = toml.loads(text)
     except (ValueError, RecursionError):
         return
     project = _table(table, "project")

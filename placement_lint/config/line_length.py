@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from typing import Any
 
+from placement_lint.config import toml
 from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 DEFAULT = 88
@@ -47,14 +47,10 @@ def _in_folder(folder: str) -> int | None:
 
 
 def _read(path: str) -> dict[str, Any] | None:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
         data = read_regular(path, MOST_OF_SETTINGS)
         if b"line-length" not in data:
             return None
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return toml.loads(data.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return None

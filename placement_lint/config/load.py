@@ -10,7 +10,6 @@ nearer one sets replaces what the other one sets, `extend-…` lists are added t
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -277,8 +276,7 @@ def _beside(path: Path, name: str) -> Path:
 
 
 def _toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)
+    # Most runs have no settings to read.
+    from placement_lint.config import toml
+
+    return toml.loads(text)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_ALTERNATIVES = re.compile(r"(?<!\\)\{([^{}]*,[^{}]*)(?<!\\)\}")
+_BRACE = re.compile(r"(?<!\\)[{}]|\\[{}]")
 _MOST_ALTERNATIVES = 100
 """Of one glob: each pair of braces multiplies them."""
 _SPECIAL = re.compile(r"([\\*?\[\]!#])")
@@ -52,15 +52,28 @@ def alternatives(glob: str) -> tuple[str, ...]:
     pending, done = [glob], []
     while pending:
         each = pending.pop()
-        found = _ALTERNATIVES.search(each)
+        found = _innermost(each)
         if found is None:
             done.append(each)
         else:
-            before, after = each[: found.start()], each[found.end() :]
-            pending += [before + choice + after for choice in reversed(found[1].split(","))]
+            start, end = found
+            if each.count(",", start, end) >= _MOST_ALTERNATIVES:
+                return (glob,)
+            choices = each[start + 1 : end - 1].split(",")
+            pending += [each[:start] + choice + each[end:] for choice in reversed(choices)]
         if len(pending) + len(done) > _MOST_ALTERNATIVES:
             return (glob,)
     return tuple(dict.fromkeys(done))
+
+
+def _innermost(glob: str) -> tuple[int, int] | None:
+    """Give where the first braces with a comma and no other braces between them begin and end."""
+    start = None
+    for brace in _BRACE.finditer(glob):
+        if start is not None and brace.group() == "}" and "," in glob[start : brace.start()]:
+            return start, brace.end()
+        start = brace.start() if brace.group() == "{" else None
+    return None
 
 
 def rebase_table(table: Mapping[str, Any], base: Path, root: Path) -> dict[str, Any]:

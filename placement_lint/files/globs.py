@@ -1,25 +1,25 @@
-"""Globs in the syntax of .gitignore: pathspec reads them, and they are asked as git asks them.
+"""Globs in the syntax of .gitignore, asked as git asks them.
 
 A glob is asked about one entry of a folder: whoever walks a tree does not enter a folder that is
-ignored, and so nothing below it need be asked about. pathspec's own `GitIgnoreSpec.check_file` is
-asked about whole paths of files, and so cannot tell what `*`, `!*/`, `!*.py` make of a folder, nor
-that `!x.py` does not bring back what lies in an ignored folder.
+ignored, and so nothing below it need be asked about.
 """
 
 from __future__ import annotations
 
 import functools
+import heapq
 import re
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pathspec.pattern import RegexPattern
+    from placement_lint.files.wildmatch import Path, Segment
 
-_PLAIN_NAME = re.compile(r"[^\s!#/*?\[\\]([^/*?\[\\]*[^\s/*?\[\\])?")
+_PLAIN_NAME = re.compile(r"[^\s!#/*?\[\\](?:[^/*?\[\\]*[^\s/*?\[\\])?")
+_FEW = 30
+"""So many globs are tried one by one: to sort them would take longer."""
 
 
 @dataclass(frozen=True)
@@ -29,28 +29,26 @@ class Glob:
     text: str
     """Without the slash at the end."""
     folders_only: bool
-    pattern: RegexPattern | None = field(compare=False)
+    pattern: Path | Segment | None = field(compare=False)
     """None: the text is a plain name."""
 
     @property
     def negated(self) -> bool:
         """Whether it brings back what others ignore."""
-        return self.pattern is not None and not self.pattern.include
+        return self.pattern is not None and self.text.startswith("!")
 
     @property
     def is_name(self) -> bool:
         """Whether it names no path, and so holds at any depth."""
         return "/" not in self.text
 
-    def matches(self, path: str, *, is_folder: bool) -> bool:
-        """Tell whether it names this entry itself; `path` is relative to the globs' folder."""
+    def matches(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
+        """Tell whether it names this entry itself; the path is relative to the globs' folder."""
         if self.folders_only and not is_folder:
             return False
         if self.pattern is None:
-            return path.rpartition("/")[2] == self.text
-        found = self.pattern.match_file(path)
-        # The only group in a pattern is the slash behind a folder: there, it names one above.
-        return found is not None and found.match.lastindex is None
+            return parts[-1] == self.text
+        return self.pattern.matches(parts)
 
 
 @dataclass(frozen=True)
@@ -68,11 +66,10 @@ class Globs:
         """Tell whether an entry is ignored. None: no glob speaks of it."""
         named = self._names.get(parts[-1], ())
         last = next((at for at, only in named if is_folder or not only), -1)
-        path = "/".join(parts) if self._patterns else ""
-        for at, glob in self._patterns:
+        for at, glob in self._that_may_match(parts[-1]):
             if at < last:
                 break
-            if glob.matches(path, is_folder=is_folder):
+            if glob.matches(parts, is_folder=is_folder):
                 return not glob.negated
         return True if last >= 0 else None
 
@@ -91,6 +88,33 @@ class Globs:
         every = reversed([*enumerate(self.globs)])
         return tuple((at, glob) for at, glob in every if glob.pattern is not None)
 
+    def _that_may_match(self, name: str) -> Iterable[tuple[int, Glob]]:
+        """Give those of the globs that may match an entry with such a name, the last first."""
+        if len(self._patterns) <= _FEW:
+            return self._patterns
+        lists = [
+            found
+            for place, by_end in enumerate(self._by_ends)
+            for width, globs in by_end.items()
+            for found in [globs.get(name[:width] if place == 0 else name[len(name) - width :])]
+            if found and width <= len(name)
+        ]
+        return heapq.merge(*lists, key=lambda each: -each[0])
+
+    @functools.cached_property
+    def _by_ends(self) -> tuple[dict[int, dict[str, list[tuple[int, Glob]]]], ...]:
+        """The same by how many characters names begin with, and those; and end with, and those.
+
+        Each is in one of the two, by the longer of both.
+        """
+        by_ends: tuple[dict[int, dict[str, list[tuple[int, Glob]]]], ...] = ({}, {})
+        for at, glob in self._patterns:
+            head, tail = ("", "") if glob.pattern is None else glob.pattern.ends
+            place, end = (0, head) if len(head) > len(tail) else (1, tail)
+            globs = by_ends[place].setdefault(len(end), {})
+            globs.setdefault(end, []).append((at, glob))
+        return by_ends
+
     def covers(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
         """Tell whether an entry, or a folder above it, is ignored."""
         return any(
@@ -104,39 +128,36 @@ class Globs:
 
     def without_those_that_match(self, parts: tuple[str, ...]) -> Globs:
         """Give the globs that ignore neither a folder nor any folder above it."""
-        folders = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+        folders = [parts[:depth] for depth in range(1, len(parts) + 1)]
         return Globs(
             tuple(
                 glob
                 for glob in self.globs
-                if glob.negated or not any(glob.matches(f, is_folder=True) for f in folders)
+                if glob.negated
+                or not any(glob.matches(folder, is_folder=True) for folder in folders)
             )
         )
 
 
 def parse(line: str) -> Glob | None:
-    """Read one line of a .gitignore. None: it holds no glob."""
-    # A backslash keeps the space at the end.
-    text = line if line.endswith("\\ ") else line.rstrip()
+    """Read one line of a .gitignore. None: it holds no glob, or one that nothing can match."""
+    text = _without_spaces(line.removesuffix("\r"))
     if not text or text.startswith("#"):
         return None
     folders_only = text.endswith("/")
     text = text.removesuffix("/")
     if _PLAIN_NAME.fullmatch(text):
         return Glob(text, folders_only, None)
-    pattern = _pattern(text)
-    return None if pattern is None else Glob(text, folders_only, pattern)
-
-
-def _pattern(text: str) -> RegexPattern | None:
-    """Have pathspec read a glob. None: there is none, or one that git takes for none."""
-    from pathspec import GitIgnoreSpec
+    from placement_lint.files.wildmatch import NoGlobError, read
 
     try:
-        with warnings.catch_warnings():
-            # `[[:alpha:]]`, which pathspec takes for a set of characters.
-            warnings.simplefilter("ignore", FutureWarning)
-            patterns = GitIgnoreSpec.from_lines([text]).patterns
-    except (ValueError, re.error):
+        return Glob(text, folders_only, read(text.removeprefix("!")))
+    except NoGlobError:
         return None
-    return next((pattern for pattern in patterns if pattern.include is not None), None)
+
+
+def _without_spaces(line: str) -> str:
+    """Give a line without the spaces at its end, but for one behind a backslash."""
+    text = line.rstrip(" ")
+    before = len(text) - len(text.rstrip("\\"))
+    return text + " " if before % 2 and len(text) < len(line) else text

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-_LINE_END = re.compile(r"[\r\n]*\Z")
 
 # Cell magics that run the rest of the cell as Python in the notebook's own namespace.
 _PYTHON_CELL_MAGICS = frozenset(
@@ -189,8 +188,7 @@ def _mask_lines(lines: list[str]) -> list[str]:
 
 def _masked_line(line: str) -> str | None:
     """Give a line at the start of a statement as Python. None: it is Python already."""
-    end = _LINE_END.search(line)
-    body = line[: end.start()] if end else line
+    body = line.rstrip("\r\n")
     indent = body[: len(body) - len(body.lstrip(" \t"))]
     timed = _TIMED.match(body, len(indent))
     if timed and _is_simple(body[timed.end() :]):

@@ -189,13 +189,6 @@ def guard(source: Source) -> Finding | None:
     return _excessive(source, too_deep(source.text))
 
 
-def guard_of_strings(source: Source) -> Finding | None:
-    """Give the JDP901 finding of a source of which expressions would look for strings too long."""
-    from placement_lint.syntax.nesting import without_end
-
-    return _excessive(source, without_end(source.text))
-
-
 def _excessive(source: Source, excess: TooDeep | None) -> Finding | None:
     if excess is None:
         return None

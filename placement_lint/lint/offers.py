@@ -6,13 +6,14 @@ f-string must be possible there on every Python, and a cell of a notebook must s
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.config.line_length import DEFAULT, line_length
+from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.findings import Fix
+from placement_lint.syntax.code_text import strings_and_comments
 from placement_lint.syntax.edits import offsets
 from placement_lint.syntax.imports import import_edits
 from placement_lint.syntax.wrapping import within
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
     from placement_lint.findings import Edit
     from placement_lint.rules.base import FixPlan
     from placement_lint.syntax.edits import Editor
-
-_TOKEN = re.compile(
-    r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\''
-    r"|\"(?:\\.|[^\"\\\r\n])*\"|'(?:\\.|[^'\\\r\n])*'"
-    r"|(?P<comment>\#[^\r\n]*)",
-    re.DOTALL,
-)
 
 
 def offer(plan: FixPlan | None, editor: Editor) -> Fix | None:
@@ -130,7 +124,8 @@ def _keeps_comments(edits: Sequence[Edit], editor: Editor) -> bool:
 
 def comments(text: str) -> list[str]:
     """Give the comments in a piece of Python that begins and ends outside of strings."""
-    return [match["comment"] for match in _TOKEN.finditer(text) if match["comment"]]
+    text = with_line_feeds(text)
+    return [text[start:end] for start, end, _ in strings_and_comments(text) if text[start] == "#"]
 
 
 # -- f-strings --------------------------------------------------------------------------------

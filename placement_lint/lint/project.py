@@ -19,13 +19,8 @@ from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.lint.expenses import Expenses
 from placement_lint.lint.reading import names_of, text_of
 from placement_lint.lint.wording import Wordings
-from placement_lint.syntax.mentions import (
-    Way,
-    add_way,
-    read_assignments,
-    read_imports,
-    targets_at,
-)
+from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
+from placement_lint.syntax.code_text import code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +40,7 @@ MAX_STEPS = 64
 _FOLDERS_ABOVE = 8
 """How far above a file what it imports may lie."""
 
-_STAR = re.compile(r"\bimport[ \t]*\(?[ \t]*\*")
+_STAR = re.compile(r"\bimport[ \t]*(?:\([ \t]*)?\*")
 _MENTIONS = tuple(root.encode() for root in sorted(ROOTS))
 _WORD = re.compile(r"\w+")
 
@@ -604,19 +599,24 @@ class Project:
     def _found_ways(self, path: str, text: str | None) -> dict[str, list[Way]]:
         wording = self.wordings[path]
         if wording.imports is None or wording.assigned is None:
-            text = with_line_feeds(text_of(path) if text is None else text)
-            imports = read_imports(text)
+            code = code_of(with_line_feeds(text_of(path) if text is None else text))
+            imports = read_imports(code)
             wording.imports = {name: [way.target for way in imports[name]] for name in imports}
             # Only what is imported is followed, and only where roots are named: whatever
             # else can be assigned stands for nothing that a rule knows.
             is_mentioning = path in self._mentioning
-            wording.assigned = [*_assigned_to(imports, text)] if is_mentioning else []
-        ways = {name: [*map(Way, targets)] for name, targets in wording.imports.items()}
-        heads = {name for name in ways if any(map(self._leads_on, ways[name]))}
+            wording.assigned = [*_assigned_to(imports, code)] if is_mentioning else []
+        ways = Ways()
+        heads: set[str] = set()
+        for name, targets in wording.imports.items():
+            for way in map(Way, targets):
+                ways.add(name, way)
+                if self._leads_on(way):
+                    heads.add(name)
         for name, value in wording.assigned:
             if value.partition(".")[0] in heads:
-                add_way(ways, name, Way(value, is_import=False))
-        return ways
+                ways.add(name, Way(value, is_import=False))
+        return ways.lists()
 
     def _leads_on(self, way: Way) -> bool:
         return way.target.partition(".")[0] in ROOTS or self.may_be_of_run(way.target)
@@ -690,9 +690,10 @@ def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
     return bound
 
 
-def _assigned_to(heads: Mapping[str, object], text: str) -> Iterator[tuple[str, str]]:
+def _assigned_to(heads: Mapping[str, object], code: str) -> Iterator[tuple[str, str]]:
     """Give each name that may be assigned to what one of these leads to, and what that is."""
-    for value, place in read_assignments(text):
+    assignments = Assignments(code)
+    for place, value in assignments.copies():
         if value.partition(".")[0] in heads:
-            for name in targets_at(text, place) or ():
+            for name in assignments.targets(place) or ():
                 yield name, value

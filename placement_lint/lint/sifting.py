@@ -23,7 +23,6 @@ from placement_lint.lint.file import (
     FileResult,
     NeedsError,
     guard,
-    guard_of_strings,
     passes_filter,
     tool_finding,
     unfinished,
@@ -56,8 +55,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MANY_ESCAPED = 20
-"""Quotes behind a backslash: fewer of them hide no end of a string from others for long."""
 _TIMES_FASTER = 20
 """How much longer it takes to check a file than to see that it can be parsed."""
 _REVEAL = b"# reveal:"
@@ -184,12 +181,6 @@ class Sifted:
 
     def _sort(self, path: str, data: bytes, request: Request) -> None:
         words = _words(path, data)
-        if words.count(b"\\'") + words.count(b'\\"') > _MANY_ESCAPED:
-            guarded = guard_of_strings(open_source(path, data))
-            if guarded is not None:
-                # No expression may look at it; and no program is like that.
-                self.findings.append(guarded)
-                return
         in_python = not is_notebook(path)
         places = in_python and asks_for_placements(request.options)
         asks = request.options.reveal and _REVEAL in words

@@ -41,7 +41,7 @@ _NOQA = re.compile(r"#\s*noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IG
 _FILE_NOQA = re.compile(
     r"#\s*(?:flake8|ruff)\s*[:=]\s*noqa\s*:\s*(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+)", re.IGNORECASE
 )
-_NOQA_CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
+_NOQA_CODE = re.compile(r"(?<![A-Z])[A-Z]+[0-9]+", re.IGNORECASE)
 _OURS = re.compile(r"#\s*placement-lint:\s*(?P<kind>ignore|ignore-file)\[(?P<rules>[^\[\]]*)\]")
 _NAMELESS = re.compile(r"#\s*placement-lint:\s*ignore(?:-file)?(?![-\[\w])")
 _MOST_LINES_ABOVE = 500

@@ -33,7 +33,7 @@ from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from placement_lint.lint.parsing import Parsed
     from placement_lint.lint.project import Project
@@ -260,7 +260,7 @@ def group(
 def _group(neighbours: Neighbours, together: Together) -> Together:
     importers = neighbours.importers
     members = set(neighbours.placing)
-    while True:
+    for steps in _steps():
         try:
             modules = together.interpret(members)
         except Exception as error:  # our fault; each file is still checked alone
@@ -284,8 +284,35 @@ def _group(neighbours: Neighbours, together: Together) -> Together:
                     found.add(importer)
         found -= together.without
         if found <= members:
-            return together
-        members |= found
+            break
+        members |= _importing(found - members, importers, steps)
+    return together
+
+
+def _steps() -> Iterator[int]:
+    """Give how many steps of imports the files of a program go beyond what is known, each time.
+
+    A placement seldom goes through more than two files. One that is handed on and on takes a round
+    for each file, and each round takes in all files: so ever more are added at once.
+    """
+    yield from (0, 0)
+    steps = 0
+    while True:
+        yield steps
+        steps = 2 * steps + 1
+
+
+def _importing(
+    found: set[str], importers: Mapping[str, list[tuple[str, str]]], steps: int
+) -> set[str]:
+    """Give files, and those that import them in so many steps."""
+    every, last = set(found), found
+    for _ in range(steps):
+        last = {importer for path in last for importer, _ in importers.get(path, ())} - every
+        if not last:
+            break
+        every |= last
+    return every
 
 
 def _leads_to(imported: str, names: frozenset[str]) -> bool:

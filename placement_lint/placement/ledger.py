@@ -65,6 +65,8 @@ class Ledger:
     executions: int = 0
     widened: dict[Place, dict[str, Value]] = field(default_factory=dict)
     """For functions that are called in too many ways: what holds for all of those."""
+    over_full: set[tuple[Place, str]] = field(default_factory=set)
+    """Of those functions, the parameters with too many alternatives."""
     unconsumed: dict[Generator, State] = field(default_factory=dict)
     """Generators of which nothing was consumed yet, and where they were made."""
     consumed_under: dict[Place, set[DefaultDevice]] = field(default_factory=dict)

@@ -233,7 +233,7 @@ class ObjectCalls:
                 call=self.on.module.place(node),
             )
         if isinstance(atom, Method):
-            return self._method_called(atom.function, atom.receiver, passed, state, node)
+            return self._method_called(atom.function, value(atom.receiver), passed, state, node)
         if isinstance(atom, Class):
             return self._instantiated(node, atom.place, passed, state)
         if isinstance(atom, NamedTupleType):
@@ -256,7 +256,7 @@ class ObjectCalls:
         if isinstance(atom, Instance):
             function = program.method(atom.cls, "__call__")
             if function is not None:
-                return self._method_called(function, atom, passed, state, node)
+                return self._method_called(function, value(atom), passed, state, node)
         if isinstance(atom, Computation) and program.is_tracing:
             # Which arguments it leaves is told by following it: their places are not known here.
             left = Left(is_certain=atom.usage is None)
@@ -323,13 +323,13 @@ class ObjectCalls:
     def _method_called(
         self,
         function: Place,
-        receiver: Any,
+        receiver: Value,
         passed: CallArguments,
         state: State,
         node: cst.CSTNode | None = None,
     ) -> Value:
         numbered = passed.numbered(1)
-        numbered[0] = value(receiver)
+        numbered[0] = receiver
         return self.on.program.call_function(
             function,
             numbered,
@@ -356,19 +356,16 @@ class ObjectCalls:
         scope = self.names.scope(function.body)
         first = function.params.params[0].name.value
         receivers = state.variables.get(variable(scope, first)) or UNKNOWN
-        found: set[Any] = set()
-        for receiver in receivers:
-            after = [*self.on.program.bases(self.on.module.place(ancestor))[1:]]
-            method = None
-            for base in after:
-                method = self.on.program.method(base, name)
-                if method is not None:
-                    break
-            if method is None or not isinstance(receiver, Instance | Class):
-                found.add(ANYTHING)
-            else:
-                found |= self._method_called(method, receiver, passed, state)
-        return frozenset(found) or UNKNOWN
+        program = self.on.program
+        after = program.bases(self.on.module.place(ancestor))[1:]
+        found_methods = (program.method(base, name) for base in after)
+        method = next((each for each in found_methods if each is not None), None)
+        known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
+        if method is None or not known:
+            return UNKNOWN
+        # Once for all of them: each of the methods in a row would otherwise double the calls.
+        found = self._method_called(method, known, passed, state)
+        return found if known == receivers else found | UNKNOWN
 
     def _instantiated(
         self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
@@ -388,7 +385,7 @@ class ObjectCalls:
         initializer = program.method(cls, "__init__")
         fields = program.fields(cls) if initializer is None else None
         if initializer is not None:
-            self._method_called(initializer, instance, passed, state)
+            self._method_called(initializer, value(instance), passed, state)
         elif fields is not None:
             self._set_fields(instance, fields, passed, state)
         for name, held in before.items():
@@ -451,7 +448,7 @@ class ObjectCalls:
             program.named_attribute(instance, name)
         after = program.method(instance.cls, "__post_init__")
         if after is not None:
-            self._method_called(after, instance, CallArguments([]), state)
+            self._method_called(after, value(instance), CallArguments([]), state)
 
     def _fields(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
@@ -549,7 +546,7 @@ class ObjectCalls:
         function = self.on.program.method(instance.cls, name)
         if function is None:
             return UNKNOWN
-        return self._method_called(function, instance, CallArguments(positional), state)
+        return self._method_called(function, value(instance), CallArguments(positional), state)
 
     def iterated_instance(self, instance: Instance, state: State) -> Value:
         """Give what iterating over an object of the program gives."""

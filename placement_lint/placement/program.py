@@ -58,6 +58,7 @@ from placement_lint.placement.trees import Trees, objects_in, with_objects
 from placement_lint.placement.values import (
     ANYTHING,
     DOUBTFUL,
+    MAX_ALTERNATIVES,
     MAX_DEPTH,
     NOTHING,
     PLAIN,
@@ -114,6 +115,8 @@ _MAX_CONTEXTS = 12
 """Ways to call one function that are told apart; further ones share one in which all is unknown."""
 _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
+_MAX_BASES = 100
+"""Classes that one derives from, in any number of steps."""
 _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
 _MAX_FOLLOWED = 64
@@ -163,6 +166,18 @@ class Frame:
     """What holds after its `yield`."""
 
 
+@dataclass
+class _Imports:
+    """What modules of the program import of one another."""
+
+    followed: set[tuple[str, str]] = field(default_factory=set)
+    """Imports that are being followed: the names of modules, and what they import."""
+    handed_on: dict[tuple[str, str], tuple[str, str] | None] = field(default_factory=dict)
+    """From imports of what another module imports, to the last import of those."""
+    rebound: set[Variable] = field(default_factory=set)
+    """Variables of modules that another module assigns to."""
+
+
 class Program:
     """All modules that are looked at together."""
 
@@ -200,6 +215,8 @@ class Program:
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._bases: dict[Place, list[Place]] = {}
+        self._named: dict[Place, list[Place]] = {}
+        """The bases that classes name themselves."""
         self._frames: list[Frame] = []
         self._ends: dict[str, State | None] = {}
         self._attributes: dict[Instance, dict[str, None]] = {}
@@ -223,10 +240,7 @@ class Program:
         """Functions that are given to what calls them in traced code."""
         self.trees = Trees(self)
         self._module_scopes: set[object] = set()
-        self._followed: set[tuple[str, str]] = set()
-        """Imports that are being followed: the names of modules, and what they import."""
-        self._rebound: set[Variable] = set()
-        """Variables of modules that another module assigns to."""
+        self._imports = _Imports()
 
     # -- running ------------------------------------------------------------------------------
 
@@ -835,11 +849,13 @@ class Program:
 
     def is_rebound(self, key: Variable) -> bool:
         """Tell whether a variable was assigned to from outside of its module or class."""
-        return key in self._rebound
+        return key in self._imports.rebound
 
     def rebind(self, key: Variable, held: Value, state: State) -> None:
         """Assign to a variable of another module."""
-        self._rebound.add(key)
+        if key not in self._imports.rebound:
+            self._imports.rebound.add(key)
+            self._imports.handed_on.clear()
         self.bind(key, held, state)
 
     def bind(self, key: Variable, held: Value, state: State) -> None:
@@ -858,7 +874,7 @@ class Program:
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
         """Give what a variable holds that belongs to another body than the one that reads it."""
         bindings = owner.bindings.get(name, [])
-        if len(bindings) == 1 and variable(owner, name) not in self._rebound:
+        if len(bindings) == 1 and variable(owner, name) not in self._imports.rebound:
             # No execution depends on it: it is the same whenever it is read.
             static = self._static(module, bindings[0], state)
             if static is not None and static != UNKNOWN:
@@ -877,14 +893,46 @@ class Program:
             return value(Class(module.place(binding.node))) if all(kept) else None
         if binding.kind is BindingKind.IMPORT and binding.target is not None:
             followed = (module.name, binding.target)
-            if followed in self._followed:
+            if followed in self._imports.followed:
                 # Two modules import it of each other.
                 return None
-            self._followed.add(followed)
-            held = self.imported(module, binding.target, state)
-            self._followed.discard(followed)
+            self._imports.followed.add(followed)
+            last = self._last_import(followed)
+            held = None if last is None else self.imported(self.modules[last[0]], last[1], state)
+            self._imports.followed.discard(followed)
             return held
         return None
+
+    def _last_import(self, first: tuple[str, str]) -> tuple[str, str] | None:
+        """Give the last import of those by which modules hand a name on; None in a circle."""
+        passed: dict[tuple[str, str], None] = {}
+        at: tuple[str, str] | None = first
+        while at is not None and at not in self._imports.handed_on:
+            passed[at] = None
+            behind = self._import_behind(*at)
+            if behind is None:
+                self._imports.handed_on[at] = at
+            at = None if behind in passed else behind or at
+        last = None if at is None else self._imports.handed_on[at]
+        # Whoever asks for one of these again goes there at once.
+        self._imports.handed_on.update(dict.fromkeys(passed, last))
+        return last
+
+    def _import_behind(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        """Give the import that binds what another one imports, if only an import does."""
+        found = self._found(self.modules[importer], qualified)
+        target = None if found is None else self.modules.get(found[0])
+        if found is None or target is None or qualified in self.modules[importer].reads_through:
+            return None
+        self.import_module(target.name)
+        owner = target.names.module_scope
+        bindings = owner.bindings.get(found[1], [])
+        if len(bindings) != 1 or variable(owner, found[1]) in self._imports.rebound:
+            return None
+        (binding,) = bindings
+        if binding.kind is not BindingKind.IMPORT or binding.target is None:
+            return None
+        return target.name, binding.target
 
     def defined(self, module: Module, node: cst.FunctionDef) -> Value:
         """Give what the name of a function is bound to, without decorators of the program."""
@@ -1126,13 +1174,23 @@ class Program:
         )
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:
-        """Give arguments that hold for all calls of a function which is called in many ways."""
+        """Give arguments that hold for all calls of a function which is called in many ways.
+
+        One with too many alternatives stays what it then is: to lose some and take in others
+        would never end.
+        """
         wide = self._now.widened.get(place)
         if wide is None:
             wide = dict(bindings)
             for known, *_ in self._now.memo[place]:
                 wide = {name: join(wide[name], held) for name, held in known}
-        self._now.widened[place] = {name: join(wide[name], held) for name, held in bindings.items()}
+        self._now.widened[place] = {
+            name: wide[name] if (place, name) in self._now.over_full else join(wide[name], held)
+            for name, held in bindings.items()
+        }
+        for name, held in bindings.items():
+            if len(wide[name] | held) > MAX_ALTERNATIVES:
+                self._now.over_full.add((place, name))
         return self._now.widened[place]
 
     def _reuse(self, execution: Execution, state: State) -> Value:
@@ -1390,30 +1448,35 @@ class Program:
     # -- classes ----------------------------------------------------------------------------------
 
     def bases(self, cls: Place) -> list[Place]:
-        """Give a class and its bases in the program, nearest first."""
+        """Give a class and its bases in the program, nearest first: not more than anybody writes.
+
+        What is beyond those is not known.
+        """
         if cls not in self._bases:
             # A base may be named by an attribute of the class, of which nothing is known yet.
             self._bases[cls] = [cls]
-            self._bases[cls] = self._find_bases(cls)
+            found: dict[Place, None] = {}
+            level = [cls]
+            while level and len(found) < _MAX_BASES:
+                found.update(dict.fromkeys(level))
+                below = (base for place in level for base in self._named_bases(place))
+                level = [place for place in dict.fromkeys(below) if place not in found]
+            self._bases[cls] = [*found][:_MAX_BASES]
         return self._bases[cls]
 
-    def _find_bases(self, cls: Place) -> list[Place]:
-        found: list[Place] = []
-        pending = [cls]
-        while pending:
-            place = pending.pop(0)
-            if place in found:
-                continue
-            found.append(place)
-            module, node = self.module_of(place), self.node(place)
-            if isinstance(node, cst.ClassDef):
-                state = State(self._base, (), Variables())
-                for base in node.bases:
-                    held = self.expressions(module).evaluate(base.value, state)
-                    for atom in held:
-                        if isinstance(atom, External):
-                            held = held | self.loaded(atom, state)
-                    pending += [atom.place for atom in held if isinstance(atom, Class)]
+    def _named_bases(self, cls: Place) -> list[Place]:
+        """Give the classes that a class names as its bases."""
+        found = self._named.get(cls)
+        if found is None:
+            module, node = self.module_of(cls), self.node(cls)
+            held: list[Value] = []
+            state = State(self._base, (), Variables())
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                named = self.expressions(module).evaluate(base.value, state)
+                read = (self.loaded(atom, state) for atom in named if isinstance(atom, External))
+                held += [named, *read]
+            found = [atom.place for each in held for atom in each if isinstance(atom, Class)]
+            self._named[cls] = found
         return found
 
     def method(self, cls: Place, name: str) -> Place | None:
@@ -1421,7 +1484,8 @@ class Program:
         for place in self.bases(cls):
             found = self._methods_of(place).get(name)
             if found is not None:
-                replaced = self._rebound and self.class_attribute(place, name) in self._rebound
+                rebound = self._imports.rebound
+                replaced = rebound and self.class_attribute(place, name) in rebound
                 return None if replaced else found
         return None
 
@@ -1590,7 +1654,7 @@ class Program:
                 scope = module.names.scope(node.body)
                 if name in scope.bindings and is_enumeration(module, node):
                     return value(Plain(member=f"{place.module}:{place.node}.{name}"))
-                if name in scope.bindings or variable(scope, name) in self._rebound:
+                if name in scope.bindings or variable(scope, name) in self._imports.rebound:
                     return self.variable_of(module, scope, name, state)
         return UNKNOWN
 

@@ -29,20 +29,22 @@ from placement_lint.placement.values import (
     Instance,
     Place,
     Value,
+    join,
     value,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from placement_lint.placement.environment import DefaultDevice
+    from placement_lint.placement.environment import DefaultDevice, Variable
     from placement_lint.placement.module import Module
     from placement_lint.placement.program import Frame, Program
     from placement_lint.placement.supposition import Supposition
 
 _MAX_RAISING = 64
 _MAX_LAST_BLOCKS = 3
-"""`finally` blocks inside one another that also run as after an error: each doubles the work."""
+"""`finally` blocks inside one another that run for each way on which they are reached: as after an
+error, behind a `return`, and at the end. Each multiplies the work."""
 _MAX_ROUNDS = 12
 """Rounds after which a loop that still changes is given up on: its variables become unknown."""
 
@@ -65,6 +67,10 @@ class Statements:
         self.names = module.names
         self.expressions = program.expressions(module)
         self._loops: list[_Loop] = []
+        self._heads: dict[int, _Head] = {}
+        """Of the loops within the one that is executed, by their bodies."""
+        self._unsettled = False
+        """Whether one of these is to be executed again."""
         self._raised: list[State | None] = []
         self._guarded: list[list[State | None]] = []
         """For each `try` around: the states in which its body may raise."""
@@ -400,28 +406,51 @@ class Statements:
         ends: bool,
         at_end: Callable[[State], State] | None = None,
     ) -> State | None:
-        """Execute a loop until what holds at its head no longer changes."""
-        head = state.copy()
+        """Execute a loop until what holds at its head no longer changes.
+
+        One within a loop is executed once in each round of that, and begins with what held in the
+        round before: otherwise each loop would double those in it.
+        """
+        entered = state.copy()
+        head = self._head_of(body, entered)
         breaks: list[State | None] = []
+        unsettled = self._unsettled
         for round_number in range(_MAX_ROUNDS):
             loop = _Loop()
             self._loops.append(loop)
+            self._unsettled = False
             with self.expressions.loop():
                 after = self.suite(body, begin(head.copy()))
             self._loops.pop()
             breaks = loop.breaks
             joined = meet([head, after, *loop.continues])
-            if joined is None or (
+            settled = joined is None or (
                 joined.base == head.base
                 and joined.blocks == head.blocks
                 and joined.variables.equals(head.variables)
-            ):
+            )
+            if settled and not self._unsettled:
                 break
-            if round_number == _MAX_ROUNDS - 2:
+            if round_number == _MAX_ROUNDS - 2 and joined is not None:
                 ways = [way.variables for way in (after, *loop.continues) if way is not None]
                 for key in {key for way in ways for key in way.assigned_since(head.variables)}:
                     joined.variables[key] = UNKNOWN
-            head = joined
+                for held in self._heads.values():
+                    held.changed = dict.fromkeys(held.changed, UNKNOWN)
+            head = joined or head
+            if self._loops:
+                unsettled = True
+                break
+        self._unsettled = unsettled
+        if self._loops:
+            changed = {
+                key: there
+                for key in head.variables.differences(entered.variables)
+                if (there := head.variables.get(key)) is not None
+            }
+            self._heads[id(body)] = _Head(head.base, head.blocks, changed)
+        else:
+            self._heads.clear()
         normal: State | None = head.copy() if ends else None
         if normal is not None and at_end is not None:
             with self.expressions.loop():
@@ -429,6 +458,20 @@ class Statements:
         if normal is not None and orelse is not None:
             normal = self.suite(orelse.body, normal)
         return meet([normal, *breaks])
+
+    def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
+        """Give what holds at the head of a loop: what did in the round before, too."""
+        head = entered.copy()
+        known = self._heads.get(id(body))
+        if known is None:
+            return head
+        if (known.base, known.blocks) != (head.base, head.blocks):
+            other = State(known.base, known.blocks, head.variables.copy())
+            head = meet([head, other]) or head
+        for key, held in known.changed.items():
+            there = head.variables.get(key)
+            head.variables[key] = held if there is None else join(there, held)
+        return head
 
     # -- with ---------------------------------------------------------------------------------
 
@@ -547,24 +590,50 @@ class Statements:
         met = meet(ends)
         if node.finalbody is None:
             return met
-        finally_ = node.finalbody.body
+        body = node.finalbody.body
         self._last_blocks += 1
-        if entry is not None and not self._guarded and self._last_blocks <= _MAX_LAST_BLOCKS:
-            self.suite(finally_, entry.copy())
-        for position, mark in enumerate(marks):
-            leaving = meet(ways[position][mark:])
-            if leaving is None:
-                continue
-            count = 0 if frame is None else len(frame.returns)
-            way = self.suite(finally_, leaving.copy())
-            ways[position][mark:] = [way]
-            if frame is not None and way is None and ways[position] is self._exits:
-                # It returns something else itself, or raises.
-                del frame.returns[returned:count]
-        # Where every way leaves, nothing follows the last block.
-        end = None if met is None else self.suite(finally_, met)
+        if self._last_blocks > _MAX_LAST_BLOCKS:
+            end = self._last_block_at_once(body, met, ways, marks)
+        else:
+            if entry is not None and not self._guarded:
+                self.suite(body, entry.copy())
+            for way, mark in zip(ways, marks, strict=True):
+                leaving = meet(way[mark:])
+                if leaving is not None:
+                    count = 0 if frame is None else len(frame.returns)
+                    way[mark:] = [self.suite(body, leaving.copy())]
+                    if frame is not None and way[mark] is None and way is self._exits:
+                        # It returns something else itself, or raises.
+                        del frame.returns[returned:count]
+            # Where every way leaves, nothing follows the last block.
+            end = None if met is None else self.suite(body, met)
         self._last_blocks -= 1
         return end
+
+    def _last_block_at_once(
+        self,
+        body: cst.BaseSuite,
+        met: State | None,
+        ways: list[list[State | None]],
+        marks: list[int],
+    ) -> State | None:
+        """Execute a `finally` block once for all ways together, which go on as one."""
+        leaving = [end for way, mark in zip(ways, marks, strict=True) for end in way[mark:]]
+        every = meet([met, *leaving])
+        end = None if every is None else self.suite(body, every.copy())
+        for way, mark in zip(ways, marks, strict=True):
+            if meet(way[mark:]) is not None:
+                way[mark:] = [None if end is None else end.copy()]
+        return None if met is None else end
+
+
+@dataclass
+class _Head:
+    """What holds at the head of a loop, as far as that differs from where it is entered."""
+
+    base: DefaultDevice
+    blocks: tuple[DefaultDevice, ...]
+    changed: dict[Variable, Value]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from placement_lint.limits.budget import (
     interpreting,
 )
 from placement_lint.rules.run_view import Alone
+from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.programs import has_main_guard, runs_at_top
 from placement_lint.syntax.tree import Tree
@@ -201,6 +202,22 @@ class ModuleFacts:
     def is_test(self) -> bool:
         """Whether the file is a test by its name or its folder, as pytest finds them."""
         return is_test_path(self.path)
+
+    @cached_property
+    def stored(self) -> dict[str, list[cst.BaseExpression]]:
+        """What assignments bind, tuples by element, by name, in source order."""
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for statement in self.tree.every(cst.AssignTarget, cst.AugAssign, cst.AnnAssign):
+            if not isinstance(statement, cst.AssignTarget | cst.AugAssign | cst.AnnAssign):
+                raise TypeError(statement)
+            pending: list[cst.BaseExpression] = [statement.target]
+            while pending:
+                target = pending.pop()
+                if isinstance(target, cst.Tuple | cst.List):
+                    pending += [element.value for element in reversed(target.elements)]
+                elif name := dotted(target):
+                    found.setdefault(name, []).append(target)
+        return found
 
     @cached_property
     def _import_statements(self) -> dict[int, cst.CSTNode]:

@@ -18,13 +18,13 @@ from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.syntax.mentions import Exports, Mentions
 
 
-GAP = rb"(?:[\s\\]|#[^\n]*\n)*"
-"""What may stand between two tokens."""
+GAP = rb"[\s\\]*"
+"""What may stand between two tokens, where comments are taken out."""
 
 _BLANKS = bytes(
     code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)
@@ -94,12 +94,23 @@ class FileText:
         """The names that the text may hold."""
         from placement_lint.syntax.mentions import Mentions
 
-        return Mentions(self.text, self._exports)
+        return Mentions.in_code(self._code, self._exports)
 
     @property
     def text(self) -> str:
         """What the file says itself."""
         return self.data[: self._size].decode("utf-8", "surrogatepass")
+
+    @functools.cached_property
+    def code(self) -> bytes:
+        """The bytes without comments, and without what long strings say."""
+        return self._code.encode("utf-8", "surrogatepass") + self.data[self._size :]
+
+    @functools.cached_property
+    def _code(self) -> str:
+        from placement_lint.syntax.code_text import code_of
+
+        return code_of(self.text)
 
 
 class Needs(abc.ABC):
@@ -118,8 +129,14 @@ class _Expression(Generic[AnyStr]):
         self._flags = flags
 
     @functools.cached_property
-    def search(self) -> Callable[[AnyStr], re.Match[AnyStr] | None]:
-        return re.compile(self._pattern, self._flags).search
+    def _compiled(self) -> re.Pattern[AnyStr]:
+        return re.compile(self._pattern, self._flags)
+
+    def found_in(self, text: AnyStr) -> bool:
+        return any(match.lastgroup != "otherwise" for match in self._compiled.finditer(text))
+
+    def all_in(self, text: AnyStr) -> Iterator[AnyStr]:
+        return (match.group() for match in self._compiled.finditer(text))
 
 
 @dataclass(frozen=True)
@@ -145,25 +162,53 @@ class Identifier(Needs):
 
     def met_by(self, text: FileText) -> bool:
         """Search the bytes, for the plain word first: that is faster by far."""
-        return self._identifier in text.data and self._pattern.search(text.data) is not None
+        return self._identifier in text.data and self._pattern.found_in(text.data)
 
 
 class Pattern(Needs):
     """The file contains something that a regular expression matches."""
 
-    def __init__(self, pattern: bytes, *, word: bytes = b"", ignore_case: bool = False) -> None:
+    def __init__(
+        self,
+        pattern: bytes,
+        *,
+        word: bytes = b"",
+        ignore_case: bool = False,
+        in_comments: bool = False,
+    ) -> None:
         """Take the expression, and a word that is part of all it matches: that is found faster.
 
-        Without regard to case, the word must be a short one.
+        Without regard to case, the word must be a short one. In comments and long strings nothing
+        is searched for, unless so said. What a group `otherwise` matches is read, lest it be read
+        again and again, and does not count.
         """
         self._words = _cases(word) if ignore_case else (word,)
         flags = re.IGNORECASE if ignore_case else 0
         self._pattern: _Expression[bytes] = _Expression(pattern, flags)
+        self._in_comments = in_comments
 
     def met_by(self, text: FileText) -> bool:
         """Search the bytes, for the plain word first."""
-        data = text.data
-        return any(word in data for word in self._words) and bool(self._pattern.search(data))
+        if not any(word in text.data for word in self._words):
+            return False
+        return self._pattern.found_in(text.data if self._in_comments else text.code)
+
+
+class InImport(Needs):
+    """An import statement, or what stands behind one on its line, has something like this."""
+
+    _statements: _Expression[bytes] = _Expression(rb"\b(?:import|from)\b(?:[^\n;\\]|\\\n)*")
+
+    def __init__(self, pattern: bytes, *, word: bytes) -> None:
+        """Take a regular expression, and a word that is part of all it matches."""
+        self._word = word
+        self._pattern: _Expression[bytes] = _Expression(pattern)
+
+    def met_by(self, text: FileText) -> bool:
+        """Search the bytes for the plain word first."""
+        return self._word in text.data and any(
+            self._pattern.found_in(statement) for statement in self._statements.all_in(text.code)
+        )
 
 
 def passed(keyword: bytes, value: bytes = b"") -> Pattern:
@@ -266,7 +311,7 @@ class Given(Uses):
         if not super().met_by(text):
             return False
         return text.mentions.is_open or any(
-            given is None or self._given.search(given) is not None
+            given is None or self._given.found_in(given)
             for given in text.mentions.arguments_of(self._names)
         )
 
@@ -287,11 +332,13 @@ class GivenFunction(Uses):
         if not super().met_by(text):
             return False
         mentions = text.mentions
-        return mentions.is_open or any(
-            given is None
-            or self._keyword.search(given) is not None
-            or mentions.names_function(given)
-            for given in mentions.arguments_of(self._names)
+        return (
+            mentions.is_open
+            or mentions.gives_function(self._names)
+            or any(
+                given is None or self._keyword.found_in(given)
+                for given in mentions.arguments_of(self._names)
+            )
         )
 
 
@@ -415,7 +462,11 @@ def _needs(need: Needs | bytes) -> Needs:
 
 NAMED_SUPPRESSION = AnyOf(
     Pattern(
-        rb"#\s*(?:(?:flake8|ruff)\s*[:=]\s*)?noqa\s*:[^\n]*jdp[0-9]", word=b"jdp", ignore_case=True
+        rb"#\s*(?:(?:flake8|ruff)\s*[:=]\s*)?noqa\s*:(?:(?!jdp[0-9])[^\n])*"
+        rb"(?:jdp[0-9]|(?P<otherwise>\n|\Z))",
+        word=b"jdp",
+        ignore_case=True,
+        in_comments=True,
     ),
     AllOf(b"placement-lint:", b"ignore"),
 )
@@ -459,7 +510,7 @@ ELSEWHERE = AnyOf(
 SETS_VARIABLES = AnyOf(
     b"putenv",
     Pattern(
-        rb"environ\b(?:[\s\\)]*(?:\[[^\]]*\][\s\\)]*[-+*/|&^%@<>]{0,3}=(?!=)"
+        rb"environ\b(?:[\s\\)]*(?:\[[^\[\]]*\][\s\\)]*[-+*/|&^%@<>]{0,3}=(?!=)"
         rb"|\.[\s\\]*(?:setdefault|update)\b)|(?![\s\\)]*[\[.]))",
         word=b"environ",
     ),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # A cell or a line that is run to see what it costs; what it gives is dropped on purpose.
 _MEASURING = ("memit", "mprun", "prun", "time", "timeit")
-_MEASURED_CELL = re.compile(rf"\s*(?:#[^\r\n]*\s+)*%%(?:{'|'.join(_MEASURING)})\b")
+_MEASURED_CELL = re.compile(rf"\s*(?:#[^\r\n]*[\r\n]\s*)*%%(?:{'|'.join(_MEASURING)})\b")
 _MEASURED_LINE = re.compile(rf"[ \t]*%(?:{'|'.join(_MEASURING)})\b")
 
 

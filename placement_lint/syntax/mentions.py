@@ -6,159 +6,63 @@ must find every name that `Names` could resolve, in any way of writing it, and m
 
 from __future__ import annotations
 
+import copy
 import functools
 import keyword
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.line_ends import with_line_feeds
-from placement_lint.syntax.code_text import COMMENT, STRING, outside_functions
+from placement_lint.syntax.bindings_text import CHAIN, Assignments, joined, read_imports
+from placement_lint.syntax.brackets_text import Brackets
+from placement_lint.syntax.code_text import code_of, outside_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_LONGEST = 1_000
-"""Characters from the `from` of a statement to its `import`, and before the `=` of one."""
+    from placement_lint.syntax.bindings_text import Way
 
 _LONGEST_NAME = 200
 """Longer ones come of names that stand for a part of themselves, as in walks over linked lists."""
 
 _MOST_MEANINGS = 64
 _MOST_PARTS = 12
+_LONGEST_HEADER = 1_500
+"""Characters behind a `with` that may say what is entered."""
 
-_BRACKET = re.compile(r"\)")
-_QUOTES = frozenset("\"'")
 _BETWEEN = " \t\f\n\\)"
 _LONGEST_KEYWORD = max(map(len, keyword.kwlist))
 
-_FROM = re.compile(r"\bfrom(?P<module>[.\w\s\\]+)\Z")
-_NAMES = re.compile(r"[ \t\f]*(?:\\\n[ \t\f]*)*(?:\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\;#]|\\\n)*)")
-_NOISE = re.compile(r"#[^\n]*|[()\\]")
-_ALIAS = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)(?:\s+as\s+(?P<alias>\w+))?\s*")
-
-# What may stand between the parts of a dotted name, in brackets and out of them.
-# Of comments there no more and no longer ones than that, so that text full of them takes no time
-# that grows with its square.
-_NOTES = r"(?:#[^\n]{0,1000}\n[\s\\)]*){0,40}"
-_SPACE = rf"[\s\\)]*{_NOTES}"
-_GAP = rf"{_SPACE}\.[\s\\]*{_NOTES}"
-_CHAIN = rf"[^\W\d]\w*(?:{_GAP}[^\W\d]\w*)*"
-_CHAINS = re.compile(_CHAIN)
-_CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
-_DEFINED = re.compile(r"\bdef[\s\\]+(\w+)")
-_MADE = re.compile(rf"=(?!=)[\s\\(]*{_NOTES}({_CHAIN}){_SPACE}\(")
-_ENTERED = re.compile(r"\bwith\b(?=(.{0,1500}))", re.DOTALL)
-_CALLS = re.compile(rf"(?<![\w.])([^\W\d][\w.]*){_SPACE}\(")
-_IN_BRACKETS = re.compile(rf"[()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
-_IN_ARGUMENTS = re.compile(rf"[,()\[\]{{}}]|{STRING}|{COMMENT}", re.DOTALL)
-_LONGEST_CALL = 4_000
-"""Characters between the brackets of a call."""
-# What may stand before a statement on its line: a block's header, another statement, a bracket.
-_STATEMENTS = re.compile(rf"(?:^|[;:])[ \t\f\\(]*({_CHAIN})", re.MULTILINE)
-_GAPS = re.compile(r"(?:[\s\\).]|#[^\n]*\n)+")
-# Comments and strings as wholes, so that nothing in them is taken for code, and dotted names that
-# stand together, with the prefix of a string. What each may begin with is what is searched for.
-_TOKENS = re.compile(
-    r"""[^\W\d][\w.]*(?:\"\"\"[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"\"\""""
-    r"""|\'\'\'[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*\'\'\')?"""
-    rf"|{STRING}|{COMMENT}",
-    re.DOTALL,
-)
-_TOKENS_OF_ASCII = re.compile(
-    _TOKENS.pattern.replace(r"[^\W\d]", "[A-Za-z_]"), re.DOTALL | re.ASCII
-)
+_CHAINS = re.compile(CHAIN)
+_TIGHT = re.compile(r"[^\W\d][\w.]*")
+_TIGHT_IN_ASCII = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 # A dot that is not right behind the name, or not right before one.
-_LOOSE_DOT = re.compile(r"\.(?:(?<![\w\]\"'}]\.)|(?=[\s\\#]))")
-_FORMATTED = re.compile(r"[fFtT][rR]?[\"']|[rR][fFtT][\"']")
-_ASSIGNED = re.compile(rf"=(?!=)[\s\\(]*({_CHAIN})[ \t\f)]*(?![\w.(\[])")
+_LOOSE_DOT = re.compile(r"\.(?:(?<![\w\]\"'}]\.)|(?=[\s\\]))")
+_CALLED = re.compile(r"(?:def|class)\s+\w+|([^\W\d][\w.]*)([\s\\)]*\()?")
+_CALLS = re.compile(r"(?<![\w.])([^\W\d][\w.]*)[\s\\)]*\(")
+_ENTERED = re.compile(r"\bwith\b")
+# What may stand before a statement on its line: a block's header, another statement, a bracket.
+_STATEMENTS = re.compile(rf"(?:^|[;:])[ \t\f\\(]*({CHAIN})", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_NO_OWNER = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?![\s\\]*\.)")
+_DEFINED = re.compile(r"\bdef[\s\\]+([^\W\d]\w*)")
+_BOUND = re.compile(r"(?<!\w)([^\W\d]\w*)[\s\\)]*=(?!=)")
+_ANNOTATED = re.compile(r"(?<!\w)([^\W\d]\w*)[\s\\)]*:")
+_STAR = re.compile(r"\s*\*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
-_IMPORTED_BY_TEXT = re.compile(
-    rf"(?<!\w)([^\W\d]\w*)[ \t\f]*(?::[^=\n]{{0,1000}})?=(?!=)[\s\\(]*{_CHAIN}"
-    r"[\s\\)]*\(\s*[rRuU]?[\"']+([\w.]+)"
+
+_TOLD_BY_EXPORTS = (
+    "_bound",
+    "above",
+    "called",
+    "called_at_import",
+    "calls_own_function_at_import",
+    "imported",
+    "names",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One way in which a text may bind a name: an import of this, or an assignment of it."""
-
-    target: str
-    is_import: bool = True
-
-
-def read_imports(text: str) -> dict[str, list[Way]]:
-    """Read every way in which import statements may bind a name; `*` is a name among them."""
-    ways: dict[str, list[Way]] = {}
-    at = text.find("import")
-    while at >= 0:
-        names = _NAMES.match(text, at + len("import"))
-        origin = _FROM.search(text[max(_line_start(text, at), at - _LONGEST) : at])
-        module = "".join(origin["module"].replace("\\", " ").split()) if origin else None
-        for name, alias in _aliases(names.group() if names else ""):
-            if module is not None:
-                target = f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
-                add_way(ways, alias or name, Way(target))
-            else:
-                target = name if alias else name.partition(".")[0]
-                add_way(ways, alias or target, Way(target))
-        at = text.find("import", names.end() if names else at + 1)
-    return ways
-
-
-def read_assignments(text: str) -> Iterator[tuple[str, int]]:
-    """Give each name that may be assigned to something, and where the `=` of that stands."""
-    for match in _ASSIGNED.finditer(text):
-        yield _joined(match[1])[-1], match.start()
-
-
-def targets_at(text: str, end: int) -> list[str] | None:
-    """Give the names that the assignment whose `=` is here may bind; None: any."""
-    start = _line_start(text, end)
-    if end - start > _LONGEST:
-        # There may be as many others on the line, each as far from its beginning.
-        return None
-    before = text[start:end].replace("\\\n", " ").rpartition(";")[2].strip()
-    if (name := before.strip("() \t\f")).isidentifier():
-        return [name]
-    if ":" in before:
-        # Annotated, or behind the colon of a block on one line.
-        names = _IDENTIFIER.findall(before)
-        return [names[0], names[-1]] if names else None
-    names = [part.strip() for part in before.split("=")]
-    if len(names) > 1 and all(map(str.isidentifier, names)):
-        return names
-    # What is assigned to may have begun on another line.
-    return None if before.startswith(("]", ")")) and before.endswith(("]", ")")) else []
-
-
-def _line_start(text: str, at: int) -> int:
-    """Give where a line begins, with those that it continues, or some place too far back."""
-    start = text.rfind("\n", 0, at) + 1
-    while at - start <= _LONGEST and text[max(start - 2, 0) : start] == "\\\n":
-        start = text.rfind("\n", 0, start - 1) + 1
-    return start
-
-
-def add_way(ways: dict[str, list[Way]], name: str, way: Way) -> None:
-    """Add a way to bind a name, once."""
-    known = ways.setdefault(name, [])
-    if way not in known:
-        known.append(way)
-
-
-def _aliases(text: str) -> Iterator[tuple[str, str | None]]:
-    single = " ".join(_NOISE.sub(" ", text).split())
-    for item in single.replace(" .", ".").replace(". ", ".").split(","):
-        match = _ALIAS.fullmatch(item)
-        if item.strip() == "*":
-            yield "*", None
-        elif match:
-            yield match["name"], match["alias"]
-
+"""What is found out once, and depends on other files."""
 
 Exports: TypeAlias = Callable[[str], "Iterable[str]"]
 """Given a qualified name in a module of the project, what it may have been imported from."""
@@ -169,14 +73,22 @@ class Mentions:
 
     def __init__(self, text: str, exports: Exports | None = None) -> None:
         """Take the text, with any line ends; `exports` tells of names in other files."""
-        self._text = with_line_feeds(text)
+        self._code = code_of(with_line_feeds(text))
         self._exports = exports or _nothing
+
+    @classmethod
+    def in_code(cls, code: str, exports: Exports | None = None) -> Mentions:
+        """Give the names that code may hold, as `code_text.code_of` leaves it."""
+        mentions = cls("", exports)
+        mentions._code = code
+        return mentions
 
     def knowing(self, exports: Exports) -> Mentions:
         """Give the same with what tells of names in other files."""
-        mentions = Mentions(self._text, exports)
-        mentions._chains = self._chains
-        mentions._imported = self._imported
+        mentions = copy.copy(self)
+        mentions._exports = exports
+        for name in _TOLD_BY_EXPORTS:
+            vars(mentions).pop(name, None)
         return mentions
 
     @functools.cached_property
@@ -232,100 +144,163 @@ class Mentions:
     @functools.cached_property
     def called_at_import(self) -> set[str]:
         """Every qualified name that may be called outside of the bodies of functions."""
-        return self.called_in(outside_functions(self._text))
+        return self.called_in(outside_functions(self._code))
 
     @functools.cached_property
     def called(self) -> set[str]:
         """Every qualified name that may be called."""
-        return self.called_in(self._text)
+        return self.called_in(self._code)
 
     @functools.cached_property
     def calls_own_function_at_import(self) -> bool:
         """Whether a function of the file may be called outside of the bodies of functions."""
-        return not self.called_at_import.isdisjoint(_DEFINED.findall(self._text))
+        return not self.called_at_import.isdisjoint(_DEFINED.findall(self._code))
 
     def called_in(self, part: str) -> set[str]:
-        """Give every qualified name that a part of the text may call."""
+        """Give every qualified name that a part of the code may call."""
         together = (chain for chain, bracket in set(_CALLED.findall(part)) if bracket)
-        return self._meant_by(together) | self._meant_by_all(_split(part))
+        return self._meant_by(together) | self._meant_by_all(_loose_chains(part))
 
     def enters(self, names: frozenset[str]) -> bool:
         """Tell whether a `with` may enter what a call of one of these makes, or a name for it."""
-        made = {
-            name
-            for match in _MADE.finditer(self._text)
-            if not names.isdisjoint(self._meant_by(_joined(match[1])))
-            for name in targets_at(self._text, match.start()) or ()
-        }
-        for following in set(_ENTERED.findall(self._text)):
-            if not made.isdisjoint(_IDENTIFIER.findall(following)):
-                return True
-            if not names.isdisjoint(self.called_in(following)):
-                return True
-        return False
+        parts = [*self._behind_with()]
+        if not parts:
+            return False
+        made: set[str] = set()
+        for place, chains in self._assignments.calls():
+            if not names.isdisjoint(self._meant_by(chains)):
+                targets = self._assignments.targets(place)
+                if targets is None:
+                    return True
+                made.update(targets)
+        return any(
+            not made.isdisjoint(_IDENTIFIER.findall(part))
+            or not names.isdisjoint(self.called_in(part))
+            for part in parts
+        )
+
+    def _behind_with(self) -> Iterator[str]:
+        """Give the code behind each `with`, as far as its header may go; none of it twice."""
+        start = end = 0
+        for match in _ENTERED.finditer(self._code):
+            if match.end() > end:
+                if end:
+                    yield self._code[start:end]
+                start = match.end()
+            end = match.end() + _LONGEST_HEADER
+        if end:
+            yield self._code[start:end]
 
     def arguments_of(self, names: frozenset[str]) -> Iterator[str | None]:
         """Give what stands between the brackets of each call of one of these; None: not to be told.
 
-        Never fewer calls than there are, and never less than a call is given.
+        Never fewer calls than there are, and never less than a call is given. What a call is given
+        that stands between the brackets of another one of these is a part of what that is given.
         """
+        done = 0
+        for bracket in self._calls_of(names):
+            if bracket is None:
+                yield None
+            elif bracket >= done:
+                given = self._brackets.between(bracket)
+                done = bracket + len(given or "")
+                yield given
+
+    def gives_function(self, names: frozenset[str]) -> bool:
+        """Tell whether the first argument of a call of one of these may be a function.
+
+        One of this file, or an imported one.
+        """
+        done = 0
+        for bracket in self._calls_of(names):
+            if bracket is None or _STAR.match(self._code, bracket + 1):
+                return True
+            # Where another one stands that was asked for already, so are the names in this.
+            if bracket >= done:
+                first = self._brackets.first_of(bracket)
+                if first is None or self._names_function(first):
+                    return True
+                done = bracket + len(first)
+        return False
+
+    def _calls_of(self, names: frozenset[str]) -> Iterator[int | None]:
+        """Give the bracket of each call of one of these; None where there may be one."""
         fits: dict[str, bool] = {}
-        for match in _CALLS.finditer(self._text):
+        for match in _CALLS.finditer(self._code):
             chain = match[1]
             if chain not in fits:
                 fits[chain] = not names.isdisjoint(self._meant_by([chain.strip(".")]))
             if fits[chain]:
-                yield _between_brackets(self._text, match.end())
-        if not names.isdisjoint(self._meant_by_all(_split(self._text))):
+                yield match.end() - 1
+        if not names.isdisjoint(self._meant_by_all(self._loose)):
             yield None
 
-    def names_function(self, arguments: str) -> bool:
-        """Tell whether the first of these arguments may be a function of this file, or imported."""
-        first = _first_of(arguments)
-        if "lambda" in first or first.lstrip().startswith("*"):
+    def _names_function(self, argument: str) -> bool:
+        """Tell whether an argument may be a function of this file, or imported."""
+        if "lambda" in argument:
             return True
         meanings, _ = self._bound
-        for chain in _CHAINS.findall(first):
-            for whole in _joined(chain):
+        for chain in set(_CHAINS.findall(argument)):
+            for whole in joined(chain):
                 head, _, _ = whole.partition(".")
-                last = whole.rpartition(".")[2]
                 if not meanings.get(head, set()) <= {"functools", "functools.partial"}:
                     return True
-                if re.search(rf"\b{last}\b[\s\\)]*(?::[^=\n]{{0,1000}})?=(?!=)", self._text):
-                    return True
-                if re.search(rf"\bdef[\s\\]+{last}\b", self._text):
+                if whole.rpartition(".")[2] in self._made_here:
                     return True
         return False
 
+    @functools.cached_property
+    def _made_here(self) -> frozenset[str]:
+        """The names of functions of the file, and those that may be assigned to."""
+        found = {*_DEFINED.findall(self._code), *_BOUND.findall(self._code)}
+        for line in self._code.replace("\\\n", " ").split("\n"):
+            before, equals, _ = line.rpartition("=")
+            if equals and ":" in before:
+                found.update(_ANNOTATED.findall(before))
+        return frozenset(found)
+
     def reads_of_value(self, attribute: str, *, called: bool) -> bool:
         """Tell whether this may be read of something that is no module; and called, if so asked."""
-        end = rf"{_SPACE}\(" if called else ""
+        end = r"[\s\\)]*\(" if called else ""
         return any(
-            (owner := _owner_before(self._text, match.start())) is not None
+            (owner := _owner_of(self._code, *match.span(1))) is not None
             and not (owner and self._is_module(owner))
-            for match in re.finditer(rf"{attribute}\b{end}", self._text)
+            for match in re.finditer(rf"(?<![\w.])([\w.]*(?<!\w){attribute})\b{end}", self._code)
         )
 
     def _is_module(self, name: str) -> bool:
         """Tell whether a name is imported, and never anything but the owner of what is read."""
-        if name not in self._imported:
-            return False
-        for match in re.finditer(rf"(?<![\w.]){name}\b(?![\s\\]*\.)", self._text):
-            start = self._text.rfind("\n", 0, match.start()) + 1
-            if "import" not in self._text[start : self._text.find("\n", match.start())]:
-                return False
-        return True
+        return name in self._imported and name not in self._without_owner
+
+    @functools.cached_property
+    def _without_owner(self) -> frozenset[str]:
+        """The names that stand somewhere for themselves, but in imports."""
+        lines = self._code.split("\n")
+        others = "\n".join(";" if "import" in line else line for line in lines)
+        return frozenset(_NO_OWNER.findall(others))
 
     @functools.cached_property
     def _imported(self) -> dict[str, list[Way]]:
-        return read_imports(self._text)
+        return read_imports(self._code)
+
+    @functools.cached_property
+    def _assignments(self) -> Assignments:
+        return Assignments(self._code)
+
+    @functools.cached_property
+    def _brackets(self) -> Brackets:
+        return Brackets(self._code)
+
+    @functools.cached_property
+    def _loose(self) -> frozenset[str]:
+        return frozenset(_loose_chains(self._code))
 
     def begins_statement(self, names: frozenset[str]) -> bool:
         """Tell whether a statement may begin with one of these."""
-        return not names.isdisjoint(self._meant_by_all(_STATEMENTS.findall(self._text)))
+        return not names.isdisjoint(self._meant_by_all(_STATEMENTS.findall(self._code)))
 
     def _meant_by_all(self, chains: Iterable[str]) -> set[str]:
-        return self._meant_by(chain for each in set(chains) for chain in _joined(each))
+        return self._meant_by(chain for each in set(chains) for chain in joined(each))
 
     def _meant_by(self, chains: Iterable[str]) -> set[str]:
         meanings, _ = self._bound
@@ -343,157 +318,120 @@ class Mentions:
 
     @functools.cached_property
     def _chains(self) -> frozenset[str]:
-        text = self._text
-        found: set[str] = set()
-        for token in set((_TOKENS_OF_ASCII if text.isascii() else _TOKENS).findall(text)):
-            if token[-1] in _QUOTES:
-                # There is code in f-strings; and quotes nested in one may seem to end it.
-                if _holds_code(token):
-                    for chain in _CHAINS.findall(token):
-                        found.update(_joined(chain))
-            elif token[0] != "#":
-                found.add(token.strip("."))
-        for chain in _split(text):
-            found.update(_joined(chain))
+        tight = _TIGHT_IN_ASCII if self._code.isascii() else _TIGHT
+        found = {chain.strip(".") for chain in set(tight.findall(self._code))}
+        for chain in self._loose:
+            found.update(joined(chain))
         return frozenset(found)
 
     @functools.cached_property
     def _bound(self) -> tuple[dict[str, set[str]], bool]:
         """What each name that is bound may stand for, and whether that is not all of it."""
-        meanings = {
-            name: {each for way in ways for each in (way.target, *self._exports(way.target))}
-            for name, ways in self._imported.items()
-            if name != "*"
-        }
-        if any(word in self._text for word in _BY_TEXT):
-            for name, target in _IMPORTED_BY_TEXT.findall(self._text):
-                meanings.setdefault(name, set()).add(target)
+        meanings: dict[str, set[str]] = {}
+        pending: list[tuple[str, set[str]]] = []
+        is_tangled = False
+
+        def learn(name: str, targets: Iterable[str]) -> None:
+            nonlocal is_tangled
+            known = meanings.setdefault(name, set())
+            more = {*targets} - known
+            if len(known) + len(more) > _MOST_MEANINGS:
+                is_tangled = True
+            elif more:
+                known |= more
+                pending.append((name, more))
+
+        for name, ways in self._imported.items():
+            if name != "*":
+                learn(name, (each for way in ways for each in self._meant_by_import(way.target)))
+        if any(word in self._code for word in _BY_TEXT):
+            for place, target in self._assignments.calls_with_text():
+                for name in self._assignments.targets(place) or ():
+                    learn(name, [target])
         users: dict[str, list[tuple[int, str]]] = {}
-        for value, place in read_assignments(self._text):
+        for place, value in self._assignments.copies():
             head, dot, rest = value.partition(".")
             users.setdefault(head, []).append((place, dot + rest))
-        pending = list(meanings)
-        is_tangled = False
-        while pending:
-            head = pending.pop()
+        while pending and not is_tangled:
+            head, targets = pending.pop()
             for place, rest in users.get(head, ()):
-                targets = targets_at(self._text, place)
-                if targets is None:
+                names = self._assignments.targets(place)
+                if names is None:
                     is_tangled = True
-                for name in targets or ():
-                    known = meanings.setdefault(name, set())
-                    more = {f"{target}{rest}" for target in meanings[head]} - known
-                    if not more or max(map(len, more)) > _LONGEST_NAME:
-                        continue
-                    if len(known) > _MOST_MEANINGS:
-                        is_tangled = True
-                        continue
-                    known |= more
-                    pending.append(name)
+                for name in names or ():
+                    longer = (f"{target}{rest}" for target in targets)
+                    learn(name, (each for each in longer if len(each) <= _LONGEST_NAME))
         return meanings, is_tangled
+
+    def _meant_by_import(self, target: str) -> tuple[str, ...]:
+        return (target, *self._exports(target))
 
 
 def _nothing(_: str) -> Iterable[str]:
     return ()
 
 
-def _holds_code(string: str) -> bool:
-    """Tell whether names in a string may be code: not in one of several lines, but formatted."""
-    is_long = string.endswith(('"""', "'''")) and len(string) > len('""""')
-    return not is_long or _FORMATTED.match(string) is not None
+def _owner_of(code: str, start: int, end: int) -> str | None:
+    """Give the first name of what an attribute is read of, with which a dotted name ends here.
 
-
-def _owner_before(text: str, place: int) -> str | None:
-    """Give the first name of what an attribute here is read of; "": no name; None: it is none."""
-    end = len(text[max(place - _LONGEST, 0) : place].rstrip(_BETWEEN)) + max(place - _LONGEST, 0)
-    if "\n" in text[end:place] and "#" in text[text.rfind("\n", 0, end) + 1 : end]:
-        return ""
-    if text[end - 1 : end] != ".":
-        return None
-    start = end
-    while start and (text[start - 1].isalnum() or text[start - 1] in "_."):
-        start -= 1
-    return text[start:end].partition(".")[0]
-
-
-def _first_of(arguments: str) -> str:
-    """Give the first of some arguments."""
-    depth = 0
-    for match in _IN_ARGUMENTS.finditer(arguments):
-        first = match.group()[0]
-        if first == "," and not depth:
-            return arguments[: match.start()]
-        depth += (first in "([{") - (first in ")]}")
-    return arguments
-
-
-def _between_brackets(text: str, start: int) -> str | None:
-    """Give the text up to the bracket that closes the one before it; None where that is unsure.
-
-    Strings with code in them may hold quotes that are not theirs, from Python 3.12 on.
+    "": it is read of no name; None: it is no attribute.
     """
-    depth = 1
-    for match in _IN_BRACKETS.finditer(text, start, start + _LONGEST_CALL):
-        first = match.group()[0]
-        if first in "([{":
-            depth += 1
-        elif first in ")]}":
-            depth -= 1
-            if not depth:
-                return text[start : match.start()]
-        elif first in _QUOTES and _FORMATTED.search(text, match.start() - 2, match.start() + 1):
-            return None
-    return None
+    owner, dot, _ = code[start:end].partition(".")
+    if dot:
+        return owner
+    before = _end_before(code, start)
+    if code[before - 1 : before] != ".":
+        return None
+    return code[_start_of(code, before) : before].partition(".")[0]
 
 
-def _split(text: str) -> Iterator[str]:
+def _loose_chains(code: str) -> Iterator[str]:
     """Give the dotted names whose parts do not stand together: over several lines, in brackets."""
-    for match in _LOOSE_DOT.finditer(text):
-        for end in _ends_before(text, match.start()):
-            start = end
-            while start and (text[start - 1].isalnum() or text[start - 1] in "_."):
-                start -= 1
-            chain = _CHAINS.match(text, start)
-            if chain is not None:
-                yield chain.group()
+    done = 0
+    for match in _LOOSE_DOT.finditer(code):
+        place = match.start()
+        if place < done:
+            continue
+        end = _end_before(code, place)
+        if code[end - 1 : end] in {"", "."}:
+            continue
+        if code.find(")", end, place) >= 0 and not _is_bracketed(code, end):
+            continue
+        chain = _CHAINS.match(code, _start_of(code, end))
+        if chain is not None:
+            done = chain.end()
+            yield chain.group()
 
 
-def _ends_before(text: str, place: int) -> Iterator[int]:
-    """Give where the name may end that is continued here: before spaces, brackets and comments."""
-    end = len(text[max(place - _LONGEST, 0) : place].rstrip(_BETWEEN)) + max(place - _LONGEST, 0)
-    if text.find(")", end, place) < 0 or _is_bracketed(text, end):
-        yield end
-    if "\n" not in text[end:place]:
-        return
-    comment = text.find("#", text.rfind("\n", 0, end) + 1, end)
-    if comment >= 0:
-        yield from _ends_before(text, comment)
+def _end_before(code: str, place: int) -> int:
+    """Give where that ends which is continued here: before spaces and brackets."""
+    width = 100
+    while True:
+        floor = max(place - width, 0)
+        end = floor + len(code[floor:place].rstrip(_BETWEEN))
+        if end > floor or not floor:
+            return end
+        width *= 8
 
 
-def _is_bracketed(text: str, end: int) -> bool:
+def _start_of(code: str, end: int) -> int:
+    """Give where the dotted name begins that ends here, whose parts stand together."""
+    while end and (code[end - 1].isalnum() or code[end - 1] in "_."):
+        end -= 1
+    return end
+
+
+def _is_bracketed(code: str, end: int) -> bool:
     """Tell whether the name that ends here stands alone in brackets, which are no call's."""
     start = end
-    while start and (text[start - 1].isalnum() or text[start - 1] in "_. \t\f\n\\"):
+    while start and (code[start - 1].isalnum() or code[start - 1] in "_. \t\f\n\\"):
         start -= 1
-    if text[start - 1 : start] != "(":
-        # A comment may stand between the bracket and the name.
-        return "#" in text[text.rfind("\n", 0, start) + 1 : start]
-    before = text[max(start - 2 - _LONGEST_KEYWORD, 0) : start - 1]
+    if code[start - 1 : start] != "(":
+        return False
+    before = code[max(start - 2 - _LONGEST_KEYWORD, 0) : start - 1]
     if not before[-1:].isidentifier():
         return True
     return any(
         before.endswith(word) and not before[: -len(word)][-1:].isidentifier()
         for word in keyword.kwlist
     )
-
-
-def _joined(chain: str) -> list[str]:
-    """Give a dotted name without what stands between its parts, the whole of it last.
-
-    `f(a.b).c` reads as `a.b.c`, though it may be the `c` of what a call gives: so `a.b` is there
-    as well.
-    """
-    if chain.isidentifier():
-        return [chain]
-    ends = [match.start() for match in _BRACKET.finditer(chain)]
-    return [_GAPS.sub(".", chain[:end]) for end in (*ends, len(chain))]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 _BUILTINS = frozenset(dir(builtins))
+_MAX_ATTRIBUTES = 100
+"""Attributes of one another that a name is followed through."""
 _IMPORT_CALLS = frozenset({"importlib.import_module", "pytest.importorskip"})
 _MISSING_MODULE = frozenset({
     "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
@@ -171,6 +173,8 @@ class Names:
         attributes: list[str] = []
         # Everything asks this, and `isinstance` is slow for LibCST's types: they are abstract ones.
         while type(node) is cst.Attribute:
+            if len(attributes) == _MAX_ATTRIBUTES:
+                return UNKNOWN
             attributes.append(node.attr.value)
             node = node.value
         if type(node) is not cst.Name or not self.tree.contains(node):

@@ -23,11 +23,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.limits.budget import demand, is_left
-from placement_lint.syntax.code_text import COMMENT, STRING
+from placement_lint.syntax.code_text import (
+    FORMATTED_PREFIX,
+    RAW_TEXT_STOP,
+    SPEC_STOP,
+    TEXT_STOP,
+    strings_and_comments,
+)
 from placement_lint.syntax.deep_stack import stack_share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True)
@@ -59,16 +65,16 @@ class Limits:
     The parser keeps a copy of each inner expression for each outer one: at most 0.25 kB a unit.
     """
 
-    rework: int = 30_000_000
+    rework: int = 3_000_000
     """Sum over the links of chains of the tokens before each, ten times for a call or subscript:
     the parser copies them, 0.2 to 1 µs each. Comparisons, `and` and `or` are not copied."""
 
+    rework_for_token: int = 100
+    """What a file may have of that beside, for each of its tokens: the parser's time stays in
+    proportion to the size."""
+
     indentation: int = 500_000
     """Sum over the lines of their levels of indentation beyond the eighth: about 1 kB each."""
-
-    unclosed: int = 3_000_000
-    """Characters that are read for the ends of strings that have none: 3 to 10 ns each, of each
-    regular expression that knows strings."""
 
     def on_stack(self, share: float) -> Limits:
         """Return the limits for so much of the usual stack: only chains need more than 4 MB."""
@@ -89,7 +95,6 @@ class Excess(Enum):
     WEIGHT = "weight"
     REWORK = "rework"
     INDENTATION = "indentation"
-    UNCLOSED = "unclosed"
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,6 @@ _MESSAGES = {
     Excess.WEIGHT: "nested expressions of weight {size:,}, at most {limit:,}",
     Excess.REWORK: "chained terms that take {size:,} steps to parse, at most {limit:,}",
     Excess.INDENTATION: "lines indented by {size:,} levels together, at most {limit:,}",
-    Excess.UNCLOSED: "strings without an end, in which {size:,} characters are read for it, at most"
-    " {limit:,}",
 }
 
 # A run of logical lines of one physical line each, with no bracket inside a bracket, and short
@@ -158,47 +161,15 @@ _TOKEN = re.compile(
     |(?:and|await|else|for|if|in|is|lambda|not|or|yield)\b""",
     re.VERBOSE,
 )
-# What is in the fields of a formatted string counts, and so does its text; other strings are one.
-_COUNTED = re.compile(
-    rf"(?<![fFtT])(?<![fFtT][rR])(?:{STRING})|{COMMENT}|\w+|[^\w\s]|\n", re.DOTALL
-)
-# What is read from quotes on where no string begins, as far as one could go on.
-_PIECES = re.compile(rf"{COMMENT}|{STRING}|[^\"'#]+|[\"']", re.DOTALL)
-_IN_VAIN = {
-    "'": re.compile(r"'[^'\\\n]*(?:\\.[^'\\\n]*)*", re.DOTALL),
-    '"': re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*', re.DOTALL),
-    "'''": re.compile(r"'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*", re.DOTALL),
-    '"""': re.compile(r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*', re.DOTALL),
-}
+_WORDS = re.compile(r"\w+|[^\w\s]|\n")
 _CASE = re.compile(r"[ \t\f]*case\b")
 _ELIF = re.compile(r"^([ \t\f]*)(elif|if)\b", re.MULTILINE)
-_F_PREFIX = re.compile(r"(?:.*\W)?(?:[fFtT][rR]?|[rR][fFtT])\Z", re.DOTALL)
 _RAW_PREFIX = re.compile(r".?[rR].?\Z", re.DOTALL)
 _STRING_STOP = {
     "'": re.compile(r"\\.?|['\n]", re.DOTALL),
     '"': re.compile(r'\\.?|["\n]', re.DOTALL),
     "'''": re.compile(r"\\.?|'''", re.DOTALL),
     '"""': re.compile(r'\\.?|"""', re.DOTALL),
-}
-# As LibCST reads them: where text is not raw, the brace of `\N{` opens no field. No other backslash
-# keeps a brace from that, nor does this one in a format specification.
-_TEXT_STOP = {
-    "'": re.compile(r"\\(?:N\{|[^{}])?|\{\{?|'|\n", re.DOTALL),
-    '"': re.compile(r'\\(?:N\{|[^{}])?|\{\{?|"|\n', re.DOTALL),
-    "'''": re.compile(r"\\(?:N\{|[^{}])?|\{\{?|'''", re.DOTALL),
-    '"""': re.compile(r'\\(?:N\{|[^{}])?|\{\{?|"""', re.DOTALL),
-}
-_RAW_TEXT_STOP = {
-    "'": re.compile(r"\\[^{}]?|\{\{?|'|\n", re.DOTALL),
-    '"': re.compile(r'\\[^{}]?|\{\{?|"|\n', re.DOTALL),
-    "'''": re.compile(r"\\[^{}]?|\{\{?|'''", re.DOTALL),
-    '"""': re.compile(r'\\[^{}]?|\{\{?|"""', re.DOTALL),
-}
-_SPEC_STOP = {
-    "'": re.compile(r"\\[^{}]?|[{}]|'|\n", re.DOTALL),
-    '"': re.compile(r'\\[^{}]?|[{}]|"|\n', re.DOTALL),
-    "'''": re.compile(r"\\[^{}]?|[{}]|'''", re.DOTALL),
-    '"""': re.compile(r'\\[^{}]?|[{}]|"""', re.DOTALL),
 }
 _INDENT = re.compile(r"^[ \t\f]+(?=[^\s#])", re.MULTILINE)
 _DEEP_INDENT = re.compile(r"\n[ \t\f]{8}([ \t\f]+)")
@@ -233,7 +204,7 @@ def demand_parsable(text: str) -> TooDeep | None:
     if isinstance(found, TooDeep):
         return found
     if not is_left(*_needed(found, len(text))):
-        demand(*_needed(found, sum(1 for _ in _COUNTED.finditer(text))))
+        demand(*_needed(found, _tokens(with_line_feeds(text))))
     return None
 
 
@@ -255,14 +226,10 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
     Short lines without nested brackets count as nothing: they are within every limit.
     """
     text = with_line_feeds(text)
-    unclosed = without_end(text, limits)
-    if unclosed is not None:
-        return unclosed
     if len(text) > limits.tokens:
-        end = next(itertools.islice(_COUNTED.finditer(text), limits.tokens, None), None)
+        end = _token_beyond(text, limits.tokens)
         if end is not None:
-            place = _place(text, end.start())
-            return TooDeep(Excess.TOKENS, limits.tokens + 1, limits.tokens, *place)
+            return TooDeep(Excess.TOKENS, limits.tokens + 1, limits.tokens, *_place(text, end))
     elifs = _longest_elifs(text, limits) if text.count("elif") > limits.elifs else 0
     if isinstance(elifs, TooDeep):
         return elifs
@@ -287,36 +254,34 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
     )
 
 
-def without_end(text: str, limits: Limits = DEFAULT_LIMITS) -> TooDeep | None:
-    """Say where so many quotes begin no string that expressions with strings in them take too long.
-
-    Of a text that has not so many of them, next to nothing is read: but for two on a line, or in a
-    text, only such quotes begin no string as a backslash stands before.
-    """
-    text = with_line_feeds(text)
-    escaped = text.count("\\'") + text.count('\\"') + 2
-    triple = text.count("'''") + text.count('"""')
-    if escaped * _longest_line(text) + min(triple, escaped) * len(text) <= limits.unclosed:
-        return None
-    read = 0
-    for piece in _PIECES.finditer(text):
-        first, start = piece.group()[0], piece.start()
-        if first not in "'\"" or len(piece.group()) > 2:
-            continue
-        # Of three quotes of which the last ends no string, the first two are an empty one.
-        for quote in (3 * first, first) if len(piece.group()) == 1 else (3 * first,):
-            in_vain = _IN_VAIN[quote].match(text, start)
-            read += in_vain.end() - start if in_vain else 0
-        if read > limits.unclosed:
-            return TooDeep(Excess.UNCLOSED, read, limits.unclosed, *_place(text, start))
+def _token_beyond(text: str, limit: int) -> int | None:
+    """Give where the first token begins that is one too many; None: there are not so many."""
+    before = 0
+    for start, end, count in _stretches(text):
+        if before + count > limit:
+            words = _WORDS.finditer(text, start, end)
+            return next(itertools.islice(words, limit - before, None)).start()
+        before += count
     return None
 
 
-def _longest_line(text: str) -> int:
-    """Give the length of the longest line; of all that backslashes may join, where any do."""
-    if "\\\n" in text:
-        text = text.replace("\\\n", "  ")
-    return max(map(len, text.split("\n")))
+def _tokens(text: str) -> int:
+    return sum(count for *_, count in _stretches(text))
+
+
+def _stretches(text: str) -> Iterator[tuple[int, int, int]]:
+    """Give where each stretch of a text begins and ends, and how many tokens are in it.
+
+    What is in the fields of a formatted string counts, and so does its text; other strings are one.
+    """
+    done = 0
+    whole = (len(text), len(text), False)
+    for start, end, is_formatted in itertools.chain(strings_and_comments(text), [whole]):
+        stop = end if is_formatted else max(start, done)
+        yield done, stop, len(_WORDS.findall(text, done, stop))
+        if start < end and not is_formatted and text[start] != "#":
+            yield start, end, 1
+        done = max(done, end)
 
 
 def _place(text: str, position: int) -> tuple[int, int]:
@@ -563,7 +528,7 @@ class _Scan:
         mark, start = found[0], found.start()
         if len(mark) != 1 and mark not in {"'''", '"""'}:
             return -1
-        if _F_PREFIX.match(self.text, max(start - 3, 0), start):
+        if FORMATTED_PREFIX.match(self.text, max(start - 3, 0), start):
             raw = _RAW_PREFIX.match(self.text, max(start - 2, 0), start)
             return self._field_text(found.end(), "r" + mark if raw else mark, in_spec=False)
         return self._string_end(found.end(), mark)
@@ -584,8 +549,8 @@ class _Scan:
         `in_spec` is to be true in a format specification of the field that is the present frame.
         """
         closing = quote.removeprefix("r")
-        text_stop = _TEXT_STOP if closing == quote else _RAW_TEXT_STOP
-        while found := (_SPEC_STOP if in_spec else text_stop)[closing].search(self.text, position):
+        text_stop = TEXT_STOP if closing == quote else RAW_TEXT_STOP
+        while found := (SPEC_STOP if in_spec else text_stop)[closing].search(self.text, position):
             self.steps += 1
             mark, position = found[0], found.end()
             if mark in (closing, "\n"):
@@ -617,8 +582,9 @@ class _Scan:
         frame.links += count
         self._chained(frame.links + frame.child, found)
         self.rework += (self.tokens - frame.start) * copies
-        if self.rework > self.limits.rework:
-            self._stop(Excess.REWORK, self.rework, self.limits.rework, found.start())
+        most = self.limits.rework + self.limits.rework_for_token * self.tokens
+        if self.rework > most:
+            self._stop(Excess.REWORK, self.rework, most, found.start())
 
     def _chained(self, height: int, found: re.Match[str]) -> None:
         if height > self.chain:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Edit, Span
+from placement_lint.syntax.code_text import STRING
 from placement_lint.syntax.edits import applied, offsets
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 
 _TOKEN = re.compile(
-    r"(?P<string>[rRbBuUfFtT]*(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'))"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)|(?P<other>[;\#\\])|(?P<word>\w+)|."
+    rf"(?P<string>[rRbBuUfFtT]*(?:{STRING}))"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)|(?P<other>[;\#\\])|(?P<word>\w+)|.",
+    re.DOTALL,
 )
 
 

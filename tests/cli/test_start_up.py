@@ -28,7 +28,7 @@ print(json.dumps([status, sorted(loaded)]))
 """
 HEAVY = {
     *("argparse", "ast", "dataclasses", "difflib", "enum", "inspect", "multiprocessing", "pathlib"),
-    *("pathspec", "re", "subprocess", "tokenize", "tomllib", "typing"),
+    *("re", "subprocess", "tokenize", "tomllib", "typing"),
 }
 """Modules of the standard library that take a tenth of the start of Python each, or more."""
 
@@ -96,7 +96,7 @@ def test_a_page_needs_no_rule(word: str) -> None:
 def test_the_other_ways_to_ask_for_rules_import_none(arguments: list[str]) -> None:
     loaded = imported_by(*arguments)
     assert not {name for name in ours(loaded) if name.count(".") > 2}
-    assert not (loaded - argparse_needs()) & {"libcst", "dataclasses", "typing", "pathspec"}
+    assert not (loaded - argparse_needs()) & {"libcst", "dataclasses", "typing"}
 
 
 def test_the_parser_of_options_needs_little(tmp_path: Path) -> None:

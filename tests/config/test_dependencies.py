@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import configparser
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from placement_lint.config import dependencies
 from placement_lint.config.dependencies import jax_requirements
+from placement_lint.lint.target import forget, target_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,3 +130,61 @@ def test_source_and_text(tmp_path: Path) -> None:
     (requirement,) = jax_requirements(str(tmp_path))
     assert requirement.text == "jax>=0.5,<0.9"
     assert requirement.source == str(file)
+
+
+# -- what takes no time ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.cfg", f"[a]\nx{' ' * 300_000}sy\n"),
+        ("setup.cfg", "[a]\n" + "x\n" * 300_000),
+        ("setup.cfg", "[a]\n" + "x = 1\n" * 300_000),
+        ("setup.cfg", "[a]\nx = 1\n" + " y\n" * 300_000),
+        ("setup.cfg", "[" * 300_000),
+        ("requirements.txt", "numpy\n" * 200_000),
+        ("requirements.txt", "jax>=0.4.30,<0.5\n" * 200_000),
+        ("requirements.txt", "".join(f"jax>=9.{number}\n" for number in range(200_000))),
+        ("requirements.txt", "jax" + ",".join(f">=9.{number}" for number in range(200_000))),
+        ("requirements.txt", "a-" * 300_000 + "!"),
+        ("pyproject.toml", "project.dependencies = ['jax" + ",>=9" * 200_000 + "']"),
+        ("pyproject.toml", "tool.poetry.dependencies.jax = '" + "1 || " * 200_000 + "1'"),
+        ("pyproject.toml", "[" + ".".join(["a"] * 200_000) + "]"),
+    ],
+    ids=lambda text: text[:16],
+)
+def test_nothing_takes_long(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    if "jax" not in text:
+        text += "\n# jax\n"
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    forget()
+    started = time.process_time()
+    assert str(target_for("auto", str(tmp_path / "a.py")))
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[options]\ninstall_requires =\n  jax>=0.4\n  numpy\n",
+        "[options]\ninstall_requires = jax>=0.4\n",
+        "[options]\nInstall_Requires: jax\n\n  # why\n  flax\npython_requires = 3\n",
+        "[options]\nx = 1\n[options.extras_require]\na = jax<1\nb =\n    jax>2 ; extra == 'x'\n",
+        "# c\n; d\n[a]\n[options]\ninstall_requires=\n\tjax\n\n\tflax\n[options]\ny = 1\n",
+        "[options]  ; c\ninstall_requires = jax\ninstall_requires = jaxlib\n",
+        "[options.extras_require]\n  a = 1\n  b =\n    jax\n  c = 2\n",
+        "[options.extras_require]\na=b=c\nd:e=f\n",
+    ],
+)
+def test_setup_cfg_is_read_as_configparser_does(text: str) -> None:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.read_string(text)
+    sections = dependencies._sections(text)
+    for section in ("options", "options.extras_require"):
+        told = dict(parser.items(section)) if parser.has_section(section) else {}
+        found = sections.get(section, {})
+        assert found.keys() == told.keys()
+        for option, lines in found.items():
+            assert [*filter(None, lines)] == [*filter(None, told[option].split("\n"))]

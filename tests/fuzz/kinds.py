@@ -12,6 +12,7 @@ from tests.composed.files import random_file
 from tests.differential.programs import LEVELS, random_program
 from tests.fuzz import anything, grammar
 from tests.fuzz.beside import problems_of_a_run
+from tests.fuzz.growth import by_calls, numbered
 from tests.fuzz.mutations import broken, mutation
 from tests.fuzz.oracle import Input, Verdict, judge
 from tests.fuzz.readers import READERS, seeds_of
@@ -50,11 +51,16 @@ def looked_at(kind: str, number: int) -> Iterator[tuple[Input, Verdict]]:
         yield from _read(number)
     elif kind == "together":
         yield from _together(number)
+    elif kind == "growth":
+        yield _grown(number)
     else:
         yield from ((given, verdict_on(given)) for given in inputs_of(kind, number))
 
 
-KINDS = ("mutations", "spellings", "grammar", "hypothesmith", "programs", "together", "readers")
+KINDS = (
+    *("mutations", "spellings", "grammar", "hypothesmith", "programs", "together", "readers"),
+    "growth",
+)
 
 
 def verdict_on(given: Input) -> Verdict:
@@ -98,6 +104,14 @@ def _together(number: int) -> Iterator[tuple[Input, Verdict]]:
         problems = _problems(files, Path(folder))
     origin = f"together {number}"
     yield Input("fuzzed.txt", b"", origin), Verdict(tuple(problems), parsed=True)
+
+
+def _grown(number: int) -> tuple[Input, Verdict]:
+    """Count the calls for one construct, and for two and four times as much of it."""
+    growing = numbered()[number % len(numbered())]
+    problem = by_calls(growing).problem
+    given = Input("fuzzed.txt", b"", f"growth {number}: {growing.name}")
+    return given, Verdict(() if problem is None else (problem,), parsed=True)
 
 
 def _problems(files: Sequence[Input], folder: Path) -> list[str]:

@@ -93,3 +93,38 @@ def test_many_in_one_run(folder: Path, kind: str) -> None:
         make(name, folder / f"h{number}")
     check_lint(folder, 2)
     check_fix(folder, 1)
+
+
+COMMENTS = """\
+import os
+import jax
+# It is started on import (for one thing to look
+# at what there is). This is long,
+# and a comment of some lines,
+# with no more brackets in it,
+# follows, as comments do,
+# until there is code again,
+# which has brackets.
+def f():
+    os.environ.setdefault("A", "0")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("dots.py", f"import jax\n{'.' * 10_000}"),
+        ("comments.py", COMMENTS),
+        (".gitignore", "*a*a*a*a*a*a*a*a*b\n"),
+        ("placement-lint.toml", 'extend-exclude = ["*a*a*a*a*a*a*a*a*b"]\n'),
+        ("placement-lint.toml", f'extend-exclude = ["{{{"," * 200_000}"]\n'),
+        ("setup.cfg", f"[options]\ninstall_requires =\n  jax\n[a]\nx{' ' * 100_000}sy\n"),
+        ("requirements.txt", "jax>=0.4.30,<0.5\n" * 200_000),
+    ],
+    ids=["dots", "comments", "gitignore", "exclude", "braces", "setup.cfg", "requirements"],
+)
+@pytest.mark.timeout(120)
+def test_what_was_read_for_ever_is_read(folder: Path, name: str, text: str) -> None:
+    (folder / ("a" * 60 + ".py")).write_text("import jax\n", encoding="utf-8")
+    (folder / name).write_text(text, encoding="utf-8")
+    check_lint(folder, 1)

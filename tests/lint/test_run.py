@@ -691,7 +691,7 @@ def test_libcst_is_not_imported_without_a_file_to_parse(tmp_path: Path) -> None:
     ]
     numbers, modules = run_apart(*paths)
     assert numbers == [3, 0, 0]
-    heavy = {"libcst", "jax", "numpy", "multiprocessing", "concurrent.futures", "pathspec"}
+    heavy = {"libcst", "jax", "numpy", "multiprocessing", "concurrent.futures"}
     assert modules & heavy == set()
 
 

@@ -19,9 +19,9 @@ from placement_lint.rules.needs import (
     AnyOf,
     Enters,
     Given,
+    InImport,
     Jax,
     Needs,
-    Pattern,
     ReadOfValue,
     Uses,
 )
@@ -107,10 +107,7 @@ def _needs(api: OldApi) -> Needs:
     """Give what a file must hold to use what is no plain name: few files should have it."""
     function, _, last = api.name.rpartition(".")
     if api.name == _CONFIG:
-        return Pattern(
-            rb"\b(?:from|import)\b[^\n;]{0,200}?\bjax" + GAP + rb"\." + GAP + rb"config\b"
-            rb"|\bfrom" + GAP + rb"jax" + GAP + rb"\." + GAP + rb"config\b"
-        )
+        return InImport(rb"\bjax" + GAP + rb"\." + GAP + rb"config\b", word=b"config")
     if api.use is Use.ENTER:
         return Enters(*_MESHES)
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -48,7 +49,7 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
         return set()
     found: set[Array] = set()
     for loop in loops_around(ctx.tree.nodes[use.node], ctx):
-        stored = [ctx.flow.value(t) for t in targets_in(loop, ctx) if dotted(t) in names]
+        stored = [ctx.flow.value(bound) for name in names for bound in _stored_in(loop, name, ctx)]
         if stored and not any(map(_has_other, stored)):
             inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
             found |= use.moved.difference(inside, *map(values.arrays, stored))
@@ -85,6 +86,16 @@ def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.For | cst.Whil
     for child, around in ancestors_in_function(node, ctx):
         if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
             yield around
+
+
+def _stored_in(loop: cst.CSTNode, name: str, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what assignments in a loop bind of a name."""
+    stored = ctx.module.stored.get(name, [])
+    top = ctx.tree.index(loop)
+    for number in range(bisect_left(stored, top, key=ctx.tree.index), len(stored)):
+        if not ctx.tree.is_inside(stored[number], loop):
+            return
+        yield stored[number]
 
 
 def targets_in(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:

@@ -94,14 +94,18 @@ class ConfigAttributeAssignment(Rule):
                 # Bound alone or beside others, by `with … as`, by `for`, or deleted.
                 AnyOf(
                     Pattern(
-                        rb"\." + GAP + rb"(?:" + _NAMES + rb")\b(?:[\s\\)\]]|#[^\n]*\n)*"
+                        rb"\." + GAP + rb"(?:" + _NAMES + rb")\b[\s\\)\]]*"
                         rb"(?:[-+*/|&^%@<>]{0,3}=(?!=)|,|in\b"
-                        rb"|:[^\n=]{0,300}(?:\\\n[^=]{0,300}|[\[({][^=]{0,300})?=)"
+                        rb"|:[^\n=\\\[({]*(?:[=\\\[({]|(?P<otherwise>\n|\Z)))"
                     ),
                     Identifier(b"del"),
                     AllOf(
                         b"with",
-                        Pattern(rb"\bas\b[^\n]*(?:\.|[\\(\[,#][^\n]*\n)", word=b"as"),
+                        Pattern(
+                            rb"\bas\b(?:[ \t]*\n"
+                            rb"|[^\n.\\(\[,]*(?:[.\\(\[,]|(?P<otherwise>\n|\Z)))",
+                            word=b"as",
+                        ),
                     ),
                 ),
             ),

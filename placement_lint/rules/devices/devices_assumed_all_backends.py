@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _PLATFORM_ATTRIBUTES = frozenset({"platform", "device_kind"})
-_MEANS_CPU = re.compile(r"(?:.*_)?(?:cpu|host)s?(?:_.*|\d*)", re.IGNORECASE)
+_WORDS_FOR_CPU = frozenset({"cpu", "cpus", "host", "hosts"})
 _KEEPERS = frozenset({"add", "append", "appendleft", "insert"})
 _EQUAL_ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertIs"})
 
@@ -291,7 +290,10 @@ def _is_rebound(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
 
 def _is_named_cpu(target: cst.BaseExpression) -> bool:
     name = target.attr if isinstance(target, cst.Attribute) else target
-    return isinstance(name, cst.Name) and _MEANS_CPU.fullmatch(name.value) is not None
+    if not isinstance(name, cst.Name):
+        return False
+    words = name.value.lower().split("_")
+    return not _WORDS_FOR_CPU.isdisjoint([*words, words[-1].rstrip("0123456789")])
 
 
 # -- the fix ----------------------------------------------------------------------------------

@@ -50,11 +50,11 @@ _DEVICES = AnyOf(Uses(*_LISTS), AllOf(ReadOfValue("device"), MAKES_ARRAYS))
 def _compared_with(names: bytes) -> Pattern:
     """Make the pattern of a comparison with one of these, or with a collection of them."""
     return Pattern(
-        rb"(?:==|!=|\bin\b|\bcase\b)(?:[\s\\(\[{]|#[^\n]*\n)*[rRuU]?[\"']{0,2}"
+        rb"(?:==|!=|\bin\b|\bcase\b)[\s\\(\[{]*[rRuU]?[\"']{0,2}"
         + names
         + rb"|"
         + names
-        + rb"[\"']{0,2}(?:[\s\\)\]}]|#[^\n]*\n)*(?:==|!=|\bin\b|\bnot\b)"
+        + rb"[\"']{0,2}[\s\\)\]}]*(?:==|!=|\bin\b|\bnot\b)"
     )
 
 

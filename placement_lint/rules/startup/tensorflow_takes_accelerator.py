@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Placed, Uses, Without
+from placement_lint.rules.needs import AllOf, AnyOf, InImport, Jax, Pattern, Placed, Uses, Without
 from placement_lint.rules.surroundings import is_caught
 from placement_lint.rules.timeline import imported_names
 
@@ -120,11 +120,9 @@ class TensorflowTakesAccelerator(Rule):
     needs = AllOf(
         Jax(),
         Placed(lambda path: not is_test_path(path)),
-        Pattern(rb"\b(?:import|from)\b(?:[^\n#;\\]|\\\n){0,1000}?tensorflow", word=b"tensorflow"),
+        InImport(rb"tensorflow", word=b"tensorflow"),
         AnyOf(
-            Pattern(
-                rb"__name__(?:[\s\\)]|#[^\n]*\n)*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"
-            ),
+            Pattern(rb"__name__[\s\\)]*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"),
             Uses(*_RUNNERS),
         ),
         Without(*_TAMED),

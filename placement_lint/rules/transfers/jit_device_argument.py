@@ -107,7 +107,7 @@ class JitDeviceArgument(Rule):
         Uses(*_DEPRECATED, *_REFUSED),
         Given(
             (*_DEPRECATED, *_REFUSED, "functools.partial"),
-            r"\b(?:backend|device)(?:[\s\\]|#[^\n]*\n)*=(?!=)",
+            r"\b(?:backend|device)[\s\\]*=(?!=)",
         ),
     )
 
