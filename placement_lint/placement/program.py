@@ -68,6 +68,7 @@ from placement_lint.placement.values import (
     Array,
     Atom,
     Class,
+    Computation,
     Context,
     Coroutine,
     DefaultDeviceContext,
@@ -1290,8 +1291,10 @@ class Program:
     ) -> set[Instance]:
         """Give the objects that an execution made, and that nothing but its result holds."""
         inside = sum(1 for _ in objects_in(result))
-        if not inside or len(frame.own) > 1:
-            # A function that is defined in it may keep them.
+        if not inside:
+            return set()
+        if len(frame.own) > 1 and any(map(_has_function, (result, *writes.values()))):
+            # One that is defined in it may keep them.
             return set()
         pending = [(key, held) for key, held in writes.items() if key[0] not in frame.objects]
         kept: set[Instance] = set()
@@ -1737,6 +1740,19 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     while isinstance(target, cst.Subscript):
         target = target.value
     return target if isinstance(target, cst.Name) else None
+
+
+def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
+    """Tell whether a function is in a value, or in its containers."""
+    return any(
+        isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
+        or (
+            depth > 0
+            and isinstance(atom, Sequence | Mapping)
+            and any(_has_function(part, depth - 1) for part in parts_of(atom))
+        )
+        for atom in held
+    )
 
 
 def _is_placed(held: Value, depth: int = 4) -> bool:
