@@ -259,10 +259,10 @@ class Program:
         for name in sorted(given, key=imported.__contains__):
             self._imported = {name}
             self.import_module(name)
-        called = frozenset().union(*(_called_names(self.modules[name]) for name in given))
+        used = frozenset().union(*(_used_names(self.modules[name]) for name in given))
         for name in given:
             with interpreting(name):
-                self._run_functions(self.modules[name], but=called)
+                self._run_functions(self.modules[name], but=used)
         if any(_enters_default_in_function(module) for module in self.modules.values()):
             for name in given:
                 with interpreting(name):
@@ -363,7 +363,7 @@ class Program:
     def _run_functions(self, module: Module, *, but: frozenset[str] = frozenset()) -> None:
         """Execute the functions that nobody called, with arguments of which nothing is known.
 
-        `but`: names that are called somewhere, so that more may be known of their arguments.
+        `but`: names that are used somewhere, so that more may be known of their arguments.
         """
         for node in module.tree.every(cst.FunctionDef):
             if node.name.value in but:
@@ -1809,16 +1809,13 @@ def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:
     return None
 
 
-def _called_names(module: Module) -> frozenset[str]:
-    """Give the names that are called somewhere in a module."""
-    found = set()
-    for node in module.tree.every(cst.Call):
-        function = node.func
-        if isinstance(function, cst.Name):
-            found.add(function.value)
-        elif isinstance(function, cst.Attribute):
-            found.add(function.attr.value)
-    return frozenset(found)
+def _used_names(module: Module) -> frozenset[str]:
+    """Give the names that are used in a module, other than to define what they stand for.
+
+    What has such a name may be called, also by another name that it is given.
+    """
+    defining = {id(node.name) for node in module.tree.every(cst.ClassDef, cst.FunctionDef)}
+    return frozenset(node.value for node in module.tree.every(cst.Name) if id(node) not in defining)
 
 
 def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
