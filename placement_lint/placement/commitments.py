@@ -19,7 +19,7 @@ from placement_lint.placement.element_types import ElementTypes, Type
 from placement_lint.placement.supposition import Supposition, same
 from placement_lint.placement.takings import Stays, rearranges, taking_of
 from placement_lint.placement.tampering import changes_precision
-from placement_lint.placement.values import Anything, Place, Taking, arrays
+from placement_lint.placement.values import NO_CAUSES, Anything, Place, Taking, arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,6 +94,7 @@ class Commitments:
             consequences = trial.consequences(group) | self._of_types(returned)
             if consequences <= _WHERE_UNCERTAIN:
                 return self._commitment(group, returned, consequences)
+        wanted = self._alone.group(wanted)
         consequences = self._alone.consequences(wanted)
         if not consequences.isdisjoint({Consequence.PULLED, Consequence.REFUSED}):
             return None
@@ -211,8 +212,10 @@ class _Trial:
         self._found = supposed.found
         self._served = supposed.served
         self._groups: dict[Place, frozenset[Place]] = {}
-        for every in supposed.served.values():
-            places = frozenset(place for causes in every for place in _places(causes))
+        together = [*supposed.joined]
+        together += [NO_CAUSES.union(*every) for every in supposed.served.values()]
+        for causes in together:
+            places = frozenset(_places(causes))
             joined = places.union(*(self._groups.get(place, places) for place in places))
             self._groups.update(dict.fromkeys(joined, joined))
 
