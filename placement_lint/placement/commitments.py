@@ -17,7 +17,7 @@ import libcst as cst
 from placement_lint.placement.consequences import Consequence, Target
 from placement_lint.placement.element_types import ElementTypes, Type
 from placement_lint.placement.supposition import Supposition, same
-from placement_lint.placement.takings import Stays, rearranges, taking_of
+from placement_lint.placement.takings import Stays, taking_of
 from placement_lint.placement.tampering import changes_precision
 from placement_lint.placement.values import NO_CAUSES, Anything, Place, Taking, arrays
 
@@ -157,10 +157,6 @@ class Commitments:
                     taking = taking_of(module, operation, use.node)
                     if taking is not None:
                         found[taking] = self._stays[name](taking)
-                    elif rearranges(module, operation):
-                        moved = Taking(Place(name, operation))
-                        if self._stays[name](moved):
-                            found[moved] = True
         return found
 
     @functools.cached_property
@@ -180,11 +176,8 @@ class Commitments:
         return trial
 
     def _can_be_put_back(self, taking: Taking) -> bool:
-        module = self._program.modules[taking.place.module]
-        if taking.iterated:
-            # Where it copies nothing, items of NumPy's array would be something else than rows.
-            return self._moves or taking in self._takings
-        return not rearranges(module, taking.place.node)
+        # Where it copies nothing, items of NumPy's array would be something else than rows.
+        return not taking.iterated or self._moves or taking in self._takings
 
     @functools.cached_property
     def _alone(self) -> _Trial:

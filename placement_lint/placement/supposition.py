@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.consequences import Consequence
-from placement_lint.placement.takings import rearranges, taking_of
+from placement_lint.placement.takings import taking_of
 from placement_lint.placement.values import (
     MAX_DEPTH,
     NO_CAUSES,
@@ -181,8 +181,7 @@ class Supposition:
         causes = NO_CAUSES.union(*(causes_in(slot.supposed) for slot in supposed))
         self._join(supposed)
         result = causes if taking is None else causes | {taking}
-        operated = Taking(Place(module.name, operation))
-        is_meant = not self.taken.isdisjoint({taking, operated})
+        is_meant = taking in self.taken
         found: dict[Device | None, set[Causes]] = {}
         for slot in supposed:
             here = {array.device for array in slot.supposed}
@@ -200,8 +199,7 @@ class Supposition:
             if _agree(here, before):
                 continue
             if not is_meant:
-                only_moves = rearranges(module, operation)
-                self.note(Consequence.MOVED, result | {operated} if only_moves else result)
+                self.note(Consequence.MOVED, result)
             if any(not _agree(here, other.uncommitted) for other in beside if not other.is_index):
                 self.note(Consequence.PULLED, result)
         return found
