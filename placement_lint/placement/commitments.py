@@ -17,9 +17,9 @@ import libcst as cst
 from placement_lint.placement.consequences import Consequence, Target
 from placement_lint.placement.element_types import ElementTypes, Type
 from placement_lint.placement.supposition import Supposition, same
-from placement_lint.placement.takings import Stays, rearranges, taking_of
+from placement_lint.placement.takings import Stays, taking_of
 from placement_lint.placement.tampering import changes_precision
-from placement_lint.placement.values import Anything, Place, Taking, arrays
+from placement_lint.placement.values import NO_CAUSES, Anything, Place, Taking, arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,6 +94,7 @@ class Commitments:
             consequences = trial.consequences(group) | self._of_types(returned)
             if consequences <= _WHERE_UNCERTAIN:
                 return self._commitment(group, returned, consequences)
+        wanted = self._alone.group(wanted)
         consequences = self._alone.consequences(wanted)
         if not consequences.isdisjoint({Consequence.PULLED, Consequence.REFUSED}):
             return None
@@ -156,10 +157,6 @@ class Commitments:
                     taking = taking_of(module, operation, use.node)
                     if taking is not None:
                         found[taking] = self._stays[name](taking)
-                    elif rearranges(module, operation):
-                        moved = Taking(Place(name, operation))
-                        if self._stays[name](moved):
-                            found[moved] = True
         return found
 
     @functools.cached_property
@@ -179,11 +176,8 @@ class Commitments:
         return trial
 
     def _can_be_put_back(self, taking: Taking) -> bool:
-        module = self._program.modules[taking.place.module]
-        if taking.iterated:
-            # Where it copies nothing, items of NumPy's array would be something else than rows.
-            return self._moves or taking in self._takings
-        return not rearranges(module, taking.place.node)
+        # Where it copies nothing, items of NumPy's array would be something else than rows.
+        return not taking.iterated or self._moves or taking in self._takings
 
     @functools.cached_property
     def _alone(self) -> _Trial:
@@ -211,8 +205,10 @@ class _Trial:
         self._found = supposed.found
         self._served = supposed.served
         self._groups: dict[Place, frozenset[Place]] = {}
-        for every in supposed.served.values():
-            places = frozenset(place for causes in every for place in _places(causes))
+        together = [*supposed.joined]
+        together += [NO_CAUSES.union(*every) for every in supposed.served.values()]
+        for causes in together:
+            places = frozenset(_places(causes))
             joined = places.union(*(self._groups.get(place, places) for place in places))
             self._groups.update(dict.fromkeys(joined, joined))
 

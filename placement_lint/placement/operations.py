@@ -7,6 +7,7 @@ elsewhere is copied there whole, each time, and stays where it was.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.values import (
@@ -137,14 +138,19 @@ class Operations:
         places: Devices = frozenset(pinned)
         if not surely:
             places |= state.default.devices
-        for position, (place, _) in enumerate(operands):
+        pinning = Counter(
+            device for found in every for device in {a.device for a in found if a.committed}
+        )
+        for position, (place, held) in enumerate(operands):
             others_open = open_to_more and not _is_only_open(operands, position, judged)
+            instead = _committed_instead(held) - state.default.devices
             self._judge(
                 node,
                 place,
-                operands[position][1],
+                held,
                 every[position],
                 places,
+                places.difference(device for device in instead if pinning[device] == 1),
                 kind,
                 in_loop=in_loop,
                 certain=certain and not others_open,
@@ -158,7 +164,8 @@ class Operations:
                     met |= pinned
                     if others_open:
                         met.add(None)
-                    if surely and len(pinned) == 1 and None not in pinned:
+                    # What runs there by default too would copy it whatever is committed.
+                    if surely and len(pinned) == 1 and not {None, *state.default.devices} & pinned:
                         pulls = self.record.pulled.setdefault(array.origin.created, set())
                         pulls.update((made, device) for device in pinned if device is not None)
         weak = _stay_weak(operands, every)
@@ -223,6 +230,7 @@ class Operations:
         held: Value,
         found: list[Array],
         places: Devices,
+        places_beside: Devices,
         kind: UseKind,
         *,
         in_loop: bool,
@@ -239,11 +247,12 @@ class Operations:
             or all(isinstance(atom, Mapping | Sequence) for atom in held)
         )
         for array in found:
-            verdicts = [self._moves(array, device) for device in places]
+            may_be = places_beside if array in held and not array.committed else places
+            verdicts = [self._moves(array, device) for device in may_be]
             if any(verdict is True for verdict in verdicts):
                 on_some = chosen and not all(verdict is True for verdict in verdicts)
                 (possible if on_some or array in unsure else moved).add(array)
-            elif self._moves_by_choice(array, places):
+            elif self._moves_by_choice(array, may_be):
                 possible.add(array)
             always &= all(verdict is True for verdict in verdicts)
         if moved or possible:
@@ -282,6 +291,18 @@ class Operations:
         return away and any(
             differ(array.device, place, accelerator=accelerator) is True for place in places
         )
+
+
+def _committed_instead(held: Value) -> Devices:
+    """Give the devices that one operand may be committed to, and is not where it is another array.
+
+    Items of containers are there at the same time.
+    """
+    direct = frozenset(atom for atom in held if isinstance(atom, Array))
+    if all(array.committed for array in direct):
+        return frozenset()
+    inside = {array.device for array in arrays(held - direct) if array.committed}
+    return frozenset(a.device for a in direct if a.committed and a.device not in inside)
 
 
 def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:

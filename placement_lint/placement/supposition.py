@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.consequences import Consequence
-from placement_lint.placement.takings import rearranges, taking_of
+from placement_lint.placement.takings import taking_of
 from placement_lint.placement.values import (
     MAX_DEPTH,
     NO_CAUSES,
@@ -78,6 +78,9 @@ class Supposition:
         self.found: dict[Consequence, set[Causes]] = {}
         self.served: dict[Taking, set[Causes]] = {}
         """What each operation whose result is put back takes its parts of."""
+        self.joined: set[Causes] = set()
+        """What is committed together, or what is computed with it runs elsewhere than supposed."""
+        self._reached: set[Place] = set()
         self._mixed: set[Taking] = set()
         self.rebinds = rebinds
         self._moves = moves
@@ -92,6 +95,9 @@ class Supposition:
         for taking in self._mixed:
             for causes in self.served.get(taking, ()):
                 self.note(Consequence.MIXED, causes)
+        for place in self.committed.keys() - self._reached:
+            # It is no expression that gives something: a target that takes it apart.
+            self.note(Consequence.REFUSED, frozenset({place}))
 
     # -- what is supposed -----------------------------------------------------------------------
 
@@ -99,6 +105,7 @@ class Supposition:
         """Give what an expression gives once it is committed."""
         device, expression = self.committed[place]
         causes = frozenset({place})
+        self._reached.add(place)
 
         def committed(atom: Atom) -> Atom:
             if not isinstance(atom, Array):
@@ -123,6 +130,7 @@ class Supposition:
     def rebound(self, place: Place, before: Value) -> Value:
         """Give what a name holds that is bound to what a statement gives, and held before."""
         device, _ = self.committed[place]
+        self._reached.add(place)
         if not all(
             isinstance(atom, Array) and not atom.committed and same(atom.device, device)
             for atom in before
@@ -171,9 +179,9 @@ class Supposition:
         ]
         supposed = [slot for slot in slots if slot.supposed]
         causes = NO_CAUSES.union(*(causes_in(slot.supposed) for slot in supposed))
+        self._join(supposed)
         result = causes if taking is None else causes | {taking}
-        operated = Taking(Place(module.name, operation))
-        is_meant = not self.taken.isdisjoint({taking, operated})
+        is_meant = taking in self.taken
         found: dict[Device | None, set[Causes]] = {}
         for slot in supposed:
             here = {array.device for array in slot.supposed}
@@ -191,11 +199,20 @@ class Supposition:
             if _agree(here, before):
                 continue
             if not is_meant:
-                only_moves = rearranges(module, operation)
-                self.note(Consequence.MOVED, result | {operated} if only_moves else result)
+                self.note(Consequence.MOVED, result)
             if any(not _agree(here, other.uncommitted) for other in beside if not other.is_index):
                 self.note(Consequence.PULLED, result)
         return found
+
+    def _join(self, supposed: Sequence[_Slot]) -> None:
+        """Note that what is computed of committed arrays meets others that are committed.
+
+        Were only those committed, they would pull it to where they are.
+        """
+        operands = [slot for slot in supposed if not slot.is_index]
+        is_several = len(operands) > 1 or any(slot.is_many for slot in operands)
+        if is_several and any(a.origin is None for slot in operands for a in slot.supposed):
+            self.joined.add(NO_CAUSES.union(*(causes_in(slot.supposed) for slot in operands)))
 
     def followed(self, held: Value, default: Devices, *, copied: bool = False) -> Causes:
         """Note that something is made where committed arrays are, if these are; give why.

@@ -47,19 +47,6 @@ def taking_of(module: Module, operation: int, operand: int) -> Taking | None:
     return Taking(Place(module.name, operation)) if is_taking else None
 
 
-def rearranges(module: Module, operation: int) -> bool:
-    """Tell whether an operation gives the elements of its operands, and computes nothing."""
-    node = module.tree.nodes[operation]
-    if isinstance(node, cst.Attribute):
-        return node.attr.value in movement.REARRANGING_ATTRIBUTES
-    if not isinstance(node, cst.Call):
-        return False
-    name = module.names.qualified(node.func)
-    if name is None and isinstance(node.func, cst.Attribute):
-        return node.func.attr.value in movement.REARRANGING_METHODS
-    return name in movement.REARRANGING
-
-
 class Stays:
     """Tells of one module whether what is taken of an array is only read on the host after that,
     or is put on a device explicitly: by the text alone, whatever the values are.

@@ -76,7 +76,8 @@ class CommitmentLost(Rule):
 
     ## What it does not flag
     Results that never meet an array which is committed to that device: to go by NumPy may be how
-    someone moves an array to the accelerator. What is put somewhere afterwards. Functions that use
+    someone moves an array to the accelerator. Results that meet it only where the default device is
+    that device too. What is put somewhere afterwards. Functions that use
     their argument; `jnp.zeros_like(w)` outside of jit, which follows. Calls with `out_shardings` or
     `keep_unused`. Optimizers without moments. Arrays whose device is not known, or that are spread
     over a mesh.

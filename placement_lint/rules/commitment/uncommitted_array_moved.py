@@ -64,13 +64,12 @@ class UncommittedArrayMoved(Rule):
     ## Fix safety
     Safe where a part is taken (`jnp.take`, `jax.lax.dynamic_slice`): the array is committed where
     it is made, and the part is put back on the default device, so that every computation stays
-    where it runs. Safe also where the array is only rearranged (`reshape`, `T`, `jnp.concatenate`)
-    and what comes of it is only read on the host.
+    where it runs.
 
-    Unsafe for all else: the array is committed where it is made, and what is computed with it then
-    runs on the host, as the fix says. No fix where another operand is an array of the accelerator,
-    which would be copied to the host, or is or may be committed to another device, where JAX would
-    refuse the operation.
+    Unsafe for all else, also where the array is only rearranged (`reshape`, `T`): the array is
+    committed where it is made, and what is computed with it then runs on the host, as the fix says.
+    No fix where another operand is an array of the accelerator, which would be copied to the host,
+    or is or may be committed to another device, where JAX would refuse the operation.
 
     ## What it does not flag
     Parameters made on the host and then put or sharded elsewhere (`jax.device_put`,
