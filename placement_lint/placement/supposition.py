@@ -78,6 +78,8 @@ class Supposition:
         self.found: dict[Consequence, set[Causes]] = {}
         self.served: dict[Taking, set[Causes]] = {}
         """What each operation whose result is put back takes its parts of."""
+        self.met: set[Place] = set()
+        """The expressions of which arrays met those of another one."""
         self._mixed: set[Taking] = set()
         self.rebinds = rebinds
         self._moves = moves
@@ -86,6 +88,12 @@ class Supposition:
         """Note something that comes of some causes; of none, nothing does."""
         if causes:
             self.found.setdefault(consequence, set()).add(causes)
+            self._meet(causes)
+
+    def _meet(self, causes: Causes) -> None:
+        places = {cause for cause in causes if isinstance(cause, Place)}
+        if len(places) > 1:
+            self.met |= places
 
     def finish(self) -> None:
         """Work out what could not be said before the end of the execution."""
@@ -107,6 +115,7 @@ class Supposition:
                 if not self._moves:
                     self.note(Consequence.MIXED, causes)
                 return Array(device, committed=True, supposed=causes)
+            self._meet(atom.supposed | causes)
             there = device
             made_under = None if atom.origin is None else atom.origin.device
             if made_under is not None and made_under == expression and not self._moves:
@@ -129,6 +138,7 @@ class Supposition:
         ):
             self.note(Consequence.MOVED, frozenset({place}))
         causes = frozenset({place})
+        self._meet(causes | causes_in(arrays(before)))
         return map_atoms(before, lambda a: _put(a, device, causes))
 
     def returned(self, taking: Taking, held: Value, made: Value, *, alone: bool = True) -> Value:
@@ -140,6 +150,7 @@ class Supposition:
         causes = causes_in(taken)
         if causes:
             self.served.setdefault(taking, set()).add(causes)
+            self._meet(causes)
         others = held - taken
         if others or not alone:
             self._mixed.add(taking)
@@ -171,6 +182,7 @@ class Supposition:
         ]
         supposed = [slot for slot in slots if slot.supposed]
         causes = NO_CAUSES.union(*(causes_in(slot.supposed) for slot in supposed))
+        self._meet(causes)
         result = causes if taking is None else causes | {taking}
         operated = Taking(Place(module.name, operation))
         is_meant = not self.taken.isdisjoint({taking, operated})
