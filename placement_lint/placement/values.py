@@ -360,12 +360,9 @@ def parts_of(container: Sequence | Mapping) -> list[Value]:
     return [*(held for _, held in container.items), container.element]
 
 
-_CONTAINERS = frozenset({Sequence, Mapping})
-
-
 def _nesting(container: Sequence | Mapping) -> int:
     inside = [atom for part in parts_of(container) for atom in part]
-    return max([a.nesting for a in inside if type(a) in _CONTAINERS], default=0)
+    return max([a.nesting for a in inside if type(a) is Sequence or type(a) is Mapping], default=0)
 
 
 def size_of(*parts: Value) -> int:
