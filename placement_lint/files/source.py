@@ -166,7 +166,15 @@ class Source:
         """Give how many lines of the text stand above those of a cell."""
         if cell is None:
             return 0
-        return next((part.first_line - 1 for part in self.cells if part.number == cell), 0)
+        return self._lines_before.get(cell, 0)
+
+    @cached_property
+    def _lines_before(self) -> dict[int, int]:
+        return {part.number: part.first_line - 1 for part in self.cells}
+
+    @cached_property
+    def _first_lines(self) -> list[int]:
+        return [cell.first_line for cell in self.cells]
 
     def line_text(self, line: int) -> str:
         """Give one line without its end."""
@@ -185,7 +193,7 @@ class Source:
         """Give the notebook cell that a line of the text belongs to."""
         if not self.cells:
             return None
-        index = bisect.bisect_right([cell.first_line for cell in self.cells], line)
+        index = bisect.bisect_right(self._first_lines, line)
         return self.cells[max(index - 1, 0)]
 
 

@@ -337,6 +337,7 @@ class Analysis:
         try:
             with spending(self.source.path, RULES_SHARE):
                 self._visit(drafts)
+                self._plan(drafts)
         except LimitError as error:
             # Without what the frames that were left hold.
             ran_out = error.with_traceback(None)
@@ -472,6 +473,23 @@ class Analysis:
                     silent.add(position)
                     self.failed.append(internal_error(self.source, rules[position], error))
 
+    def _plan(self, drafts: list[Draft]) -> None:
+        """Work out the fixes that wait for what other findings ask."""
+        from placement_lint.syntax.deep_stack import TooDeepError
+
+        plans = [draft.fix for draft in drafts]
+        waiting = [number for number, plan in enumerate(plans) if callable(plan)]
+        for number in waiting:
+            drafts[number] = replace(drafts[number], fix=None)
+        for number in waiting:
+            plan, draft = plans[number], drafts[number]
+            try:
+                drafts[number] = replace(draft, fix=plan() if callable(plan) else plan)
+            except TooDeepError:
+                raise
+            except Exception as error:  # the finding stands without its fix
+                self.failed.append(internal_error(self.source, draft.rule, error))
+
     def _placed(self, draft: Draft, editor: Editor) -> Finding | None:
         """Give the finding of a draft; None where it points at what has no place in the text."""
         try:
@@ -498,7 +516,7 @@ class Analysis:
             cell=cell,
             advice=draft.advice or draft.rule.advice,
         )
-        if draft.fix is None or not self._may_be_fixed:
+        if draft.fix is None or callable(draft.fix) or not self._may_be_fixed:
             return finding
         try:
             from placement_lint.lint.offers import offer

@@ -75,6 +75,7 @@ class Commitments:
         self._gives_up = gives_up
         self._types = ElementTypes(program)
         self._stays = {name: Stays(module) for name, module in program.modules.items()}
+        self._trials: list[_Trial] = []
 
     def of(self, places: Iterable[Place], *, alone: bool = False) -> Commitment | None:
         """Give how arrays are committed that expressions made; None where that does harm.
@@ -102,6 +103,18 @@ class Commitments:
             # Where nobody sees it, it may meet such an array, which JAX refuses.
             return None
         return self._commitment(wanted, frozenset(), consequences | {Consequence.MOVED})
+
+    def is_apart(self, place: Place) -> bool:
+        """Tell whether what was said of an expression holds if it is the only one to be committed.
+
+        Not where arrays of it and of another one met, nor where one is around the other.
+        """
+        alone = frozenset({place})
+        return (
+            place not in self._around
+            and place not in self._around.values()
+            and all(trial.is_apart(place) and trial.group(alone) == alone for trial in self._trials)
+        )
 
     def _commitment(
         self,
@@ -192,16 +205,21 @@ class Commitments:
             supposed.escaped(held)
         for held in program.left():
             supposed.left(held)
-        if self._program.is_tampered or _loses_sight(self._program, program):
+        loses_sight = _loses_sight(self._program, program)
+        if self._program.is_tampered or loses_sight:
             for place in self._committed:
                 supposed.note(Consequence.UNSEEN, frozenset({place}))
-        return _Trial(supposed)
+        trial = _Trial(supposed, loses_sight=loses_sight)
+        self._trials.append(trial)
+        return trial
 
 
 class _Trial:
     """What came of one thing that was supposed."""
 
-    def __init__(self, supposed: Supposition) -> None:
+    def __init__(self, supposed: Supposition, *, loses_sight: bool) -> None:
+        self._loses_sight = loses_sight
+        self._met = supposed.met
         self._found = supposed.found
         self._served = supposed.served
         self._groups: dict[Place, frozenset[Place]] = {}
@@ -217,6 +235,10 @@ class _Trial:
         """The operations that take parts of which something comes."""
         every = (causes for found in self._found.values() for causes in found)
         return {cause for causes in every for cause in causes if isinstance(cause, Taking)}
+
+    def is_apart(self, place: Place) -> bool:
+        """Tell whether an expression's arrays met none of another one that is committed."""
+        return place not in self._met and not self._loses_sight
 
     def group(self, places: frozenset[Place]) -> frozenset[Place]:
         """Give what has to be committed together with what expressions make."""

@@ -364,8 +364,22 @@ def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MA
     return frozenset(atoms) if touched else held
 
 
+def once(change: Change) -> Change:
+    """Give a change that is worked out once for all variables that hold the same."""
+    known: dict[Container, Container] = {}
+
+    def changed_once(container: Container) -> Container:
+        after = known.get(container)
+        if after is None:
+            known[container] = after = change(container)
+        return after
+
+    return changed_once
+
+
 def forget(held: Value, state: State, containers: Containers, change: Change) -> None:
     """Change every container in a value, under each variable that holds it, as may have been."""
+    change = once(change)
     for site in set(sites(held)):
         for key in containers.holders(site):
             before = state.variables.get(key)

@@ -130,13 +130,15 @@ class Variables:
 
     def changes(self, since: Layer | None) -> dict[Variable, Value]:
         """Give what was bound after a layer was frozen."""
-        found = dict(self._own)
+        found = [self._own]
         layer = self._base
         while layer is not None and layer is not since:
-            for key, held in layer.own.items():
-                found.setdefault(key, held)
+            found.append(layer.own)
             layer = layer.below
-        return found
+        changed: dict[Variable, Value] = {}
+        for own in reversed(found):
+            changed |= own
+        return changed
 
     def _layers(self) -> Iterator[Layer]:
         layer = self.freeze()
@@ -154,24 +156,37 @@ class Variables:
         shared = _shared(every)
         outside = every[0]._outside
         result = Variables(shared, outside)
+        changes = [variables.changes(shared) for variables in every]
         keys: dict[Variable, None] = {}
-        for variables in every:
-            keys.update(dict.fromkeys(variables.changes(shared)))
+        for changed in changes:
+            keys |= dict.fromkeys(changed)
         for key in keys:
-            held = [found for v in every if (found := v.get(key)) is not None]
-            if len(held) < len(every) and outside is not None:
-                before = outside(key)
-                held += () if before is None else (before,)
+            held = [changed[key] for changed in changes if key in changed]
+            if len(held) < len(changes):
+                before = None if shared is None else shared.get(key)
+                if before is None and outside is not None:
+                    before = outside(key)
+                if before is not None:
+                    held.append(before)
             first = held[0]
-            same = all(other is first or other == first for other in held)
-            result._own[key] = first if same else join(*held)
+            for other in held:
+                if other is not first and other != first:
+                    first = join(*held)
+                    break
+            result._own[key] = first
         return result
 
     def differences(self, other: Variables) -> list[Variable]:
         """Give the variables that two mappings hold different values of."""
         shared = _shared([self, other])
-        keys = dict.fromkeys([*self.changes(shared), *other.changes(shared)])
-        return [key for key in keys if self.get(key) != other.get(key)]
+        here, there = self.changes(shared), other.changes(shared)
+        both = [key for key in here if key in there and here[key] != there[key]]
+        return both + [
+            key
+            for one, another in ((here, there), (there, here))
+            for key, held in one.items()
+            if key not in another and (shared is None or held != shared.get(key))
+        ]
 
     def assigned_since(self, before: Variables) -> Iterator[Variable]:
         """Give the variables that were assigned to, perhaps what they held, on the way here."""

@@ -20,6 +20,7 @@ from placement_lint.placement.containers import (
     merged,
     of_items,
     of_site,
+    once,
     sited,
     unsure,
     view_of,
@@ -390,6 +391,7 @@ class Expressions:
 
         `surely` False: of those under other names it is not sure that they are the same.
         """
+        change = once(change)
         own = self._variable_of(node, state)
         containers = [atom for atom in held if isinstance(atom, Sequence | Mapping)]
         surely = surely and len(held) == 1

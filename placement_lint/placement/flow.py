@@ -22,7 +22,7 @@ from placement_lint.placement.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import libcst as cst
 
@@ -110,11 +110,10 @@ class Flow:
 
     def committed_by(
         self, node: cst.CSTNode, target: Target, *, moves: bool = False, rebinds: bool = False
-    ) -> Commitment | None:
-        """Give what comes of committing what an expression gives: see `Supposition`."""
+    ) -> Callable[[], Commitment | None]:
+        """Ask what comes of committing what an expression gives: see `Requests`."""
         place = self.module.place(node)
-        commitments = self.program.committing(place, target, moves=moves, rebinds=rebinds)
-        return commitments.of([place])
+        return self.program.requests.ask(place, target, moves=moves, rebinds=rebinds)
 
     def may_clash(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, meets one that may be committed elsewhere.

@@ -51,6 +51,7 @@ from placement_lint.placement.environment import (
 from placement_lint.placement.expressions import Expressions
 from placement_lint.placement.ledger import Execution, Ledger
 from placement_lint.placement.replaced import Replacements
+from placement_lint.placement.requests import Requests
 from placement_lint.placement.statements import Statements
 from placement_lint.placement.suspended import Suspensions
 from placement_lint.placement.tampering import sets_mesh, tampers
@@ -106,7 +107,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from placement_lint.placement.commitments import Commitments
-    from placement_lint.placement.consequences import Target
     from placement_lint.placement.ledger import Key
     from placement_lint.placement.module import Module
     from placement_lint.placement.supposition import Supposition
@@ -124,8 +124,6 @@ _MAX_FOLLOWED = 64
 """Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
-_MOST_SUPPOSED = 16
-"""Single expressions that are supposed to be committed, each in executions of its own."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
@@ -205,8 +203,7 @@ class Program:
         self._leaves_out = False
         self.supposed = supposed
         """What is supposed of this execution, which then is not the first one."""
-        self._asked = 0
-        """Of how many single expressions it was asked what comes of committing them."""
+        self.requests = Requests(self)
         self._unasked: set[Place] = set()
         """The functions that were executed because nothing had called them by then."""
         self._called: set[Place] = set()
@@ -757,21 +754,6 @@ class Program:
         from placement_lint.placement.commitments import Commitments, copied
 
         return Commitments(self, copied(self))
-
-    def committing(
-        self, place: Place, target: Target, *, moves: bool, rebinds: bool
-    ) -> Commitments:
-        """Give how what one expression gives can be committed."""
-        from placement_lint.placement.commitments import Commitments
-
-        self._asked += 1
-        return Commitments(
-            self,
-            {place: target},
-            moves=moves,
-            rebinds=rebinds,
-            gives_up=self._asked > _MOST_SUPPOSED,
-        )
 
     def unseen(self) -> Iterator[Value]:
         """Give what code that nobody sees may hold: what others may import, and be given."""

@@ -81,6 +81,8 @@ class Supposition:
         self.joined: set[Causes] = set()
         """What is committed together, or what is computed with it runs elsewhere than supposed."""
         self._reached: set[Place] = set()
+        self.met: set[Place] = set()
+        """The expressions of which arrays met those of another one."""
         self._mixed: set[Taking] = set()
         self.rebinds = rebinds
         self._moves = moves
@@ -89,6 +91,12 @@ class Supposition:
         """Note something that comes of some causes; of none, nothing does."""
         if causes:
             self.found.setdefault(consequence, set()).add(causes)
+            self._meet(causes)
+
+    def _meet(self, causes: Causes) -> None:
+        places = {cause for cause in causes if isinstance(cause, Place)}
+        if len(places) > 1:
+            self.met |= places
 
     def finish(self) -> None:
         """Work out what could not be said before the end of the execution."""
@@ -114,6 +122,7 @@ class Supposition:
                 if not self._moves:
                     self.note(Consequence.MIXED, causes)
                 return Array(device, committed=True, supposed=causes)
+            self._meet(atom.supposed | causes)
             there = device
             made_under = None if atom.origin is None else atom.origin.device
             if made_under is not None and made_under == expression and not self._moves:
@@ -137,6 +146,7 @@ class Supposition:
         ):
             self.note(Consequence.MOVED, frozenset({place}))
         causes = frozenset({place})
+        self._meet(causes | causes_in(arrays(before)))
         return map_atoms(before, lambda a: _put(a, device, causes))
 
     def returned(self, taking: Taking, held: Value, made: Value, *, alone: bool = True) -> Value:
@@ -148,6 +158,7 @@ class Supposition:
         causes = causes_in(taken)
         if causes:
             self.served.setdefault(taking, set()).add(causes)
+            self._meet(causes)
         others = held - taken
         if others or not alone:
             self._mixed.add(taking)
@@ -180,6 +191,7 @@ class Supposition:
         supposed = [slot for slot in slots if slot.supposed]
         causes = NO_CAUSES.union(*(causes_in(slot.supposed) for slot in supposed))
         self._join(supposed)
+        self._meet(causes)
         result = causes if taking is None else causes | {taking}
         is_meant = taking in self.taken
         found: dict[Device | None, set[Causes]] = {}

@@ -59,6 +59,8 @@ class Stays:
         self._names = module.names
         self._asked: set[tuple[int, str]] = set()
         """The variables that are being looked at."""
+        self._known: dict[tuple[int, str], bool] = {}
+        """Of which variables it was told, and what."""
 
     def __call__(self, taking: Taking) -> bool:
         """Tell it of an operation."""
@@ -126,20 +128,27 @@ class Stays:
         key = (id(owner), target.value)
         if key in self._asked:
             return True
+        if key in self._known:
+            return self._known[key]
         uses = self._names.uses(target.value, scope)
         loads = [use for use in uses if not self._is_bound(use)]
         if owner is self._names.module_scope and not self._is_of_one_loop(uses):
             # What it holds in the end may be there for somebody else.
+            self._known[key] = False
             return False
         self._asked.add(key)
         try:
-            return all(map(self._result, loads))
+            stays = all(map(self._result, loads))
         finally:
             self._asked.discard(key)
+        if not stays or not self._asked:
+            # Else it only holds if the variables do that it was asked for.
+            self._known[key] = stays
+        return stays
 
     def _is_of_one_loop(self, uses: list[cst.Name]) -> bool:
         """Tell whether a name of the module is mentioned in one loop, and nowhere else."""
-        around: set[cst.CSTNode | None] = set()
+        around: cst.CSTNode | None = None
         for use in uses:
             loop: cst.CSTNode | None = None
             for ancestor in self._tree.ancestors(use):
@@ -147,8 +156,10 @@ class Stays:
                     loop = ancestor
                 elif isinstance(ancestor, cst.ClassDef | cst.FunctionDef | cst.Lambda):
                     return False
-            around.add(loop)
-        return len(around) == 1 and None not in around
+            if loop is None or around not in {None, loop}:
+                return False
+            around = loop
+        return around is not None
 
     def _is_bound(self, use: cst.Name) -> bool:
         """Tell whether a name is bound or deleted where it stands, and not read."""

@@ -6,7 +6,9 @@ alternative is certain, and `UNKNOWN` among the alternatives says that it may be
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 if TYPE_CHECKING:
@@ -133,6 +135,11 @@ class Array:
     operations that ran there, and not where another operand was, because of that."""
     supposed: Causes = NO_CAUSES
     """It is committed only by what is supposed: see `supposition`."""
+
+    @functools.cached_property
+    def order(self) -> str:
+        """What arrays are sorted by: the same in every process."""
+        return repr(self)
 
 
 @dataclass(frozen=True)
@@ -354,8 +361,8 @@ def parts_of(container: Sequence | Mapping) -> list[Value]:
 
 
 def _nesting(container: Sequence | Mapping) -> int:
-    inside = (atom for part in parts_of(container) for atom in part)
-    return max((a.nesting for a in inside if isinstance(a, Sequence | Mapping)), default=0)
+    inside = [atom for part in parts_of(container) for atom in part]
+    return max([a.nesting for a in inside if type(a) is Sequence or type(a) is Mapping], default=0)
 
 
 def size_of(*parts: Value) -> int:
@@ -698,10 +705,11 @@ def limited(joined: Value) -> Value:
     """Keep a value small: where it has too many alternatives, some become `Anything`."""
     if len(joined) <= MAX_ALTERNATIVES:
         return joined
-    joined = frozenset(replace(a, via=NOWHERE) if isinstance(a, Array) else a for a in joined)
+    if any(isinstance(a, Array) and a.via for a in joined):
+        joined = frozenset(replace(a, via=NOWHERE) if isinstance(a, Array) else a for a in joined)
     if len(joined) <= MAX_ALTERNATIVES:
         return joined
-    arrays = sorted((atom for atom in joined if isinstance(atom, Array)), key=repr)
+    arrays = sorted((atom for atom in joined if isinstance(atom, Array)), key=attrgetter("order"))
     return frozenset([*arrays[: MAX_ALTERNATIVES - 1], ANYTHING])
 
 

@@ -74,6 +74,10 @@ class FixPlan:
     """See `Fix.group`."""
 
 
+LaterPlan: TypeAlias = "Callable[[], FixPlan | None]"
+"""Gives a fix once all rules have looked at the file: by then all is asked that it depends on."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """A finding in terms of nodes, before it has a place in the text."""
@@ -83,7 +87,7 @@ class Draft:
     message: str
     confidence: Confidence
     severity: Severity
-    fix: FixPlan | None
+    fix: FixPlan | LaterPlan | None
     related: tuple[tuple[cst.CSTNode, str, str], ...]
     """Nodes, with the path of the file that each is in and what to say of it."""
     advice: str = ""

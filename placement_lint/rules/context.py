@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from placement_lint.findings import Severity
     from placement_lint.jaxmodel.versions import Target
     from placement_lint.placement.flow import Flow
-    from placement_lint.rules.base import FixPlan, Rule
+    from placement_lint.rules.base import FixPlan, LaterPlan, Rule
     from placement_lint.rules.module import ModuleFacts
     from placement_lint.syntax.names import Names, Scope
     from placement_lint.syntax.tree import Tree
@@ -225,7 +225,7 @@ class Context:
         node: cst.CSTNode,
         message: str,
         *,
-        fix: FixPlan | None = None,
+        fix: FixPlan | LaterPlan | None = None,
         related: Sequence[tuple[cst.CSTNode, str, str]] = (),
         confidence: Confidence = Confidence.DEFINITE,
         severity: Severity | None = None,

@@ -35,11 +35,12 @@ def is_shown_or_measured(statement: cst.Expr, ctx: Context) -> bool:
     if not cells:
         return False
     line = ctx.module.line_of(statement)
-    cell = cells[max(bisect_right([each.first_line for each in cells], line) - 1, 0)]
-    written = source.content[slice(*source.cell_offsets(cell))]
-    if _MEASURED_CELL.match(written) or _MEASURED_LINE.match(source.shown_line(line)):
-        return True
-    return id(statement) in ctx.module.fact(_shown)
+    cell = max(bisect_right(ctx.module.fact(_first_lines), line) - 1, 0)
+    return (
+        cell in ctx.module.fact(_measured)
+        or _MEASURED_LINE.match(source.shown_line(line)) is not None
+        or id(statement) in ctx.module.fact(_shown)
+    )
 
 
 def _cells(facts: ModuleFacts) -> list[Cell]:
@@ -47,12 +48,28 @@ def _cells(facts: ModuleFacts) -> list[Cell]:
     return [] if source is None else [*source.cells] or cells_of(source)
 
 
+def _first_lines(facts: ModuleFacts) -> list[int]:
+    return [cell.first_line for cell in facts.fact(_cells)]
+
+
+def _measured(facts: ModuleFacts) -> frozenset[int]:
+    """Give the cells, by their place among all, that are only run to see what they cost."""
+    source = facts.source
+    if source is None:
+        return frozenset()
+    return frozenset(
+        number
+        for number, cell in enumerate(facts.fact(_cells))
+        if _MEASURED_CELL.match(source.content, *source.cell_offsets(cell))
+    )
+
+
 def _shown(facts: ModuleFacts) -> frozenset[int]:
     """Give the statements, by id, whose values the cells of a file show."""
     source, cells = facts.source, facts.fact(_cells)
     if source is None:
         return frozenset()
-    firsts = [cell.first_line for cell in cells]
+    firsts = facts.fact(_first_lines)
     last: dict[int, cst.SimpleStatementLine | cst.BaseCompoundStatement] = {}
     for statement in facts.tree.module.body:
         # Before a statement of several lines there may be some of the cell above.

@@ -345,7 +345,7 @@ def _towers(text: str, depth: int) -> Files:
     """Put a statement on every floor of some towers of blocks."""
     headers = ("if c:", "for v in x:", "while c:", "with c:", "try:")
     made = []
-    for tower in range(12):
+    for tower in range(5):
         footers: list[str] = []
         for level in range(depth):
             inside = " " * level

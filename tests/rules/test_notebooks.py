@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from placement_lint.files.notebook import read_notebook
-from placement_lint.files.source import Source
+from placement_lint.files.source import Cell, Source
 from placement_lint.lint.file import FileOptions, lint_source
 from placement_lint.lint.fixing import fix_source
 from placement_lint.lint.unused import Sight
@@ -94,3 +94,25 @@ def test_the_fix_leaves_alone_what_is_shown() -> None:
 
 def test_a_plain_script_shows_nothing() -> None:
     assert found(Source("script.py", f"{FIRST}{PUT}\n")) == 1
+
+
+@pytest.mark.parametrize("made", [notebook, script])
+def test_a_large_cell_is_read_once_and_not_for_each_statement(
+    made: Callable[..., Source], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    offsets = Source.cell_offsets
+
+    def noted(source: Source, cell: Cell) -> tuple[int, int]:
+        start, end = offsets(source, cell)
+        read.append(end - start)
+        return start, end
+
+    monkeypatch.setattr(Source, "cell_offsets", noted)
+    # What has no name has no fix: each of those is tried in its whole cell.
+    unnamed = "jax.device_put(x + 1, d)\n"
+    source = made(FIRST, unnamed * 50 + AFTER, f"%%timeit\n{PUT}\n{AFTER}")
+    read.clear()
+    findings = lint_source(source, OPTIONS).findings
+    assert len(findings) == 50
+    assert 0 < sum(read) <= 3 * len(source.content)

@@ -410,8 +410,13 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
         return None
     alias = node.names[0]
     bound = dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name)
-    uses = ctx.names.uses(bound, ctx.names.scope(node))
-    if not all(_does_the_same(use, api, ctx) for use in uses):
+    scope = ctx.names.scope(node)
+    known, key = ctx.module.fact(_uses_looked_at), (id(scope), bound, api.name)
+    if key not in known:
+        # Once for all imports of the name: each of them has the same uses.
+        uses = ctx.names.uses(bound, scope)
+        known[key] = all(_does_the_same(use, api, ctx) for use in uses)
+    if not known[key]:
         return None
     module, _, name = new.rpartition(".")
 
@@ -422,6 +427,11 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
         return [editor.replace(node, f"from {module} import {name}{under}")]
 
     return FixPlan(_level(api), f"Import {new} instead", build)
+
+
+def _uses_looked_at(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
+    """Give which names that scopes bind to old parts are only used in ways that stay the same."""
+    return {}
 
 
 def _level(api: OldApi) -> Applicability:

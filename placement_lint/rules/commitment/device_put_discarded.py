@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -17,6 +18,8 @@ from placement_lint.rules.surroundings import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
+    from placement_lint.rules.base import LaterPlan
+    from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -110,7 +113,9 @@ class DevicePutDiscarded(Rule):
         )
 
 
-def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) -> FixPlan | None:
+def _assign(
+    call: cst.Call, operand: cst.BaseExpression | None, ctx: Context
+) -> FixPlan | LaterPlan | None:
     if isinstance(operand, cst.Name):
         scope = ctx.names.scope(call)
         if ctx.names.owner(operand.value, scope) is not scope:
@@ -126,19 +131,8 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
     target = Arguments(call).get(0 if is_method else 1, "device")
     held = frozenset() if target is None else ctx.flow.value(target)
     only = next(iter(held)) if len(held) == 1 else None
-    if isinstance(only, TheDevice) and only.device is not None:
-        commitment = ctx.flow.committed_by(call, Target(only.device), rebinds=True)
-        returned = None if commitment is None else put_back(commitment, ctx)
-        if commitment is None or returned is None:
-            return None
-        if commitment.consequences:
-            level = Applicability.UNSAFE
-        what += effects(commitment)
-    else:
-        # Nothing is known of the device but what the line asks for.
-        returned = []
 
-    def build(editor: Editor) -> list[Edit] | None:
+    def build(returned: list[Around], editor: Editor) -> list[Edit] | None:
         name = editor.text_alone(operand)
         around = written(returned, editor)
         start, _ = editor.spans.outer(call)
@@ -146,7 +140,24 @@ def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) ->
             return None
         return [editor.insert(start, f"{name} = "), *around]
 
-    return FixPlan(level, what, build, imports=imports_of(returned))
+    if not isinstance(only, TheDevice) or only.device is None:
+        # Nothing is known of the device but what the line asks for.
+        return FixPlan(level, what, partial(build, []))
+    committed = ctx.flow.committed_by(call, Target(only.device), rebinds=True)
+
+    def plan() -> FixPlan | None:
+        commitment = committed()
+        returned = None if commitment is None else put_back(commitment, ctx)
+        if commitment is None or returned is None:
+            return None
+        return FixPlan(
+            Applicability.UNSAFE if commitment.consequences else level,
+            what + effects(commitment),
+            partial(build, returned),
+            imports=imports_of(returned),
+        )
+
+    return plan
 
 
 def _is_literal(node: cst.CSTNode | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.environment import Devices
+    from placement_lint.rules.base import LaterPlan
+    from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -136,7 +139,7 @@ def _name_device(
     target: cst.BaseExpression | None,
     arrays: list[values.Array],
     ctx: Context,
-) -> FixPlan | None:
+) -> LaterPlan | None:
     places = {array.origin.device for array in arrays if array.origin is not None}
     if len(places) != 1:
         return None
@@ -149,14 +152,20 @@ def _name_device(
     there = next(iter(where)) if len(where) == 1 else None
     if device is None or there is None:
         return None
-    commitment = ctx.flow.committed_by(call, Target(there, place))
-    returned = None if commitment is None else put_back(commitment, ctx)
-    if commitment is None or returned is None:
-        return None
-    is_safe = is_repeatable(named, ctx) and not commitment.consequences
-    level = Applicability.SAFE if is_safe else Applicability.UNSAFE
+    committed = ctx.flow.committed_by(call, Target(there, place))
 
-    def build(editor: Editor) -> list[Edit] | None:
+    def plan() -> FixPlan | None:
+        commitment = committed()
+        returned = None if commitment is None else put_back(commitment, ctx)
+        if commitment is None or returned is None:
+            return None
+        is_safe = is_repeatable(named, ctx) and not commitment.consequences
+        level = Applicability.SAFE if is_safe else Applicability.UNSAFE
+        what = f"Name the device that the array is on{effects(commitment)}"
+        imports = (*needed([device.devices]), *imports_of(returned))
+        return FixPlan(level, what, partial(build, returned), imports=imports)
+
+    def build(returned: list[Around], editor: Editor) -> list[Edit] | None:
         text = device.at(call, editor)
         around = written(returned, editor)
         if around is None:
@@ -169,6 +178,4 @@ def _name_device(
         _, end = editor.spans.outer(operand)
         return [editor.insert(end, f", device={text}" if by_keyword else f", {text}"), *around]
 
-    what = f"Name the device that the array is on{effects(commitment)}"
-    imports = (*needed([device.devices]), *imports_of(returned))
-    return FixPlan(level, what, build, imports=imports)
+    return plan

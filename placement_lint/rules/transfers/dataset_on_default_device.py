@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -20,6 +21,8 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
+    from placement_lint.rules.base import LaterPlan
+    from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -197,7 +200,7 @@ def _meets_arrays(load: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bo
     )
 
 
-def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
+def _on_host(node: cst.Call, ctx: Context) -> LaterPlan | None:
     """Load it under the host as default device, and commit it there."""
     statement = ctx.statement(node)
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
@@ -218,12 +221,22 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
         return None
     default_device, device_put, devices = names
     host = Target(values.Device("cpu", 0))
-    commitment = ctx.flow.committed_by(statement.value, host, moves=True)
-    returned = None if commitment is None else put_back(commitment, ctx)
-    if commitment is None or returned is None:
-        return None
+    committed = ctx.flow.committed_by(statement.value, host, moves=True)
 
-    def build(editor: Editor) -> list[Edit] | None:
+    def plan() -> FixPlan | None:
+        commitment = committed()
+        returned = None if commitment is None else put_back(commitment, ctx)
+        if commitment is None or returned is None:
+            return None
+        what = "Load it on the host and commit it there, to compute there with all of it"
+        return FixPlan(
+            Applicability.UNSAFE,
+            what + effects(commitment),
+            partial(build, returned),
+            imports=(*needed(names), *imports_of(returned)),
+        )
+
+    def build(returned: list[Around], editor: Editor) -> list[Edit] | None:
         around = written(returned, editor)
         if around is None:
             return None
@@ -242,7 +255,4 @@ def _on_host(node: cst.Call, ctx: Context) -> FixPlan | None:
             *around,
         ]
 
-    what = "Load it on the host and commit it there, to compute there with all of it"
-    what += effects(commitment)
-    imports = (*needed(names), *imports_of(returned))
-    return FixPlan(Applicability.UNSAFE, what, build, imports=imports)
+    return plan
