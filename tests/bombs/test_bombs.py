@@ -1,4 +1,4 @@
-"""Programs that take as much as they may: a few here, all of them by `python -m tests.bombs`.
+"""Programs that take as much as they may: a few here, all of them by `python -m tests.bombs`."""
 
 from __future__ import annotations
 
