@@ -53,7 +53,9 @@ def executions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def fixes(text: str) -> list[tuple[Applicability, str] | None]:
     found = lint_source(Source("a.py", HEAD + text), OPTIONS).findings
-    return [each.fix and (each.fix.applicability, each.fix.message) for each in found]
+    return [
+        None if each.fix is None else (each.fix.applicability, each.fix.message) for each in found
+    ]
 
 
 @pytest.mark.parametrize("count", [1, 2, 40])
