@@ -43,6 +43,8 @@ class Traced:
         self._nodes: set[int] = set()
         self._handed: set[int] = set()
         self._computations: dict[int, Computation | None] = {}
+        self._traced: dict[int, bool] = {}
+        """Of the functions that were asked for, whether they are traced."""
         functions: dict[str, list[cst.FunctionDef]] = {}
         for node in tree.every(cst.FunctionDef):
             functions.setdefault(node.name.value, []).append(node)
@@ -58,9 +60,12 @@ class Traced:
 
     def __contains__(self, function: cst.CSTNode) -> bool:
         """Tell whether a function, or one around it, is traced."""
-        if id(function) in self._nodes:
-            return True
-        return any(id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function))
+        key = id(function)
+        if key not in self._traced:
+            self._traced[key] = key in self._nodes or any(
+                id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function)
+            )
+        return self._traced[key]
 
     def is_handed_over(self, function: cst.CSTNode) -> bool:
         """Tell whether a function is given to a library which calls it in traced code."""
