@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.limits.budget import LimitError, RunOverError, bar, free
 from placement_lint.placement.consequences import Consequence, Target
 from placement_lint.placement.element_types import ElementTypes, Type
 from placement_lint.placement.supposition import Supposition, same
@@ -86,8 +87,20 @@ class Commitments:
         wanted = frozenset(self._around.get(place, place) for place in places)
         if not wanted <= self._committed.keys() or self._program.sets_mesh:
             return None
-        if self._gives_up or self._is_too_large:
-            return self._commitment(wanted, frozenset(), {Consequence.UNSEEN})
+        if not self._gives_up and not self._is_too_large:
+            try:
+                return self._foreseen(wanted, alone=alone)
+            except RunOverError:
+                raise
+            except LimitError as error:
+                # A file takes too long: nothing is foreseen, and the others keep their findings.
+                stopped = error.with_traceback(None)
+            bar(stopped)
+            free()
+            self._gives_up = True
+        return self._commitment(wanted, frozenset(), {Consequence.UNSEEN})
+
+    def _foreseen(self, wanted: frozenset[Place], *, alone: bool) -> Commitment | None:
         if not alone:
             trial = self._with_parts_put_back
             group = trial.group(wanted)
