@@ -283,10 +283,18 @@ def _reports_fail(
 
 def _without_a_fix(fault: Fault, node: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     plan = options.get("fix")
-    if plan is not None:
-        failing = replace(plan, build=lambda _: KINDS[fault.kind](), otherwise=None)
-        options = {**options, "fix": failing}
+    if callable(plan):
+        # It is worked out when all rules have looked.
+        options = {**options, "fix": lambda: _failing(plan(), fault)}
+    elif plan is not None:
+        options = {**options, "fix": _failing(plan, fault)}
     return node, options
+
+
+def _failing(plan: Any, fault: Fault) -> Any:
+    if plan is None:
+        return None
+    return replace(plan, build=lambda _: KINDS[fault.kind](), otherwise=None)
 
 
 def _without_a_place(_: Fault, node: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -93,7 +93,8 @@ STARS = "*a" * 30 + "b"
 def test_no_glob_takes_long(glob: str, path: str) -> None:
     started = time.process_time()
     assert verdict([glob], path) is None
-    assert time.process_time() - started < 2
+    # Each glob tried for every name would take 400 million attempts.
+    assert time.process_time() - started < 20
 
 
 def test_stars_match_as_they_should() -> None:
