@@ -27,6 +27,9 @@ MAX_SIZE = 2_000
 """
 
 
+_MAX_HOLDERS = 40
+"""Things that hold others inside of one another: to hash or compare a value goes as deep."""
+
 MADE_ON_TRACERS = "\0"
 """What the name of a module begins with where traced code makes an array, that is none yet."""
 
@@ -211,18 +214,22 @@ class _Holder:
     """A thing that is no container and holds values: of too much it holds, nothing is known."""
 
     size: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
+    """How many things that hold others are inside of one another in it."""
 
     def __post_init__(self) -> None:
-        """Leave out what is too much."""
-        size = 1
+        """Leave out what is too much, or too deep."""
+        size, depth = 1, 0
         for name, given in vars(self).items():
             held = [part for _, part in _values_in(given)]
             if held:
-                if size + size_of(*held) > MAX_SIZE:
+                if size + size_of(*held) > MAX_SIZE or depth_of(*held) >= _MAX_HOLDERS:
                     object.__setattr__(self, name, _unknown_in(given))
                     held = [UNKNOWN] * len(held)
                 size += size_of(*held)
+                depth = max(depth, depth_of(*held))
         object.__setattr__(self, "size", size)
+        object.__setattr__(self, "depth", depth + 1)
 
 
 @dataclass(frozen=True)
@@ -287,6 +294,7 @@ class Sequence:
     nesting: int = field(default=0, init=False, repr=False, compare=False)
     """How many containers are inside of one another in it."""
     size: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Leave out what is nested too deeply, and what is too much."""
@@ -297,6 +305,7 @@ class Sequence:
             object.__setattr__(self, "element", _shallow(self.element))
             nesting -= 1
         object.__setattr__(self, "nesting", nesting + 1)
+        object.__setattr__(self, "depth", depth_of(*parts_of(self)) + 1)
         size = size_of(*parts_of(self))
         if size > MAX_SIZE:
             element = join(*(self.items or ()), self.element)
@@ -334,6 +343,7 @@ class Mapping:
     nesting: int = field(default=0, init=False, repr=False, compare=False)
     """How many containers are inside of one another in it."""
     size: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Leave out what is nested too deeply, and what is too much."""
@@ -344,6 +354,7 @@ class Mapping:
             object.__setattr__(self, "element", _shallow(self.element))
             nesting -= 1
         object.__setattr__(self, "nesting", nesting + 1)
+        object.__setattr__(self, "depth", depth_of(*parts_of(self)) + 1)
         size = size_of(*parts_of(self))
         if size > MAX_SIZE:
             element = join(*(held for _, held in self.items), self.element)
@@ -368,6 +379,12 @@ def _nesting(container: Sequence | Mapping) -> int:
 def size_of(*parts: Value) -> int:
     """Return how many things are in values, those inside of others included."""
     return sum([atom.size if isinstance(atom, HOLDERS) else 1 for part in parts for atom in part])
+
+
+def depth_of(*parts: Value) -> int:
+    """Return how many things that hold others are inside of one another in values, at most."""
+    depths = [atom.depth for part in parts for atom in part if isinstance(atom, HOLDERS)]
+    return max(depths, default=0)
 
 
 def _values_in(given: object) -> list[tuple[object, Value]]:
@@ -461,6 +478,11 @@ class Thread:
     def size(self) -> int:
         """How many things are in it."""
         return self.target.size
+
+    @property
+    def depth(self) -> int:
+        """How many things that hold others are inside of one another in it."""
+        return self.target.depth
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,20 @@ def main() -> int:
         "--record", type=Path, nargs="?", const=record.RECORDS, metavar="FOLDER",
         help="write the figures to the record of today",
     )  # fmt: skip
+    parser.add_argument(
+        "--again", action="store_true",
+        help="only those that took too much in the newest record, of which the rest is kept",
+    )  # fmt: skip
     options = parser.parse_args()
     if unknown := {*options.kinds} - {*KINDS}:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    known = record.outcomes(record.newest()) if options.again else {}
     outcomes = []
     for kind, name in every():
-        if kind in (options.kinds or KINDS) and options.named in name:
+        before = known.get((kind, name))
+        if before is not None and before.is_within:
+            outcomes.append(before)
+        elif kind in (options.kinds or KINDS) and options.named in name:
             outcomes.append(explode(kind, name))
             print(record.line(outcomes[-1]), flush=True)
     print(record.summary(outcomes))

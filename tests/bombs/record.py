@@ -9,12 +9,10 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.bombs.running import FILE_SECONDS, MEGABYTES, RUN_SECONDS
+from tests.bombs.running import FILE_SECONDS, MEGABYTES, RUN_SECONDS, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tests.bombs.running import Outcome
 
 VERSION = 1
 RECORDS = Path(__file__).parents[2] / "fixtures" / "records"
@@ -71,6 +69,24 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     return path
+
+
+def outcomes(whole: dict[str, Any]) -> dict[tuple[str, str], Outcome]:
+    """Give what came of each bomb by a record, by its kind and name."""
+    return {
+        (each["kind"], each["name"]): Outcome(
+            each["kind"],
+            each["name"],
+            each["files"],
+            each["bytes"],
+            each["seconds"],
+            each["megabytes"],
+            each["files_named"],
+            tuple(each["lost"]),
+            each["wrong"],
+        )
+        for each in whole["bombs"]
+    }
 
 
 def newest() -> dict[str, Any]:
