@@ -21,7 +21,7 @@ SAMPLE = [
     ("imports", "20 files in a circle"),
 ]
 KNOWN = {
-    "loops: generators in loops": "what generators in loops hold is worked out again in each step of "
+    "loops: generators in loops": "what generators in loops hold is worked out in each step of "
     "the analysis, each of which takes all the time of the file",
 }
 """Bombs that are known to take too much, and why."""
