@@ -124,6 +124,8 @@ _MAX_FOLLOWED = 64
 """Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
+_MAX_CONSUMED = 3
+"""Iterators of one expression that are consumed inside of one another."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
@@ -207,6 +209,8 @@ class Program:
         self._unasked: set[Place] = set()
         """The functions that were executed because nothing had called them by then."""
         self._called: set[Place] = set()
+        self._consuming: list[Place] = []
+        """The iterators that are consumed now, by the expressions that made them."""
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._stored: dict[Place, frozenset[int | str]] = {}
@@ -1037,9 +1041,15 @@ class Program:
             self.loop_depth = int(atom.in_loop)
             branch = state.copy() if len(held) > 1 else state
             if isinstance(atom, Lazy):
+                if self._consuming.count(atom.place) == _MAX_CONSUMED:
+                    # It may be asked for an item of itself, which Python refuses.
+                    found |= UNKNOWN
+                    continue
+                self._consuming.append(atom.place)
                 rest = self._left_of(atom, branch)
                 made = self.expressions(self.module_of(atom.place)).consume(rest, branch)
                 found |= self.consumed(made, branch)
+                self._consuming.pop()
             else:
                 self._now.unconsumed.pop(atom, None)
                 found |= self._executed_or_later(atom.function, dict(atom.arguments), branch)
