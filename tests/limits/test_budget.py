@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import threading
 import time
@@ -39,7 +40,16 @@ from placement_lint.limits.machine import (
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(autouse=True)
+def _no_collector_callbacks() -> Iterator[None]:
+    """Let no callback of the test tools swallow an interruption: what it raises is dropped."""
+    callbacks = [*gc.callbacks]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks[:] = callbacks
 
 
 def work(seconds: float) -> str:
