@@ -442,8 +442,10 @@ class _State:
         for name, value in self._names.items():
             if vars(jax).get(name) is not value:
                 setattr(jax, name, value)
+        # Each look at the settings makes a dictionary of all of them.
+        settings = jax.config.values
         for name, value in self._settings.items():
-            if jax.config.values.get(name) != value:
+            if settings.get(name) != value:
                 jax.config.update(name, value)
         if os.environ != self._environment:
             os.environ.clear()
