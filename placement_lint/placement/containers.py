@@ -22,7 +22,6 @@ from placement_lint.placement.values import (
     Value,
     join,
     known_key,
-    limited,
     parts_of,
     value,
 )
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
     Container: TypeAlias = Sequence | Mapping
     Change: TypeAlias = Callable[[Container], Container]
 
+_MAX_TOLD_APART = 8
+"""Variables of one container of which each is known by itself when that changes."""
 _MAX_HOLDERS = 64
 """Variables of one container that are told of a change: a program with more has none for it."""
 
@@ -168,7 +169,38 @@ def changed(
             atoms.append(new)
         else:
             atoms.append(atom)
-    return limited(frozenset(atoms)) if touched else held
+    return join(frozenset(atoms)) if touched else held
+
+
+def changed_holders(
+    held_by: dict[Variable, Value | None], site: Site, change: Change, *, surely: bool
+) -> Iterator[tuple[Variable, Value]]:
+    """Return what becomes of variables when the container of a site has changed.
+
+    Of those that hold nothing else, many hold what any of them may hold: so that the next change
+    is worked out once, and not for each.
+    """
+    after: dict[Value, Value] = {}
+    untouched: set[Value] = set()
+    for held in held_by.values():
+        if held is not None and held not in after and held not in untouched:
+            new = changed(held, site, change, surely=surely)
+            if new is held:
+                untouched.add(held)
+            else:
+                after[held] = new
+    touched = {key: held for key, held in held_by.items() if held in after}
+    if len(touched) > _MAX_TOLD_APART:
+        alike = [held for held in after if _is_only(held, site)]
+        if alike:
+            after |= dict.fromkeys(alike, join(*(after[held] for held in alike)))
+    for key, held in touched.items():
+        if held is not None:
+            yield key, after[held]
+
+
+def _is_only(held: Value, site: Site) -> bool:
+    return all(isinstance(atom, Sequence | Mapping) and atom.site == site for atom in held)
 
 
 def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
@@ -193,8 +225,7 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
         known = dict(container.items)
         name = known_key(key)
         if name is not None and (name in known or len(known) < MAX_ITEMS):
-            pairs = tuple(sorted((known | {name: held}).items()))
-            return replace(container, items=pairs)
+            return container.with_item(name, held)
         element = join(container.element, held)
         if key is not None:
             return replace(container, element=element)
@@ -381,9 +412,6 @@ def forget(held: Value, state: State, containers: Containers, change: Change) ->
     """Change every container in a value, under each variable that holds it, as may have been."""
     change = once(change)
     for site in set(sites(held)):
-        for key in containers.holders(site):
-            before = state.variables.get(key)
-            if before is not None:
-                after = changed(before, site, change, surely=True)
-                if after is not before:
-                    state.variables[key] = after
+        held_by = {key: state.variables.get(key) for key in containers.holders(site)}
+        for key, after in changed_holders(held_by, site, change, surely=True):
+            state.variables[key] = after

@@ -12,7 +12,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.placement.calls import LAZY_CALLS, Calls
 from placement_lint.placement.containers import (
     anonymous_outside,
-    changed,
+    changed_holders,
     forget,
     has_item,
     is_container,
@@ -397,12 +397,13 @@ class Expressions:
         surely = surely and len(held) == 1
         for site in {atom.site for atom in containers if atom.site is not None}:
             known = surely and self.program.containers.is_one(site)
-            for key in self.program.containers.holders(site):
-                before = None if key == own else self.program.held(key, state)
-                if before is not None:
-                    after = changed(before, site, change, surely=known)
-                    if after is not before:
-                        self.program.bind(key, after, state)
+            held_by = {
+                key: self.program.held(key, state)
+                for key in self.program.containers.holders(site)
+                if key != own
+            }
+            for key, after in changed_holders(held_by, site, change, surely=known):
+                self.program.bind(key, after, state)
         if own is not None or isinstance(node, cst.Name | cst.Attribute):
             new = [change(a) if isinstance(a, Sequence | Mapping) else a for a in held]
             self.assign(node, limited(frozenset(new)), state)

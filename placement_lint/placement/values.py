@@ -7,6 +7,7 @@ alternative is certain, and `UNKNOWN` among the alternatives says that it may be
 from __future__ import annotations
 
 import functools
+from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from placement_lint.jaxmodel.structures import Structure
 
 MAX_ALTERNATIVES = 12
+MAX_VERSIONS = 4
+"""Ways that one container may have become, of which each is known by itself."""
 MAX_DEPTH = 4
 MAX_NESTING = 5
 """Containers in containers: a linked list in lists would double with each step."""
@@ -298,7 +301,7 @@ class Sequence:
 
     def __post_init__(self) -> None:
         """Leave out what is nested too deeply, and what is too much."""
-        nesting = _nesting(self)
+        nesting = _nesting_of(*parts_of(self))
         if nesting == MAX_NESTING:
             if self.items is not None:
                 object.__setattr__(self, "items", tuple(map(_shallow, self.items)))
@@ -347,7 +350,7 @@ class Mapping:
 
     def __post_init__(self) -> None:
         """Leave out what is nested too deeply, and what is too much."""
-        nesting = _nesting(self)
+        nesting = _nesting_of(*parts_of(self))
         if nesting == MAX_NESTING:
             items = tuple((key, _shallow(held)) for key, held in self.items)
             object.__setattr__(self, "items", items)
@@ -363,6 +366,24 @@ class Mapping:
             size = size_of(self.element)
         object.__setattr__(self, "size", size + 1)
 
+    def with_item(self, key: str, held: Value) -> Mapping:
+        """Return this dict with an item set."""
+        items = dict(self.items)
+        is_new = key not in items
+        items[key] = held
+        made = tuple(sorted(items.items()))
+        nesting = max(self.nesting, _nesting_of(held) + 1)
+        size = self.size + size_of(held)
+        if not is_new or nesting > MAX_NESTING or size > MAX_SIZE:
+            return replace(self, items=made)
+        # One more item must not cost a look at all others: dicts are filled item by item.
+        changed = copy(self)
+        object.__setattr__(changed, "items", made)
+        object.__setattr__(changed, "nesting", nesting)
+        object.__setattr__(changed, "size", size)
+        object.__setattr__(changed, "depth", max(self.depth, depth_of(held) + 1))
+        return changed
+
 
 def parts_of(container: Sequence | Mapping) -> list[Value]:
     """Give what is in a container: its items, and what one of unknown place may be."""
@@ -371,8 +392,8 @@ def parts_of(container: Sequence | Mapping) -> list[Value]:
     return [*(held for _, held in container.items), container.element]
 
 
-def _nesting(container: Sequence | Mapping) -> int:
-    inside = [atom for part in parts_of(container) for atom in part]
+def _nesting_of(*parts: Value) -> int:
+    inside = [atom for part in parts for atom in part]
     return max([a.nesting for a in inside if type(a) is Sequence or type(a) is Mapping], default=0)
 
 
@@ -700,7 +721,9 @@ def value(*atoms: Atom) -> Value:
 
 def join(*values: Value) -> Value:
     """Give what a value is that came by one of several ways."""
-    return limited(_without_forgotten(frozenset().union(*values))) if values else UNKNOWN
+    if not values:
+        return UNKNOWN
+    return limited(_with_few_versions(_without_forgotten(frozenset().union(*values))))
 
 
 def _without_forgotten(joined: Value) -> Value:
@@ -721,6 +744,43 @@ def _without_forgotten(joined: Value) -> Value:
         forgotten.get(atom.site or (), atom) if isinstance(atom, Sequence | Mapping) else atom
         for atom in joined
     )
+
+
+def _with_few_versions(joined: Value) -> Value:
+    """Return a value in which no container is there in more than a few versions.
+
+    Each assignment to an item of a container changes all its versions, and may add as many.
+    """
+    if len(joined) <= MAX_VERSIONS:
+        return joined
+    versions: dict[Site, list[Sequence | Mapping]] = {}
+    for atom in joined:
+        if isinstance(atom, Sequence | Mapping) and atom.site is not None:
+            versions.setdefault(atom.site, []).append(atom)
+    many = {site: every for site, every in versions.items() if len(every) > MAX_VERSIONS}
+    if not many:
+        return joined
+    replaced = frozenset(atom for every in many.values() for atom in every)
+    return (joined - replaced) | {atom for every in many.values() for atom in _one_version(every)}
+
+
+def _one_version(every: list[Sequence | Mapping]) -> Iterator[Sequence | Mapping]:
+    """Return what several versions of one container have in common, one for each kind.
+
+    What only some have may be absent: of such an item only its value is known, not its key.
+    """
+    mappings = [each for each in every if isinstance(each, Mapping)]
+    if mappings:
+        known = [dict(each.items) for each in mappings]
+        shared = set(known[0]).intersection(*known[1:])
+        pairs = tuple((key, join(*(items[key] for items in known))) for key in sorted(shared))
+        absent = [held for items in known for key, held in items.items() if key not in shared]
+        element = frozenset().union(*absent, *(each.element for each in mappings))
+        yield Mapping(pairs, join(element), mappings[0].site)
+    sequences = [each for each in every if isinstance(each, Sequence)]
+    if sequences:
+        element = join(*(part for each in sequences for part in parts_of(each)))
+        yield Sequence(None, element, sequences[0].site)
 
 
 def limited(joined: Value) -> Value:

@@ -288,6 +288,9 @@ class _Judging:
         """Compare what ran at one place; `ended`: the original was cut by an error."""
         module, place = where
         alignment = self.fixed.alignments[module]
+        if self.other_types:
+            # Of another type, JAX may compute the same in another order: gradients, say.
+            old, new = sorted(old, key=_name_of), sorted(new, key=_name_of)
         matcher = difflib.SequenceMatcher(
             None, [event.name for event in old], [event.name for event in new], autojunk=False
         )
@@ -499,6 +502,10 @@ def _has_array(event: Event) -> bool:
     type depends on whether it has that weakly.
     """
     return event.name not in _CONVERSIONS and any(not operand.small for operand in event.operands)
+
+
+def _name_of(event: Event) -> str:
+    return event.name
 
 
 def _is_indexing_where_it_is(old: Event, new: Event, *, made_anew: bool) -> bool:

@@ -50,6 +50,9 @@ def _mentioned(trees: Iterable[ast.Module]) -> set[str]:
     return imported | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
 def _names_in(node: ast.AST, loop: ast.AST | None) -> Iterator[tuple[str, ast.AST | None]]:
     """Give each name that is mentioned, with the outermost loop at the module's own level."""
     if isinstance(node, ast.Name):
@@ -60,7 +63,49 @@ def _names_in(node: ast.AST, loop: ast.AST | None) -> Iterator[tuple[str, ast.AS
         loop = node
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         # Who knows when it is called.
-        yield from ((each.id, None) for each in ast.walk(node) if isinstance(each, ast.Name))
+        own = set() if isinstance(node, ast.ClassDef) else _own_names(node)
+        yield from (
+            (each.id, None)
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and each.id not in own
+        )
+        return
+    elif isinstance(node, _COMPREHENSIONS):
+        # Its targets are names of its own; what it iterates over first is not read in it.
+        targets = _bound(*(generator.target for generator in node.generators))
+        yield from _names_in(node.generators[0].iter, loop)
+        for child in ast.iter_child_nodes(node):
+            yield from (pair for pair in _names_in(child, loop) if pair[0] not in targets)
         return
     for child in ast.iter_child_nodes(node):
         yield from _names_in(child, loop)
+
+
+def _bound(*nodes: ast.AST) -> set[str]:
+    return {
+        each.id
+        for node in nodes
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+
+
+def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Give the names that are a function's own: parameters, and what its body binds.
+
+    Its decorators and default values are evaluated outside: what they mention counts as read.
+    """
+    inside = [each for statement in function.body for each in ast.walk(statement)]
+    shared = {
+        name
+        for each in inside
+        if isinstance(each, ast.Global | ast.Nonlocal)
+        for name in each.names
+    }
+    # What a function in it binds is that one's own.
+    nested = any(isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) for each in inside)
+    outside = [*function.decorator_list, function.args]
+    evaluated = {each.id for n in outside for each in ast.walk(n) if isinstance(each, ast.Name)}
+    parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+    bound = set() if nested else _bound(*function.body)
+    return (parameters | bound) - shared - evaluated

@@ -394,6 +394,13 @@ def test_a_program_that_raises_is_compared_up_to_there(
         ("b = [a for a in xs]\n", set()),
         ("for a in xs:\n    pass\nfor i, a in xs:\n    print(a)\n", {"a", "i"}),
         ("for a in xs:\n    b = a\nfor i in b:\n    pass\n", {"a", "i"}),
+        ("for a in xs:\n    pass\nc = [a for a in xs]\n", {"a"}),
+        ("for a in xs:\n    pass\nc = [b for b in xs if a]\n", set()),
+        ("for a in xs:\n    pass\nc = [a for a in a]\n", set()),
+        ("for a in xs:\n    pass\ndef f(a):\n    return a\n", {"a"}),
+        ("for a in xs:\n    pass\ndef f(b=a):\n    return b\n", set()),
+        ("for a in xs:\n    pass\ndef f():\n    a = 1\n    return a\n", {"a"}),
+        ("for a in xs:\n    pass\ndef f():\n    global a\n    a = 1\n", set()),
     ],
 )  # fmt: skip
 def test_what_belongs_to_a_loop_is_left_over(text: str, names: set[str]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from placement_lint.placement.containers import (
     Containers,
     anonymous,
     changed,
+    changed_holders,
     emptied,
     merged,
     of_site,
@@ -29,6 +32,10 @@ from placement_lint.placement.values import (
     join,
     value,
 )
+
+if TYPE_CHECKING:
+    from placement_lint.placement.containers import Container
+    from placement_lint.placement.environment import Variable
 
 ONE: Site = (Place("m", 1),)
 TWO: Site = (Place("m", 2), Place("m", 3))
@@ -111,6 +118,35 @@ def test_holders() -> None:
     assert known.named(held) == held
     other = value(listed(PLAIN, site=(CALL,)))
     assert known.named(other) == {listed(PLAIN)}
+
+
+def test_a_change_is_worked_out_once_for_many_variables() -> None:
+    worked_out: list[Container] = []
+
+    def change(container: Container) -> Container:
+        worked_out.append(container)
+        return with_item(container, "k", HOST)
+
+    other = value(listed(PLAIN, site=TWO))
+    held_by: dict[Variable, Value | None] = {
+        (0, f"v{i}"): value(Mapping(((f"k{i}", PLAIN),), NOTHING, ONE)) for i in range(8)
+    }
+    held_by |= {(0, "unbound"): None, (0, "other"): other}
+    each = dict(changed_holders(held_by, ONE, change, surely=True))
+    assert len(each) == len(set(each.values())) == 8
+    assert other not in each.values()
+
+    # With one more, all come to hold the same, and the next change is one.
+    held_by |= {(0, "v8"): value(Mapping((), NOTHING, ONE))}
+    held_by |= {(0, "pair"): value(listed(held_by[0, "v0"] or NOTHING, PLAIN))}
+    together = dict(changed_holders(held_by, ONE, change, surely=True))
+    pair = together.pop((0, "pair"))
+    assert len(together) == 9
+    (alike,) = set(together.values())
+    assert pair not in (alike, held_by[0, "pair"])
+    worked_out.clear()
+    assert len(dict(changed_holders(dict(together), ONE, change, surely=True))) == 9
+    assert len(worked_out) == len(alike)
 
 
 def test_what_is_made_again_is_not_one() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from placement_lint.placement.values import (
@@ -9,6 +11,7 @@ from placement_lint.placement.values import (
     HOST,
     MAX_ALTERNATIVES,
     MAX_NESTING,
+    MAX_VERSIONS,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -96,6 +99,32 @@ def test_what_was_forgotten_on_one_way_is_forgotten() -> None:
     assert join(value(known), value(unsited)) == {known, unsited}
     items = Mapping((("x", PLAIN),), UNKNOWN, SITE)
     assert join(value(known), value(items)) == {known, items}
+
+
+def test_of_many_versions_of_a_container_what_they_share_is_known() -> None:
+    versions = [
+        Mapping((("x", PLAIN), *((f"y{i}", value(ON_CPU)) for i in range(n))), NOTHING, SITE)
+        for n in range(MAX_VERSIONS + 1)
+    ]
+    few = join(*map(value, versions[:-1]))
+    assert few == frozenset(versions[:-1])
+    shared = Mapping((("x", PLAIN),), value(ON_CPU), SITE)
+    assert join(*map(value, versions)) == join(few, value(versions[-1])) == {shared}
+    lists = [Sequence((PLAIN,) * n, PLAIN, SITE) for n in range(MAX_VERSIONS + 1)]
+    assert join(*map(value, lists)) == {Sequence(None, PLAIN, SITE)}
+    unsited = [replace(each, site=None) for each in lists]
+    assert join(*map(value, unsited)) == frozenset(unsited)
+
+
+def test_a_dict_with_one_more_item_is_as_if_made_with_it() -> None:
+    inner = value(Mapping((("z", nested(2)),), NOTHING))
+    for held in (PLAIN, inner, value(ON_CPU, Sequence((inner,), inner))):
+        for before in (Mapping((), NOTHING), Mapping((("a", PLAIN), ("x", inner)), PLAIN, SITE)):
+            for key in ("a", "b", "x"):
+                added = before.with_item(key, held)
+                pairs = tuple(sorted((dict(before.items) | {key: held}).items()))
+                made = replace(before, items=pairs)
+                assert vars(added) == vars(made)
 
 
 def nested(depth: int, inner: Value = frozenset({MADE})) -> Value:
