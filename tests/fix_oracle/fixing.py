@@ -123,7 +123,9 @@ def fix(modules: Modules, how: How) -> Fixed:
                 if each.code in _BROKEN
             ]
         texts = {name: alignments[name].text for name in modules}
-    return Fixed(how, texts, alignments, applied, findings(texts), broken)
+        # Of files that were fixed one by one, nobody has said what is found in all together.
+        found = findings(texts) if how.alone else _found(outcome.findings, names, texts)
+    return Fixed(how, texts, alignments, applied, found, broken)
 
 
 def _settings(_: str) -> Settings:

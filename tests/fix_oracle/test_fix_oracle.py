@@ -9,7 +9,7 @@ import pytest
 
 from tests.fix_oracle.alignment import Alignment
 from tests.fix_oracle.examine import NOT_STARTED, RAN, examine, report
-from tests.fix_oracle.fixing import Applied, Fixed, How, findings
+from tests.fix_oracle.fixing import Applied, Fixed, How, findings, fix
 from tests.fix_oracle.judge import COPYING, asked, judge
 from tests.fix_oracle.sources import (
     GENERATORS,
@@ -132,6 +132,12 @@ def test_a_number_gives_the_same_program(family: str) -> None:
     assert random_programs(family, 7) == random_programs(family, 7)
     assert random_programs(family, 7).modules != random_programs(family, 8).modules
     assert program_named(f"{family}/7") == random_programs(family, 7)
+
+
+def test_what_is_left_after_fixing_is_what_is_found_in_the_fixed_text() -> None:
+    for program in [*own_programs(), *(random_programs("loops", n) for n in range(5))]:
+        fixed = fix(program.modules, How(unsafe=True))
+        assert fixed.found == findings(fixed.modules), program.name
 
 
 def test_training_loops_are_of_many_kinds() -> None:
