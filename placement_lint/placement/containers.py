@@ -110,7 +110,7 @@ def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
             if atom.site is not None:
                 yield atom.site
             if depth:
-                for part in parts_of(atom):
+                for part in dict.fromkeys(parts_of(atom)):
                     yield from sites(part, depth - 1)
 
 
@@ -228,7 +228,9 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
             return container.with_item(name, held)
         element = join(container.element, held)
         if key is not None:
-            return replace(container, element=element)
+            return (
+                container if element == container.element else replace(container, element=element)
+            )
         pairs = tuple((each, join(inner, held)) for each, inner in container.items)
         return replace(container, items=pairs, element=element)
     items = container.items

@@ -796,17 +796,16 @@ def limited(joined: Value) -> Value:
 
 
 def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
-    """Give every array in a value and in its containers."""
+    """Give every array in a value and in its containers; of items that are alike, those of one."""
     for atom in of:
         if isinstance(atom, Array):
             yield atom
-        elif depth and isinstance(atom, Sequence):
-            for item in atom.items or (atom.element,):
-                yield from arrays(item, depth - 1)
-        elif depth and isinstance(atom, Mapping):
-            for _, item in atom.items:
-                yield from arrays(item, depth - 1)
-            yield from arrays(atom.element, depth - 1)
+        elif depth and isinstance(atom, Sequence | Mapping):
+            parts = (
+                (atom.items or (atom.element,)) if isinstance(atom, Sequence) else parts_of(atom)
+            )
+            for part in dict.fromkeys(parts):
+                yield from arrays(part, depth - 1)
         elif isinstance(atom, AnyTree):
             yield from arrays(atom.leaf, 0)
 
