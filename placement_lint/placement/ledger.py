@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.containers import Containers
+from placement_lint.placement.values import Instance
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.environment import DefaultDevice, State, Variable
     from placement_lint.placement.expressions import Expressions
     from placement_lint.placement.suspended import Suspensions
-    from placement_lint.placement.values import Generator, Instance, Place, Site, Value
+    from placement_lint.placement.values import Generator, Place, Site, Value
 
 Key: TypeAlias = (
     "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
@@ -55,7 +56,11 @@ class Ledger:
     memo: dict[Place, dict[Key, list[Execution]]] = field(default_factory=dict)
     running: set[Place] = field(default_factory=set)
     final: MutableMapping[Variable, Value] = field(default_factory=dict)
-    """What held at the end of the bodies that were executed."""
+    """What held at the end of the bodies that were executed. `keep` sets it."""
+    attributes: dict[Place, dict[Variable, None]] = field(default_factory=dict)
+    """Those variables of it that are attributes of objects, by the class of these."""
+    beneath: Ledger | None = None
+    """The one of what happened, for one of what is traced."""
     instances: dict[Place, dict[Instance, None]] = field(default_factory=dict)
     sets_default: set[Place] = field(default_factory=set)
     """Functions that change the default device outside of every block."""
@@ -80,6 +85,22 @@ class Ledger:
     """Functions in which, or in what they call, something is copied: whether it is, the default
     device of their callers decides."""
 
+    def keep(self, key: Variable, held: Value) -> None:
+        """Note what a variable holds at the end of a body."""
+        owner = key[0]
+        if isinstance(owner, Instance):
+            self.attributes.setdefault(owner.cls, {})[key] = None
+        self.final[key] = held
+
+    def attributes_of(self, cls: Place) -> list[Variable]:
+        """Return the attributes that objects of a class have at the end of bodies."""
+        own = self.attributes.get(cls, {})
+        return (
+            [*own]
+            if self.beneath is None
+            else [*dict.fromkeys((*self.beneath.attributes_of(cls), *own))]
+        )
+
     def on_tracers(self, suspensions: Suspensions) -> Ledger:
         """Give an empty one, in which nothing happens that is seen here.
 
@@ -89,4 +110,5 @@ class Ledger:
             suspensions,
             final=ChainMap({}, self.final),
             cached=ChainMap({}, self.cached),
+            beneath=self,
         )

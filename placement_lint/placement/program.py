@@ -418,8 +418,9 @@ class Program:
             made = every.keys() - self._superseded
             if every:
                 receiver = Instance(place, place)
-                for (owner, name), held in list(self._now.final.items()):
-                    if isinstance(owner, Instance) and owner in made:
+                for owner, name in self._now.attributes_of(place):
+                    if owner in made:
+                        held = self._now.final[owner, name]
                         key = (receiver, name)
                         before = state.variables.get(key)
                         state.variables[key] = held if before is None else join(before, held)
@@ -675,11 +676,7 @@ class Program:
     def _holds_placement(self, cls: Place) -> bool:
         """Tell whether an object of a class has such an array in an attribute, or returns one."""
         state = State(self._base, (), Variables())
-        held = [
-            value_held
-            for (owner, _), value_held in self._now.final.items()
-            if isinstance(owner, Instance) and owner.cls == cls
-        ]
+        held = [self._now.final[key] for key in self._now.attributes_of(cls)]
         node = self.node(cls)
         module = self.module_of(cls)
         if isinstance(node, cst.ClassDef):
@@ -765,6 +762,9 @@ class Program:
             is_called = place in self._called or place not in self._unasked
             if not is_called or self._is_open(self.module_of(place), self.node(place)):
                 yield result
+        open_scopes = {
+            id(module.names.module_scope) for module in self.modules.values() if module.is_open
+        }
         for (owner, name), held in self._happened.final.items():
             if isinstance(owner, Instance):
                 is_made = bool(self._happened.instances.get(owner.cls))
@@ -772,10 +772,7 @@ class Program:
                 is_open = self._is_open(self.module_of(owner.cls), cls) and _is_public(name)
                 if is_open or not is_made:
                     yield held
-            elif any(
-                owner == id(module.names.module_scope) and module.is_open and _is_public(name)
-                for module in self.modules.values()
-            ):
+            elif owner in open_scopes and _is_public(name):
                 yield held
         yield from self._closed_over()
 
@@ -954,7 +951,8 @@ class Program:
         """Keep what holds at the end of a body, for functions that run later."""
         for key, held in changes.items():
             before = self._now.final.get(key)
-            self._now.final[key] = held if before is None or before == held else join(before, held)
+            is_other = before is not None and before != held
+            self._now.keep(key, join(before or NOTHING, held) if is_other else held)
 
     def scopes_of(self, function: Place) -> set[int]:
         """Give the scopes, by id, of a function and of what is defined in it."""
