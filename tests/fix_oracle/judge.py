@@ -414,6 +414,10 @@ class _Judging:
                 # It was donated to what runs elsewhere now, and JAX only copies it there.
                 self.result.said += 1
                 continue
+            if self.other_types and bool(old.devices) != bool(new.devices):
+                # What is donated is only taken where a result is of its type.
+                self.result.said += 1
+                continue
             if (old.kind, old.digest) != (new.kind, new.digest):
                 if self.other_types:
                     self.result.said += 1

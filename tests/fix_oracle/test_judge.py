@@ -201,6 +201,19 @@ def test_what_was_donated_may_be_copied_to_where_the_message_says(
     assert VALUE in whats(judged(by_hand(HEAD + DONATING, [COMMIT], unsafe=True)))
 
 
+def test_what_is_donated_may_depend_on_a_type_that_the_message_speaks_of(
+    judged: Callable[[Fixed], Judgement],
+) -> None:
+    weak, start = "jnp.full((8, 4), 0.5)", "start = jnp.full(4, 0.1)"
+    text = (HEAD + DONATING).replace(COMMIT[0], weak).replace("start = jnp.ones(4)", start)
+    text = text.replace("params + 0.1 * x", "params * jnp.ones(4, jnp.bfloat16) + x")
+    edits = [(weak, f"jax.device_put({weak}, cpu)"), BACK]
+    said = "Put back what is taken of it: that may have another type than before"
+    judgement = judged(by_hand(text, edits, message=said, unsafe=True))
+    assert (judgement.verdicts, judgement.said) == ([], 2)
+    assert DISPLACED in whats(judged(by_hand(text, edits, unsafe=True)))
+
+
 def test_what_is_found_in_a_file_that_a_fix_did_not_see() -> None:
     """Only where the fix says that what is computed there may move."""
     data = HEAD + "print(tokens[0])\n"
