@@ -8,6 +8,7 @@ So is one at which a computation runs on the host, again and again, of what it g
 
 from __future__ import annotations
 
+import abc
 import ast
 import enum
 from dataclasses import dataclass
@@ -77,8 +78,32 @@ class SeenFinding:
         return self.state is State.CONFIRMED or self.finding.code in _ALWAYS_SEEN
 
 
+class _AddedUp(abc.ABC):
+    """What was seen at one place of the program, added up."""
+
+    @property
+    @abc.abstractmethod
+    def seen(self) -> Sequence[Move | HostRun]:
+        """What is added up."""
+
+    @property
+    def count(self) -> int:
+        """How many copies or computations there were."""
+        return sum(each.count for each in self.seen)
+
+    @property
+    def bytes(self) -> int:
+        """How much was copied."""
+        return sum(each.bytes for each in self.seen)
+
+    @property
+    def seconds(self) -> float:
+        """How long they took: computations without the copies made for them."""
+        return sum(each.seconds for each in self.seen)
+
+
 @dataclass(frozen=True)
-class SeenLine:
+class SeenLine(_AddedUp):
     """All moves of one sort at one place of the program."""
 
     site: Place | None
@@ -87,23 +112,13 @@ class SeenLine:
     moves: tuple[Move, ...]
 
     @property
-    def count(self) -> int:
-        """How many copies."""
-        return sum(move.count for move in self.moves)
-
-    @property
-    def bytes(self) -> int:
-        """How much they copied."""
-        return sum(move.bytes for move in self.moves)
-
-    @property
-    def seconds(self) -> float:
-        """How long they took."""
-        return sum(move.seconds for move in self.moves)
+    def seen(self) -> Sequence[Move]:
+        """What is added up."""
+        return self.moves
 
 
 @dataclass(frozen=True)
-class SeenRun:
+class SeenRun(_AddedUp):
     """What ran on the host at one place of the program, because an operand was committed there."""
 
     site: Place | None
@@ -111,19 +126,9 @@ class SeenRun:
     host_runs: tuple[HostRun, ...]
 
     @property
-    def count(self) -> int:
-        """How many computations."""
-        return sum(run.count for run in self.host_runs)
-
-    @property
-    def bytes(self) -> int:
-        """What was copied to the host for them."""
-        return sum(run.bytes for run in self.host_runs)
-
-    @property
-    def seconds(self) -> float:
-        """How long they ran."""
-        return sum(run.seconds for run in self.host_runs)
+    def seen(self) -> Sequence[HostRun]:
+        """What is added up."""
+        return self.host_runs
 
 
 @dataclass(frozen=True)
