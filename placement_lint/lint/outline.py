@@ -9,7 +9,6 @@ one), nothing is given, and its tree decides.
 from __future__ import annotations
 
 import ast
-import warnings
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.line_ends import with_line_feeds
@@ -47,18 +46,6 @@ _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 
 class _UnsureError(Exception):
     """The tree has to decide."""
-
-
-def parsed(text: str) -> ast.Module | None:
-    """Parse a text; None where this Python cannot. It takes whatever it is given (measured on 3.10
-    to 3.13 with chains and nests of 100,000): what is too deep is an error. Needs `run_deep`.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of escapes in strings, and the like
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def outline(module: ast.Module, stands_for: Callable[[str], str | None]) -> Summary | None:

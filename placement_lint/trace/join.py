@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
+from placement_lint.files.python_tree import parsed
 from placement_lint.lint.examined import Request
 from placement_lint.lint.file import FileOptions
 from placement_lint.lint.run import check_files
@@ -295,9 +296,8 @@ def _statements(path: str) -> tuple[tuple[int, int], ...]:
     source = source_of(path)
     if source is None:
         return ()
-    try:
-        tree = ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parsed(source.text)
+    if tree is None:
         return ()
     return tuple(
         (node.lineno, _last_line(node)) for node in ast.walk(tree) if isinstance(node, ast.stmt)
