@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Iterator
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -21,3 +22,13 @@ def parsed(text: str) -> ast.Module | None:
             return ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+
+
+def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Give the blocks of a compound statement, of which some may be empty."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(statement, field, None)
+        if isinstance(block, list):
+            yield block
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body

@@ -37,10 +37,15 @@ def begins_cell(text: str) -> bool:
     return _MARKER.match(text) is not None
 
 
+def may_be_masked(text: str) -> bool:
+    """Tell whether there may be a line in a text that only IPython understands."""
+    return _CANDIDATE.search(text) is not None
+
+
 def masked(source: Source) -> Source:
     """Give a source with Python in the place of what only IPython understands, if it has cells."""
     text = source.content
-    if not has_cells(text) or not _CANDIDATE.search(text) or parsed(text) is not None:
+    if not has_cells(text) or not may_be_masked(text) or parsed(text) is not None:
         return source if source.as_written is None else replace(source, text=text, as_written=None)
     from placement_lint.files.notebook import mask
 

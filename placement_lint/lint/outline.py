@@ -12,6 +12,7 @@ import ast
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.files.python_tree import blocks
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
 from placement_lint.rules.summary import (
@@ -130,7 +131,7 @@ class _Outline:
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 self._rename([node.target], node.value)
             else:
-                for inner in _bodies(node):
+                for inner in blocks(node):
                     self._bind(inner)
 
     def _rename(self, targets: Iterable[ast.expr], value: ast.expr) -> None:
@@ -219,7 +220,7 @@ class _Outline:
                 if not self._is_only_elsewhere(node.test):
                     yield from self._imported_below(node.body)
             elif not isinstance(node, _FUNCTION):
-                for inner in _bodies(node):
+                for inner in blocks(node):
                     yield from self._imported_below(inner)
 
     def _is_only_elsewhere(self, test: ast.expr) -> bool:
@@ -316,23 +317,13 @@ def _chains(value: ast.expr) -> Iterator[str]:
             pending += ast.iter_child_nodes(node)
 
 
-def _bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Give the blocks of a compound statement."""
-    for field in ("body", "orelse", "finalbody"):
-        body = getattr(node, field, None)
-        if isinstance(body, list):
-            yield body
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body
-
-
 def _functions(body: Iterable[ast.stmt]) -> Iterator[_Function]:
     """Give the functions that are in no other function."""
     for node in body:
         if isinstance(node, _FUNCTION):
             yield node
         else:
-            for inner in _bodies(node):
+            for inner in blocks(node):
                 yield from _functions(inner)
 
 
