@@ -2,24 +2,67 @@
 
 from __future__ import annotations
 
+import argparse
 import concurrent.futures
 import datetime as dt
 import hashlib
 import importlib.metadata
+import json
+import os
 import platform
+import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "fixtures" / "records"
 _TOOLS = ("jax", "jaxlib", "numpy", "safetensors", "libcst", "placement-lint")
+_CIRCUMSTANCES = ("date", "seconds", "jobs", "tools", "source")
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
+
+
+class Recorded(Protocol):
+    """What every record of random programs says beside what came of them."""
+
+    seed: int
+    date: str
+    seconds: float
+    jobs: int
+    tools: dict[str, str]
+    source: str
+    """A digest of the analyser that was run."""
+
+    @property
+    def programs(self) -> int:
+        """How many programs were run."""
+
+
+def parser(package: str, description: str | None, programs: str) -> argparse.ArgumentParser:
+    """Give a parser of what every run of random programs may be told; which these are is said."""
+    made = argparse.ArgumentParser(f"python -m {package}", description=description)
+    made.add_argument("--programs", type=int, default=10_000, help=f"{programs} (%(default)s)")
+    made.add_argument("--seed", type=int, default=0, help="which ones (%(default)s)")
+    made.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes (%(default)s)"
+    )
+    made.add_argument(
+        "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
+        help="write a record; without a folder, where the tests look for the newest one",
+    )  # fmt: skip
+    return made
+
+
+def say_progress(done: int, of: int) -> None:
+    """Say how many batches are done: each on a terminal, else now and then."""
+    if sys.stderr.isatty() or done == of or done % 20 == 0:
+        print(f"{done} of {of} batches", file=sys.stderr)
 
 
 def in_parallel(
@@ -66,6 +109,51 @@ def source() -> str:
         digest.update(path.relative_to(ROOT).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def circumstances(started: float, jobs: int) -> dict[str, Any]:
+    """Give what is said of a run that started at a time of `time.monotonic`, by field."""
+    seconds = round(time.monotonic() - started, 1)
+    return dict(zip(_CIRCUMSTANCES, (today(), seconds, jobs, tools(), source()), strict=True))
+
+
+def circumstances_of(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a record says in the same fields."""
+    return {name: whole[name] for name in _CIRCUMSTANCES}
+
+
+def as_json(
+    record: Recorded, version: int, totals: Mapping[str, object], parts: Mapping[str, object]
+) -> str:
+    """Give the text of a record: `totals` stand beside the number of programs, `parts` last."""
+    return as_text(
+        {
+            "version": version,
+            "date": record.date,
+            "seed": record.seed,
+            "programs": record.programs,
+            **totals,
+            "tools": record.tools,
+            "source": record.source,
+            "seconds": record.seconds,
+            "jobs": record.jobs,
+            **parts,
+        }
+    )
+
+
+def as_text(whole: Mapping[str, object]) -> str:
+    """Give the text of any record."""
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def read(path: Path, version: int) -> dict[str, Any]:
+    """Read any record. Raises ValueError for another version of its format."""
+    whole: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if whole["version"] != version:
+        message = f"{path}: version {whole['version']}, not {version}"
+        raise ValueError(message)
+    return whole
 
 
 def write(text: str, date: str, suffix: str, folder: Path) -> Path:

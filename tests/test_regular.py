@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import pytest
 
 from placement_lint import regular
 from placement_lint.regular import read_given, read_regular
+from tests.special_files import endless, fifo, link_to_itself, sparse, unix_socket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,7 @@ def test_a_file_beyond_the_limit(tmp_path: Path) -> None:
 @posix
 def test_a_sparse_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "file"
-    file.touch()
-    os.truncate(file, 2**40)
+    sparse(file)
     monkeypatch.setattr(os, "read", lambda *_: pytest.fail("read"))
     with pytest.raises(OSError, match="larger than 16 MiB"):
         read_regular(file, regular.MOST_OF_SOURCE)
@@ -69,29 +68,6 @@ def test_a_file_without_a_size() -> None:
         read_regular("/proc/self/maps", 100)
 
 
-def _fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _zero(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def _socket(path: Path) -> None:
-    # Its name would be too long for a socket, but for the relative path.
-    before = Path.cwd()
-    os.chdir(path.parent)
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
-    finally:
-        os.chdir(before)
-
-
-def _link_to_itself(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
 def _directory(path: Path) -> None:
     path.mkdir()
 
@@ -100,10 +76,10 @@ def _directory(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (_fifo, "not a regular file: it is a named pipe"),
-        (_zero, "not a regular file: it is a device"),
-        (_socket, "not a regular file"),
-        (_link_to_itself, "Too many levels of symbolic links"),
+        (fifo, "not a regular file: it is a named pipe"),
+        (endless, "not a regular file: it is a device"),
+        (unix_socket, "not a regular file"),
+        (link_to_itself, "Too many levels of symbolic links"),
         (_directory, "Is a directory"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

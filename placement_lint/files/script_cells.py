@@ -7,12 +7,11 @@ notebooks; a file that Python reads as it is stays as it is.
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placement_lint.files.python_tree import parsed
 from placement_lint.files.source import CELL_WORDS as WORDS
 from placement_lint.files.source import Cell
 
@@ -38,10 +37,15 @@ def begins_cell(text: str) -> bool:
     return _MARKER.match(text) is not None
 
 
+def may_be_masked(text: str) -> bool:
+    """Tell whether there may be a line in a text that only IPython understands."""
+    return _CANDIDATE.search(text) is not None
+
+
 def masked(source: Source) -> Source:
     """Give a source with Python in the place of what only IPython understands, if it has cells."""
     text = source.content
-    if not has_cells(text) or not _CANDIDATE.search(text) or _is_python(text):
+    if not has_cells(text) or not may_be_masked(text) or parsed(text) is not None:
         return source if source.as_written is None else replace(source, text=text, as_written=None)
     from placement_lint.files.notebook import mask
 
@@ -77,13 +81,3 @@ def _mask_cell(text: str, mask: Callable[[str], str]) -> str:
     line_end = _LINE_END.match(text, end)
     end = line_end.end() if line_end and marker else end
     return text[:end] + mask(text[end:])
-
-
-def _is_python(text: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True

@@ -64,7 +64,7 @@ class Source:
         """
         bom = data.startswith(codecs.BOM_UTF8)
         try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            encoding = declared_encoding(data)
         except SyntaxError as error:
             raise UnreadableError(_cookie_problem(data, error)) from error
         except LookupError as error:
@@ -212,6 +212,15 @@ def read_bytes(path: str) -> bytes:
         raise UnreadableError(error.strerror or str(error)) from error
     except MemoryError as error:
         raise UnreadableError("not enough memory") from error
+
+
+def declared_encoding(data: bytes) -> str:
+    """Give the encoding of Python source: by its byte order mark or coding cookie, else UTF-8.
+
+    Raises SyntaxError where there is none of that name or the first lines are not in it, and from
+    Python 3.14 on also LookupError, where it is none of text.
+    """
+    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
 
 
 def _not_valid(encoding: str, byte: int, line: int) -> str:

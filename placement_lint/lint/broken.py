@@ -8,14 +8,16 @@ also reads the syntax of newer Pythons.
 
 from __future__ import annotations
 
-import ast
 import warnings
 from typing import TYPE_CHECKING
 
+from placement_lint.files.python_tree import parsed
 from placement_lint.syntax.code_text import strings_and_comments
 from placement_lint.syntax.nesting import DEFAULT_LIMITS, too_deep
 
 if TYPE_CHECKING:
+    import ast
+
     from placement_lint.files.source import Source
 
 _MOST_IN_FIELDS = 100_000_000
@@ -50,14 +52,7 @@ def parsed_by_python(text: str) -> ast.Module | None:
 
     Takes a microsecond for each character at most.
     """
-    if _is_too_much(text):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    return None if _is_too_much(text) else parsed(text)
 
 
 def _is_too_much(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Related, Span
@@ -99,6 +99,8 @@ class FileResult:
     """The findings that comments in the file silence."""
     failed: tuple[Finding, ...] = ()
     """Those of the findings that say of one rule that it failed: what the others say stands."""
+    is_too_deep: bool = field(default=False, compare=False)
+    """Whether nobody tried to parse the file, for that."""
 
     @property
     def says_something(self) -> bool:
@@ -228,7 +230,7 @@ def parse(source: Source) -> cst.Module | FileResult:
 
     excess = _excessive(source, demand_parsable(source.text))
     if excess is not None:
-        return FileResult((excess,))
+        return FileResult((excess,), is_too_deep=True)
     null = source.text.find("\0")
     if null >= 0:
         # LibCST takes it in strings and comments; Python takes it nowhere.

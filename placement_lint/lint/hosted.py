@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import tokenize
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from placement_lint.config.values import SettingsError
+from placement_lint.files.source import declared_encoding
 from placement_lint.limits.budget import Budget, RunOverError, limits_of, using
 from placement_lint.lint.examined import failure
 from placement_lint.lint.examining import Examiner, examine_neighbours, incomplete
@@ -116,8 +115,7 @@ def _encoded(text: str) -> bytes:
     """Give the bytes that will be read as this text, whatever encoding its first lines declare."""
     data = text.encode("utf-8", "surrogatepass")
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return text.encode(encoding)
+        return text.encode(declared_encoding(data))
     except (SyntaxError, LookupError, UnicodeEncodeError):
         # Such a file cannot be read, and it is a finding that says so.
         return data

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from placement_lint.config.line_length import DEFAULT, line_length
 from placement_lint.files.line_ends import with_line_feeds
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.findings import Edit
+    from placement_lint.lint.cells import Cells
     from placement_lint.rules.base import FixPlan
     from placement_lint.syntax.edits import Editor
+
+_CELLS: WeakKeyDictionary[Editor, Cells] = WeakKeyDictionary()
+"""What is known of the cells of files, for as long as these are looked at."""
 
 
 def offer(plan: FixPlan | None, editor: Editor) -> Fix | None:
@@ -85,12 +90,17 @@ def in_own_cells(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
 
             is_touched = any(touches_stand_in(editor.source, edit) for edit in edits)
             return None if is_touched else list(edits)
-        from placement_lint.lint.cells import keep_cells
+        return list(edits) if _cells_of(editor).keep(edits) else None
+    return _cells_of(editor).told(edits)
 
-        return list(edits) if keep_cells(editor.source, edits) else None
-    from placement_lint.lint.cells import in_cells
 
-    return in_cells(editor.source, edits)
+def _cells_of(editor: Editor) -> Cells:
+    """Give the cells of a file, the same ones for each of its fixes."""
+    from placement_lint.lint.cells import Cells
+
+    if editor not in _CELLS:
+        _CELLS[editor] = Cells(editor.source)
+    return _CELLS[editor]
 
 
 def _by_file(

@@ -9,10 +9,10 @@ one), nothing is given, and its tree decides.
 from __future__ import annotations
 
 import ast
-import warnings
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.files.python_tree import blocks
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
 from placement_lint.rules.summary import (
@@ -47,18 +47,6 @@ _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 
 class _UnsureError(Exception):
     """The tree has to decide."""
-
-
-def parsed(text: str) -> ast.Module | None:
-    """Parse a text; None where this Python cannot. It takes whatever it is given (measured on 3.10
-    to 3.13 with chains and nests of 100,000): what is too deep is an error. Needs `run_deep`.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of escapes in strings, and the like
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def outline(module: ast.Module, stands_for: Callable[[str], str | None]) -> Summary | None:
@@ -143,7 +131,7 @@ class _Outline:
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 self._rename([node.target], node.value)
             else:
-                for inner in _bodies(node):
+                for inner in blocks(node):
                     self._bind(inner)
 
     def _rename(self, targets: Iterable[ast.expr], value: ast.expr) -> None:
@@ -232,7 +220,7 @@ class _Outline:
                 if not self._is_only_elsewhere(node.test):
                     yield from self._imported_below(node.body)
             elif not isinstance(node, _FUNCTION):
-                for inner in _bodies(node):
+                for inner in blocks(node):
                     yield from self._imported_below(inner)
 
     def _is_only_elsewhere(self, test: ast.expr) -> bool:
@@ -329,23 +317,13 @@ def _chains(value: ast.expr) -> Iterator[str]:
             pending += ast.iter_child_nodes(node)
 
 
-def _bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Give the blocks of a compound statement."""
-    for field in ("body", "orelse", "finalbody"):
-        body = getattr(node, field, None)
-        if isinstance(body, list):
-            yield body
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body
-
-
 def _functions(body: Iterable[ast.stmt]) -> Iterator[_Function]:
     """Give the functions that are in no other function."""
     for node in body:
         if isinstance(node, _FUNCTION):
             yield node
         else:
-            for inner in _bodies(node):
+            for inner in blocks(node):
                 yield from _functions(inner)
 
 

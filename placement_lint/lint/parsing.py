@@ -9,7 +9,6 @@ from placement_lint.files.notebook import commented_out
 from placement_lint.files.source import Source
 from placement_lint.lint.file import FileResult, parse
 from placement_lint.syntax.annotated import without_parentheses
-from placement_lint.syntax.nesting import too_deep
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -37,10 +36,10 @@ def parse_what_can_be(source: Source) -> Parsed | FileResult:
     parsed = parse(source)
     if not isinstance(parsed, FileResult):
         return Parsed(source, parsed)
-    if not source.cells and too_deep(source.text) is not None:
-        # It was not parsed at all; to read so much of it again would take as long.
-        return parsed
     if not source.cells:
+        if parsed.is_too_deep:
+            # It was not parsed at all; to read so much of it again would take as long.
+            return parsed
         text = without_parentheses(source.text)
         again = parsed if text is None else parse(_standing_in(source, text))
         if text is None or isinstance(again, FileResult):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from placement_lint.lint.broken import parsed_by_python
@@ -29,50 +30,79 @@ _OPTION = re.compile(r"(?:jax_)?default_device")
 """What may be read or set by a text: `jax.config.update("jax_default_device", d)`."""
 
 
-def carries(data: bytes) -> bool:
-    """Tell whether a file with these bytes may place arrays elsewhere than on the default device.
+class Placing:
+    """What the bytes of a file say of this. They are parsed once, at most."""
 
-    Without a word of this it makes no array on another device that is not committed there, and
-    commits none but to devices that it has from elsewhere.
-    """
-    if b"default_device" in data:
-        return _is_code(data, _places)
-    # Other packages have words like these.
-    return (
-        b"jax" in data
-        and (
-            b"from_dlpack" in data
-            or (b"devices" in data and _NAMED_DEVICE.search(data) is not None)
+    def __init__(self, data: bytes) -> None:
+        """Ask nothing yet."""
+        self._data = data
+
+    @cached_property
+    def carries(self) -> bool:
+        """Whether the file may place arrays elsewhere than on the default device.
+
+        Without a word of this it makes no array on another device that is not committed there, and
+        commits none but to devices that it has from elsewhere.
+        """
+        data = self._data
+        if b"default_device" in data:
+            return self._is_code(_places)
+        # Other packages have words like these.
+        return (
+            b"jax" in data
+            and (
+                b"from_dlpack" in data
+                or (b"devices" in data and _NAMED_DEVICE.search(data) is not None)
+            )
+            and self._is_code(_places)
         )
-        and _is_code(data, _places)
-    )
+
+    @cached_property
+    def commits(self) -> bool:
+        """Whether the file may commit arrays to the default device.
+
+        That matters where another file of the run places some elsewhere.
+        """
+        data = self._data
+        return (
+            b"jax" in data
+            and b"device_put" in data
+            and _DEFAULT_DEVICE.search(data) is not None
+            and self._is_code(_puts)
+        )
+
+    @property
+    def imports_jax(self) -> bool | None:
+        """Whether the file imports JAX; None where these bytes alone do not tell."""
+        if b"jax" not in self._data:
+            return False
+        return None if self._tree is None else _names_jax(self._tree)
+
+    def _is_code(self, is_one: Callable[[ast.AST], bool]) -> bool:
+        """Tell whether any part of the code is one; it is taken to be where Python cannot tell."""
+        return self._tree is None or any(is_one(node) for node in ast.walk(self._tree))
+
+    @cached_property
+    def _tree(self) -> ast.Module | None:
+        return parsed_by_python(self._data.decode("utf-8", "surrogateescape"))
 
 
-def commits(data: bytes) -> bool:
-    """Tell whether a file with these bytes may commit arrays to the default device.
-
-    That matters where another file of the run places some elsewhere.
-    """
-    return (
-        b"jax" in data
-        and b"device_put" in data
-        and _DEFAULT_DEVICE.search(data) is not None
-        and _is_code(data, _puts)
-    )
-
-
-def importing_jax(paths: Iterable[str], imported: Mapping[str, set[str]]) -> set[str]:
+def importing_jax(
+    paths: Iterable[str], imported: Mapping[str, set[str]], known: Mapping[str, bool | None]
+) -> set[str]:
     """Give those of the files that import JAX, or what another file may have of it.
 
-    `imported`: for each file of the run, the files that it imports. Without JAX's own functions a
-    file places nothing, whatever words it has: their names may be its own.
+    `imported`: for each file of the run, the files that it imports; `known`: for some, whether they
+    import JAX, as `Placing` has it. Without JAX's own functions a file places nothing, whatever
+    words it has: their names may be its own.
     """
     pending = [*paths]
     importers: dict[str, set[str]] = {path: set() for path in pending}
     importing: list[str] = []
     while pending:
         path = pending.pop()
-        if _imports_jax(text_of(path)):
+        imports = known.get(path)
+        if _imports_jax(text_of(path)) if imports is None else imports:
             importing.append(path)
             continue
         for other in imported.get(path, ()):
@@ -88,7 +118,11 @@ def _imports_jax(text: str) -> bool:
     if "jax" not in text:
         return False
     tree = parsed_by_python(text)
-    return tree is None or any(_may_name_jax(node) for node in ast.walk(tree))
+    return tree is None or _names_jax(tree)
+
+
+def _names_jax(tree: ast.Module) -> bool:
+    return any(_may_name_jax(node) for node in ast.walk(tree))
 
 
 def _may_name_jax(node: ast.AST) -> bool:
@@ -107,12 +141,6 @@ def _may_name_jax(node: ast.AST) -> bool:
             for given in _arguments(node)
         )
     )
-
-
-def _is_code(data: bytes, is_one: Callable[[ast.AST], bool]) -> bool:
-    """Tell whether any part of the code is one; so it is taken to be where Python cannot tell."""
-    tree = parsed_by_python(data.decode("utf-8", "surrogateescape"))
-    return tree is None or any(is_one(node) for node in ast.walk(tree))
 
 
 def _puts(node: ast.AST) -> bool:

@@ -104,8 +104,9 @@ class WholeRun:
         return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
 
     def _summed_up(self, source: Source, asked: Questions) -> Summary:
+        from placement_lint.files.python_tree import parsed
         from placement_lint.lint.file import guard
-        from placement_lint.lint.outline import outline, parsed, without_functions
+        from placement_lint.lint.outline import outline, without_functions
         from placement_lint.rules.timeline import timeline
 
         self.parsed += 1

@@ -38,7 +38,7 @@ from placement_lint.lint.filter_text import (
 from placement_lint.lint.memory import Checked, Gain, Sorted
 from placement_lint.lint.outcome import Skipped
 from placement_lint.lint.pinning import PINS
-from placement_lint.lint.placing import carries, commits
+from placement_lint.lint.placing import Placing
 from placement_lint.lint.project import Project, mentions_roots
 from placement_lint.lint.reading import open_source, reopened
 from placement_lint.lint.wording import Wordings
@@ -85,6 +85,8 @@ class Sifted:
         self._to_parse: set[str] = set()
         self._carrying: list[str] = []
         self._committing: list[str] = []
+        self._importing_jax: dict[str, bool | None] = {}
+        """Of the files that carry placements and were read, what their bytes tell of that."""
         self._choosing: list[str] = []
 
     def fail(self, path: str, error: UnreadableError) -> None:
@@ -183,19 +185,22 @@ class Sifted:
         words = _words(path, data)
         in_python = not is_notebook(path)
         places = in_python and asks_for_placements(request.options)
+        placing = Placing(words if places else b"")
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
         before = len(self.findings)
         found = Sorted(
             size=len(words),
             mentions_roots=mentions_roots(words),
-            carries=places and carries(words),
-            commits=places and commits(words),
+            carries=placing.carries,
+            commits=placing.commits,
             chooses=in_python and any(word in words for word in PINS),
             passes=asks or self._passes(text, path, request),
             is_to_be_parsed=JAX in words,
         )
         self._file(path, request, found)
+        if found.carries:
+            self._importing_jax[path] = placing.imports_jax
         if not found.passes and text.knows_names:
             imported_names(text, self._wordings[path])
         if not found.passes and has_long_lines(words):
@@ -331,7 +336,8 @@ class Sifted:
             return [path for path in paths if self.requests[path].options.accelerator]
 
         carrying = with_accelerator(self._carrying)
-        return neighbourhoods(carrying, with_accelerator(self._committing), project)
+        committing = with_accelerator(self._committing)
+        return neighbourhoods(carrying, committing, project, self._importing_jax)
 
     def recalled(self, project: Project) -> list[Examined]:
         """Take out the files of which it is known what would be found in them."""

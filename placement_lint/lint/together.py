@@ -214,11 +214,15 @@ class Neighbours:
 
 
 def neighbourhoods(
-    carrying: Iterable[str], committing: Iterable[str], project: Project
+    carrying: Iterable[str],
+    committing: Iterable[str],
+    project: Project,
+    importing: Mapping[str, bool | None],
 ) -> list[Neighbours]:
     """Give the files among which a placement may get from one to another.
 
-    `carrying` are those that place arrays, `committing` those that only commit some.
+    `carrying` are those that place arrays, `committing` those that only commit some; `importing`
+    has what is known of whether they import JAX.
     """
     importers: dict[str, list[tuple[str, str]]] = {}
     imports: dict[str, set[str]] = {}
@@ -228,7 +232,7 @@ def neighbourhoods(
         imports.setdefault(importer, set()).add(imported)
         neighbours.setdefault(importer, set()).add(imported)
         neighbours.setdefault(imported, set()).add(importer)
-    carrying = importing_jax(carrying, imports)
+    carrying = importing_jax(carrying, imports, importing)
     placing = frozenset(carrying | {*committing})
     found: list[Neighbours] = []
     seen: set[str] = set()

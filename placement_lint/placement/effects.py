@@ -94,10 +94,14 @@ class Effects:
         self.names = expressions.names
 
     def _result_on_device(
-        self, node: cst.Call, made: Value, device: cst.BaseExpression | None, state: State
+        self,
+        node: cst.Call,
+        made: Value,
+        device: cst.BaseExpression | None,
+        names_one: bool | None,
+        state: State,
     ) -> Value:
-        """Commit what was made to the `device=` argument, where there is one."""
-        names_one = self._names_device(device, state)
+        """Commit what was made to the `device=` argument, where that names one."""
         if names_one is False:
             return made
         by = frozenset({self.on.module.place(node)})
@@ -122,10 +126,11 @@ class Effects:
         weak = name == "jax.numpy.full" and arguments.get(2, "dtype") is None
         weak = weak and self._is_number(arguments.get(1, "fill_value"))
         made = self.on.operations.created(self.on.index(node), state, is_weak=weak)
-        if name in transfer.LIKE_CREATORS and not self._names_device(device, state):
+        names_one = self._names_device(device, state)
+        if name in transfer.LIKE_CREATORS and not names_one:
             keeps_type = arguments.get(None, "dtype") is None
             made = self._like(made, held, state, keeps_type=keeps_type)
-        return self._result_on_device(node, made, device, state)
+        return self._result_on_device(node, made, device, names_one, state)
 
     def _like(self, made: Value, held: Value, state: State, *, keeps_type: bool) -> Value:
         """Give what a creator makes that follows a committed array to its device."""
@@ -245,7 +250,8 @@ class Effects:
         made = self.on.operations.created(
             self.on.index(node), state, certain=certain, is_small=_is_scalar(first)
         )
-        return self._result_on_device(node, made, device, state)
+        names_one = self._names_device(device, state)
+        return self._result_on_device(node, made, device, names_one, state)
 
     def array(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`jnp.array(x)`, which copies unless it is told not to."""
@@ -267,7 +273,8 @@ class Effects:
                 for _, held in operands:
                     self.on.supposed.refused(held)
             made = self.on.operations.created(self.on.index(node), state)
-            return self._result_on_device(node, made, device, state)
+            names_one = self._names_device(device, state)
+            return self._result_on_device(node, made, device, names_one, state)
         if any(True for _, held in operands for _ in arrays(held)):
             return self.on.computed(node, operands, state)
         certain = not any(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
+
+from placement_lint.files.python_tree import parsed
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _CLOSING = re.compile(r"[ \t\f)]*(?=:)")
@@ -21,12 +22,9 @@ def without_parentheses(text: str) -> str | None:
     """
     if ":" not in text or "(" not in text:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    tree = parsed(text)
+    if tree is None:
+        return None
     lines = [line for line in _LINE.findall(text) if line]
     changed = False
     for node in ast.walk(tree):

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import warnings
 from typing import TYPE_CHECKING
 
 import libcst as cst
+
+from placement_lint.files.python_tree import parsed
 
 if TYPE_CHECKING:
     import ast
@@ -118,9 +119,10 @@ class _Cuts:
             return None
         if text.count("\r") != text.count("\r\n"):
             return None
-        statements = _statements(text)
-        if statements is None or len(statements) < 3:
+        tree = parsed(text)
+        if tree is None or len(tree.body) < 3:
             return None
+        statements = tree.body
         lines = text.splitlines(keepends=True) if text.isascii() else _split(text)
         ends = _ends(statements, lines)
         if ends is None or len(ends) < 3:
@@ -135,18 +137,6 @@ class _Cuts:
 def _split(text: str) -> list[str]:
     pieces = text.split("\n")
     return [*(f"{piece}\n" for piece in pieces[:-1]), *pieces[-1:]]
-
-
-def _statements(text: str) -> list[ast.stmt] | None:
-    """Give the top-level statements; None for what this Python cannot parse."""
-    import ast
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def _ends(statements: list[ast.stmt], lines: list[str]) -> list[int] | None:

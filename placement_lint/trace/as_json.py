@@ -79,12 +79,14 @@ def _line(line: SeenLine, show: Callable[[str], str]) -> dict[str, Any]:
         "at": _place(line.site, show),
         "kind": line.kind,
         "judgement": line.judgement.value,
-        "count": line.count,
-        "bytes": line.bytes,
-        "seconds": round(line.seconds, 6),
+        **_amount(line),
         "arrays": [_move(move, show) for move in line.moves],
         "help": REPORT_IT if line.judgement is Judgement.NOT_FLAGGED else None,
     }
+
+
+def _amount(of: SeenLine | SeenRun | Move | HostRun) -> dict[str, Any]:
+    return {"count": of.count, "bytes": of.bytes, "seconds": round(of.seconds, 6)}
 
 
 def _move(move: Move, show: Callable[[str], str]) -> dict[str, Any]:
@@ -93,9 +95,7 @@ def _move(move: Move, show: Callable[[str], str]) -> dict[str, Any]:
         "dtype": move.dtype,
         "from": list(move.source),
         "to": list(move.target),
-        "count": move.count,
-        "bytes": move.bytes,
-        "seconds": round(move.seconds, 6),
+        **_amount(move),
         "made": _place(move.made, show),
         "made_exactly": move.exact,
     }
@@ -105,9 +105,7 @@ def _seen_run(seen: SeenRun, show: Callable[[str], str]) -> dict[str, Any]:
     return {
         "at": _place(seen.site, show),
         "judgement": seen.judgement.value,
-        "count": seen.count,
-        "bytes": seen.bytes,
-        "seconds": round(seen.seconds, 6),
+        **_amount(seen),
         "computations": [_host_run(each, show) for each in seen.host_runs],
         "help": REPORT_IT if seen.judgement is Judgement.NOT_FLAGGED else None,
     }
@@ -117,9 +115,7 @@ def _host_run(host_run: HostRun, show: Callable[[str], str]) -> dict[str, Any]:
     return {
         "function": host_run.function,
         "device": host_run.device,
-        "count": host_run.count,
-        "bytes": host_run.bytes,
-        "seconds": round(host_run.seconds, 6),
+        **_amount(host_run),
         "after": _place(host_run.after, show),
         "because": {
             "shape": list(host_run.shape),

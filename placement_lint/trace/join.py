@@ -8,6 +8,7 @@ So is one at which a computation runs on the host, again and again, of what it g
 
 from __future__ import annotations
 
+import abc
 import ast
 import enum
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
+from placement_lint.files.python_tree import parsed
 from placement_lint.lint.examined import Request
 from placement_lint.lint.file import FileOptions
 from placement_lint.lint.run import check_files
@@ -77,8 +79,32 @@ class SeenFinding:
         return self.state is State.CONFIRMED or self.finding.code in _ALWAYS_SEEN
 
 
+class _AddedUp(abc.ABC):
+    """What was seen at one place of the program, added up."""
+
+    @property
+    @abc.abstractmethod
+    def seen(self) -> Sequence[Move | HostRun]:
+        """What is added up."""
+
+    @property
+    def count(self) -> int:
+        """How many copies or computations there were."""
+        return sum(each.count for each in self.seen)
+
+    @property
+    def bytes(self) -> int:
+        """How much was copied."""
+        return sum(each.bytes for each in self.seen)
+
+    @property
+    def seconds(self) -> float:
+        """How long they took: computations without the copies made for them."""
+        return sum(each.seconds for each in self.seen)
+
+
 @dataclass(frozen=True)
-class SeenLine:
+class SeenLine(_AddedUp):
     """All moves of one sort at one place of the program."""
 
     site: Place | None
@@ -87,23 +113,13 @@ class SeenLine:
     moves: tuple[Move, ...]
 
     @property
-    def count(self) -> int:
-        """How many copies."""
-        return sum(move.count for move in self.moves)
-
-    @property
-    def bytes(self) -> int:
-        """How much they copied."""
-        return sum(move.bytes for move in self.moves)
-
-    @property
-    def seconds(self) -> float:
-        """How long they took."""
-        return sum(move.seconds for move in self.moves)
+    def seen(self) -> Sequence[Move]:
+        """What is added up."""
+        return self.moves
 
 
 @dataclass(frozen=True)
-class SeenRun:
+class SeenRun(_AddedUp):
     """What ran on the host at one place of the program, because an operand was committed there."""
 
     site: Place | None
@@ -111,19 +127,9 @@ class SeenRun:
     host_runs: tuple[HostRun, ...]
 
     @property
-    def count(self) -> int:
-        """How many computations."""
-        return sum(run.count for run in self.host_runs)
-
-    @property
-    def bytes(self) -> int:
-        """What was copied to the host for them."""
-        return sum(run.bytes for run in self.host_runs)
-
-    @property
-    def seconds(self) -> float:
-        """How long they ran."""
-        return sum(run.seconds for run in self.host_runs)
+    def seen(self) -> Sequence[HostRun]:
+        """What is added up."""
+        return self.host_runs
 
 
 @dataclass(frozen=True)
@@ -290,9 +296,8 @@ def _statements(path: str) -> tuple[tuple[int, int], ...]:
     source = source_of(path)
     if source is None:
         return ()
-    try:
-        tree = ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parsed(source.text)
+    if tree is None:
         return ()
     return tuple(
         (node.lineno, _last_line(node)) for node in ast.walk(tree) if isinstance(node, ast.stmt)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.bombs import record
 from tests.bombs.kinds import KINDS
 from tests.bombs.running import every, explode
+from tests.records import RECORDS
 
 
 def main() -> int:
@@ -18,7 +19,7 @@ def main() -> int:
         "--named", default="", metavar="TEXT", help="only those with this in a name"
     )
     parser.add_argument(
-        "--record", type=Path, nargs="?", const=record.RECORDS, metavar="FOLDER",
+        "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
         help="write the figures to the record of today",
     )  # fmt: skip
     parser.add_argument(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import importlib.metadata
-import json
 import platform
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests import records
 from tests.bombs.running import FILE_SECONDS, MEGABYTES, RUN_SECONDS, Outcome
+from tests.records import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 VERSION = 1
-RECORDS = Path(__file__).parents[2] / "fixtures" / "records"
 SUFFIX = "-bombs.json"
 
 
@@ -37,7 +36,6 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> Path:
     """Write the record of today; give where that is."""
-    path = folder / f"{dt.datetime.now(dt.timezone.utc).date()}{SUFFIX}"
     whole: dict[str, Any] = {
         "version": VERSION,
         "made": "bombs",
@@ -66,9 +64,7 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> Path:
             for each in outcomes
         ],
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-    return path
+    return records.write(records.as_text(whole), records.today(), SUFFIX, folder)
 
 
 def outcomes(whole: dict[str, Any]) -> dict[tuple[str, str], Outcome]:
@@ -89,8 +85,10 @@ def outcomes(whole: dict[str, Any]) -> dict[tuple[str, str], Outcome]:
     }
 
 
-def newest() -> dict[str, Any]:
-    """Read the newest record."""
-    path = max(RECORDS.glob(f"*{SUFFIX}"))
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+def newest(folder: Path = RECORDS) -> dict[str, Any]:
+    """Read the newest record. Raises FileNotFoundError where there is none."""
+    path = records.newest(SUFFIX, folder)
+    if path is None:
+        message = f"no record in {folder}"
+        raise FileNotFoundError(message)
+    return records.read(path, VERSION)

@@ -61,16 +61,13 @@ def test_the_newest_record_shows_what_is_asked_for() -> None:
         ({"wrong": "exit code 2"}, False),
     ],
 )
-def test_what_is_too_much_is_said(
-    tmp_path: Path, change: dict[str, Any], is_within: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_too_much_is_said(tmp_path: Path, change: dict[str, Any], is_within: bool) -> None:
     outcome = dataclasses.replace(GOOD, **change)
     assert outcome.is_within == is_within
     assert ("TOO MUCH" in record.line(outcome)) == (not is_within)
     record.write([outcome], tmp_path)
-    monkeypatch.setattr(record, "RECORDS", tmp_path)
-    assert record.outcomes(record.newest()) == {("loops", "300 loops"): outcome}
-    assert shortcomings(record.newest()) == [
+    assert record.outcomes(record.newest(tmp_path)) == {("loops", "300 loops"): outcome}
+    assert shortcomings(record.newest(tmp_path)) == [
         "1 bombs",
         *(f"no {kind}" for kind in KINDS if kind != "loops"),
         *([] if is_within else ["loops: 300 loops"]),

@@ -6,12 +6,10 @@ is, and a reader refuses another. A record says with which versions of what it w
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests import records
 from tests.differential.analysis import analyse
@@ -147,11 +145,7 @@ def run(
         seed,
         list(total.values()),
         shown[:_MAX_SHOWN],
-        records.today(),
-        round(time.monotonic() - started, 1),
-        jobs,
-        records.tools(),
-        records.source(),
+        **records.circumstances(started, jobs),
     )
 
 
@@ -208,19 +202,9 @@ def as_json(record: Record) -> str:
         }
         for level in record.levels
     ]
-    whole: dict[str, Any] = {
-        "version": VERSION,
-        "date": record.date,
-        "seed": record.seed,
-        "programs": record.programs,
-        "tools": record.tools,
-        "source": record.source,
-        "seconds": record.seconds,
-        "jobs": record.jobs,
-        "levels": levels,
-        "disagreements": [asdict(each) for each in record.disagreements],
-    }
-    return json.dumps(whole, indent=1) + "\n"
+    disagreements = [asdict(each) for each in record.disagreements]
+    parts = {"levels": levels, "disagreements": disagreements}
+    return records.as_json(record, VERSION, {}, parts)
 
 
 def write(record: Record, folder: Path) -> Path:
@@ -230,9 +214,7 @@ def write(record: Record, folder: Path) -> Path:
 
 def read(path: Path) -> Record:
     """Read a record. Raises ValueError for another format, or counts that do not add up."""
-    whole = json.loads(path.read_text(encoding="utf-8"))
-    if whole["version"] != VERSION:
-        raise ValueError(f"{path}: version {whole['version']}, not {VERSION}")
+    whole = records.read(path, VERSION)
     levels = []
     for counts in whole["levels"]:
         said = counts.pop("unknown_share")
@@ -242,7 +224,7 @@ def read(path: Path) -> Record:
         levels.append(level)
     record = Record(
         whole["seed"], levels, [Shown(**each) for each in whole["disagreements"]],
-        whole["date"], whole["seconds"], whole["jobs"], whole["tools"], whole["source"],
+        **records.circumstances_of(whole),
     )  # fmt: skip
     if record.programs != whole["programs"]:
         raise ValueError(f"{path}: {record.programs} programs, not {whole['programs']}")
@@ -266,8 +248,3 @@ def summary(record: Record) -> Iterator[str]:
             f"{level.by_choice} by choice; {level.alarms} alarms, {level.false_likely} likely ones "
             f"where nothing moved; {level.cut} of {level.runs} runs cut"
         )
-
-
-def default_jobs() -> int:
-    """Give the number of cores."""
-    return os.cpu_count() or 1

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import records
 from tests.differential.oracle_client import OracleError
-from tests.differential.record import default_jobs
 from tests.differential.reduction import reduced
 from tests.fix_oracle.client import WatchClient
 from tests.fix_oracle.examine import Examined, examine, report
 from tests.fix_oracle.record import Shown, failures, run, summary, write
 from tests.fix_oracle.sources import FAMILIES, Program, program_named
-from tests.records import RECORDS
 
 if TYPE_CHECKING:
     from tests.fix_oracle.client import Modules
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser("python -m tests.fix_oracle", description=__doc__)
-    parser.add_argument(
-        "--programs", type=int, default=10_000, help="how many random ones (%(default)s)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="which ones (%(default)s)")
-    parser.add_argument("--jobs", type=int, default=default_jobs(), help="processes (%(default)s)")
+    parser = records.parser("tests.fix_oracle", __doc__, "how many random ones")
     parser.add_argument("--families", nargs="+", default=FAMILIES, choices=FAMILIES)
-    parser.add_argument(
-        "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
-        help="write a record; without a folder, where the tests look for the newest one",
-    )  # fmt: skip
     parser.add_argument(
         "--reduce", type=int, default=8, metavar="COUNT",
         help="how many kinds of failures to show a small program of (%(default)s)",
@@ -42,14 +30,12 @@ def main() -> int:
     if options.show is not None:
         return show(options.show)
 
-    def progress(done: int, of: int) -> None:
-        if sys.stderr.isatty() or done == of or done % 20 == 0:
-            print(f"{done} of {of} batches", file=sys.stderr)
-
     def say(each: Shown) -> None:
         print(f"{each.program} ({each.how}, {' '.join(each.codes)}): {each.what}", flush=True)
 
-    record = run(options.programs, options.seed, options.jobs, options.families, progress, say)
+    record = run(
+        options.programs, options.seed, options.jobs, options.families, records.say_progress, say
+    )
     for line in summary(record):
         print(line)
     for text in small(record.failures, options.reduce):

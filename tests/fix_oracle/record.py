@@ -6,11 +6,10 @@ counts do not add up.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests import records
 from tests.differential.oracle_client import OracleError
@@ -218,8 +217,7 @@ def run(
                 say(each)
     return Record(
         seed, [*total.values()], shown[:_MAX_SHOWN], never_started,
-        records.today(), round(time.monotonic() - started, 1), jobs, records.tools(),
-        records.source(),
+        **records.circumstances(started, jobs),
     )  # fmt: skip
 
 
@@ -269,22 +267,13 @@ def as_json(record: Record) -> str:
         }
         for family in record.families
     ]
-    whole: dict[str, Any] = {
-        "version": VERSION,
-        "date": record.date,
-        "seed": record.seed,
-        "programs": record.programs,
-        "fixed": record.fixed,
-        "verdicts": dict(sorted(record.verdicts().items())),
-        "tools": record.tools,
-        "source": record.source,
-        "seconds": record.seconds,
-        "jobs": record.jobs,
+    totals = {"fixed": record.fixed, "verdicts": dict(sorted(record.verdicts().items()))}
+    parts = {
         "families": families,
         "never_started": record.never_started,
         "failures": [asdict(each) for each in record.failures],
     }
-    return json.dumps(whole, indent=1) + "\n"
+    return records.as_json(record, VERSION, totals, parts)
 
 
 def write(record: Record, folder: Path) -> Path:
@@ -294,9 +283,7 @@ def write(record: Record, folder: Path) -> Path:
 
 def read(path: Path) -> Record:
     """Read a record. Raises ValueError for another format, or counts that do not add up."""
-    whole = json.loads(path.read_text(encoding="utf-8"))
-    if whole["version"] != VERSION:
-        raise ValueError(f"{path}: version {whole['version']}, not {VERSION}")
+    whole = records.read(path, VERSION)
     counters = ("safe", "unsafe", "verdicts", "reasons")
     families = [
         Family(**{**counts, **{name: Counter(counts[name]) for name in counters}})
@@ -307,8 +294,7 @@ def read(path: Path) -> Record:
             raise ValueError(f"{path}: {each.family}: {each.fixed} fixed programs do not add up")
     record = Record(
         whole["seed"], families, [Shown(**each) for each in whole["failures"]],
-        whole["never_started"], whole["date"], whole["seconds"], whole["jobs"], whole["tools"],
-        whole["source"],
+        whole["never_started"], **records.circumstances_of(whole),
     )  # fmt: skip
     said = (whole["programs"], whole["fixed"], whole["verdicts"])
     if said != (record.programs, record.fixed, dict(record.verdicts())):

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime as dt
 import gc
 import io
-import json
 import math
 import multiprocessing as mp
 import os
@@ -31,8 +29,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.cli import main as command
+from tests import records
 from tests.counting import counted
 from tests.fuzz.constructs import HEAD, every
+from tests.records import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     Work: TypeAlias = Callable[[Files], float]
 
-RECORDS = Path(__file__).parents[2] / "fixtures" / "records"
 VERSION = 1
 STEEPEST = 1.2
 """Exponent: work that grows with the 1.2th power of the size, which is 2.3 times for the double."""
@@ -261,9 +260,7 @@ def _record(found: list[Growth]) -> Path:
     whole = {
         "version": VERSION, "made": "growth", "python": platform.python_version(), "rows": rows,
     }  # fmt: skip
-    path = RECORDS / f"{dt.datetime.now(dt.timezone.utc).date()}-growth.json"
-    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-    return path
+    return records.write(records.as_text(whole), records.today(), "-growth.json", RECORDS)
 
 
 if __name__ == "__main__":

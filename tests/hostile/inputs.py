@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+
+from tests.special_files import fifo, link_to_itself, unix_socket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 Text: TypeAlias = "str | Callable[[], str]"
 Data: TypeAlias = "bytes | Callable[[], bytes]"
@@ -216,18 +217,11 @@ NOTEBOOKS: dict[str, Data] = {
 
 
 def _fifo(folder: Path) -> None:
-    os.mkfifo(folder / "pipe.py")
+    fifo(folder / "pipe.py")
 
 
 def _socket(folder: Path) -> None:
-    # Its name would be too long for a socket, but for the relative path.
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind("socket.py")
-    finally:
-        os.chdir(before)
+    unix_socket(folder / "socket.py")
 
 
 def _device(folder: Path) -> None:
@@ -237,7 +231,7 @@ def _device(folder: Path) -> None:
 
 def _loops(folder: Path) -> None:
     (folder / "loop").symlink_to(folder, target_is_directory=True)
-    (folder / "self.py").symlink_to("self.py")
+    link_to_itself(folder / "self.py")
     (folder / "one.py").symlink_to("two.py")
     (folder / "two.py").symlink_to("one.py")
     (folder / "gone.py").symlink_to("nowhere.py")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import stat
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.cli import main
+from tests.special_files import endless, fifo, link_to_itself, sparse, unix_socket, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,38 +52,7 @@ def lint(
     return run
 
 
-def _fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _endless(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def _waiting(path: Path) -> None:
-    path.symlink_to("/dev/ptmx")
-
-
-def _socket(path: Path) -> None:
-    before = Path.cwd()
-    os.chdir(path.parent)
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
-    finally:
-        os.chdir(before)
-
-
-def _sparse(path: Path) -> None:
-    path.touch()
-    os.truncate(path, 2**40)
-
-
-def _loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
-KINDS = (_fifo, _endless, _waiting, _socket, _sparse, _loop)
+KINDS = (fifo, endless, waiting, unix_socket, sparse, link_to_itself)
 of_every_kind = pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 
 
@@ -123,7 +92,7 @@ def test_settings_of_the_run(
 ) -> None:
     make(Path(name))
     code, out, err = lint()
-    if make is _loop:
+    if make is link_to_itself:
         # A link to nothing.
         assert (code, out.count("JDP204")) == (FINDINGS, 1)
         return
@@ -160,16 +129,16 @@ def test_sources(lint: Callable[..., tuple[int, str, str]], make: Callable[[Path
     assert code == FINDINGS
     codes = {line.split(":")[0]: line.split()[1] for line in out.splitlines()}
     assert codes.pop("sentinel.py") == "JDP204"
-    if make is _sparse:
+    if make is sparse:
         assert codes == {"other.py": "JDP900", "other.ipynb": "JDP900"}
         assert "larger than 16 MiB" in out
         assert "larger than 128 MiB" in out
     else:
         assert codes == {}
-        assert make in {_fifo, _socket} or "note: other.py: not linted: " in err
+        assert make in {fifo, unix_socket} or "note: other.py: not linted: " in err
     code, out, err = lint("sentinel.py", "other.py")
     assert "JDP204" in out
-    assert code == (FINDINGS if make is _sparse else FAILED)
+    assert code == (FINDINGS if make is sparse else FAILED)
 
 
 @of_every_kind

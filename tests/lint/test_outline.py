@@ -7,7 +7,8 @@ import sys
 import libcst as cst
 import pytest
 
-from placement_lint.lint.outline import outline, parsed, without_functions
+from placement_lint.files.python_tree import parsed
+from placement_lint.lint.outline import outline, without_functions
 from placement_lint.rules.module import ModuleFacts
 from placement_lint.rules.summary import Does, Either, Imports, Kind, Perhaps, Summary
 from placement_lint.rules.timeline import timeline

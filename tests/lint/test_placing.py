@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.lint.placing import carries, commits, importing_jax
+from placement_lint.config.settings import Settings
+from placement_lint.lint import placing
+from placement_lint.lint.broken import parsed_by_python
+from placement_lint.lint.placing import Placing, importing_jax
+from placement_lint.lint.run import lint_paths
 
 if TYPE_CHECKING:
+    import ast
     from pathlib import Path
 
 CARRYING = [
@@ -41,19 +46,19 @@ INERT = [
 
 @pytest.mark.parametrize("text", CARRYING)
 def test_it_may_place_arrays(text: str) -> None:
-    assert carries(text.encode())
+    assert Placing(text.encode()).carries
 
 
 @pytest.mark.parametrize("text", INERT)
 def test_it_places_nothing(text: str) -> None:
-    assert not carries(text.encode())
+    assert not Placing(text.encode()).carries
 
 
 def test_it_may_commit_arrays_to_the_default_device() -> None:
-    assert commits(b"import jax\njax.device_put(x, jax.devices()[0])")
-    assert commits(b"from jax import device_put, devices\ndevice_put(x, devices()[0])")
-    assert not commits(b"import jax\nTEXT = 'jax.device_put(x, jax.devices()[0])'")
-    assert not commits(b"import jax\njax.device_put(x, d)")
+    assert Placing(b"import jax\njax.device_put(x, jax.devices()[0])").commits
+    assert Placing(b"from jax import device_put, devices\ndevice_put(x, devices()[0])").commits
+    assert not Placing(b"import jax\nTEXT = 'jax.device_put(x, jax.devices()[0])'").commits
+    assert not Placing(b"import jax\njax.device_put(x, d)").commits
 
 
 def test_only_what_has_jax_from_somewhere_can_place_arrays(tmp_path: Path) -> None:
@@ -84,9 +89,46 @@ def test_only_what_has_jax_from_somewhere_can_place_arrays(tmp_path: Path) -> No
         str(tmp_path / name): {str(tmp_path / other) for other in others}
         for name, others in imports.items()
     }
-    found = {path.rpartition("/")[2] for path in importing_jax(paths, edges)}
+    found = {path.rpartition("/")[2] for path in importing_jax(paths, edges, {})}
     assert found == {
         "direct.py", "lazy.py", "nested.py", "broken.py", "further.py", "handed.py",
     }  # fmt: skip
-    alone = importing_jax([str(tmp_path / "further.py")], edges)
+    alone = importing_jax([str(tmp_path / "further.py")], edges, {})
     assert alone == {str(tmp_path / "further.py")}
+
+
+def test_what_the_bytes_tell_of_imports_is_not_read_again(tmp_path: Path) -> None:
+    importing, other = Placing(b"import jax\njax.default_device(d)"), Placing(b"default_device(d)")
+    assert (importing.imports_jax, other.imports_jax) == (True, False)
+    assert Placing(b"import jax\n!ls").imports_jax is None
+    assert Placing("# coding: latin-1\nimport jax  # é".encode("latin-1")).imports_jax is None
+    there = tmp_path / "unknown.py"
+    there.write_text("# %%\nimport jax\n!ls\n", encoding="utf-8")
+    known = {"gone.py": True, "other.py": False, str(there): None}
+    assert importing_jax(known, {}, known) == {"gone.py", str(there)}
+
+
+def test_a_file_with_both_kinds_of_words_is_parsed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "import jax\nNAME = 'default_device'\n"
+        "def first(x):\n    return jax.device_put(x, jax.devices()[0])\n"
+        "def last(x, default_device=None):\n    return x\n"
+    )
+    asked: list[str] = []
+
+    def parsed(text: str) -> ast.Module | None:
+        asked.append(text)
+        return parsed_by_python(text)
+
+    monkeypatch.setattr(placing, "parsed_by_python", parsed)
+    one = Placing(text.encode())
+    assert (one.carries, one.commits, one.imports_jax) == (True, True, True)
+    assert asked == [text]
+    path = tmp_path / "both.py"
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "train.py").write_text("import both\n", encoding="utf-8")
+    paths = [str(path), str(tmp_path / "train.py")]
+    lint_paths(paths, lambda _: Settings(select=("JDP201",)))
+    assert asked == [text, text]

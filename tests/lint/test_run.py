@@ -719,9 +719,7 @@ def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
     )
     asked: list[list[str]] = []
 
-    def neighbourhoods(
-        carrying: list[str], committing: list[str], _project: object
-    ) -> list[Neighbours]:
+    def neighbourhoods(carrying: list[str], committing: list[str], *_: object) -> list[Neighbours]:
         asked.append([*carrying, *committing])
         return []
 

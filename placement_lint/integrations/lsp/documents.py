@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tokenize
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +14,7 @@ from lsprotocol.types import (
     TextDocumentContentChangePartial,
 )
 
+from placement_lint.files.source import declared_encoding
 from placement_lint.integrations.lsp.positions import Places
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Text:
         """What the file would hold: in the encoding that its first lines declare."""
         data = self.text.encode("utf-8", "replace")
         try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            encoding = declared_encoding(data)
             if encoding == "utf-8-sig":
                 return data
             # One character for one, so that every column stays where it is.
