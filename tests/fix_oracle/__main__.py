@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests import records
@@ -11,7 +12,7 @@ from tests.differential.oracle_client import OracleError
 from tests.differential.reduction import reduced
 from tests.fix_oracle.client import WatchClient
 from tests.fix_oracle.examine import Examined, examine, report
-from tests.fix_oracle.record import Shown, failures, run, summary, write
+from tests.fix_oracle.record import Shown, again, as_json, failures, read, run, summary, write
 from tests.fix_oracle.sources import FAMILIES, Program, program_named
 
 if TYPE_CHECKING:
@@ -26,9 +27,15 @@ def main() -> int:
         help="how many kinds of failures to show a small program of (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--show", metavar="NAME", help="examine one program alone: `loops/17`")
+    parser.add_argument(
+        "--again", type=Path, metavar="RECORD",
+        help="examine what went wrong in a record once more, and write into it what came of it",
+    )  # fmt: skip
     options = parser.parse_args()
     if options.show is not None:
         return show(options.show)
+    if options.again is not None:
+        return examine_again(options.again)
 
     def say(each: Shown) -> None:
         print(f"{each.program} ({each.how}, {' '.join(each.codes)}): {each.what}", flush=True)
@@ -42,6 +49,20 @@ def main() -> int:
         print(text, flush=True)
     if options.record is not None:
         print(write(record, options.record))
+    return 1 if record.failures else 0
+
+
+def examine_again(path: Path) -> int:
+    """Examine what went wrong in a record once more, print what comes of it, and write it there."""
+    record = read(path)
+    oracle = WatchClient()
+    try:
+        again(record, oracle)
+    finally:
+        oracle.close()
+    for each in record.failures:
+        print(f"{each.program} ({each.how}, {' '.join(each.codes)}): {each.what}")
+    path.write_text(as_json(record), encoding="utf-8")
     return 1 if record.failures else 0
 
 

@@ -36,13 +36,14 @@ from tests.fix_oracle.sources import (
     Program,
     fixture_programs,
     own_programs,
+    program_named,
     random_programs,
     written_programs,
 )
 from tests.records import RECORDS, in_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 VERSION = 1
@@ -156,6 +157,8 @@ class Record:
     tools: dict[str, str]
     source: str
     """A digest of the analyser that was run."""
+    judged_again: list[str] = field(default_factory=list)
+    """Programs that were examined once more afterwards: what is said of them is what came then."""
 
     @property
     def programs(self) -> int:
@@ -254,6 +257,29 @@ def failures(examined: Examined) -> Iterator[Shown]:
             yield Shown(examined.program.name, str(how), str(verdict), codes)
 
 
+def again(record: Record, oracle: WatchClient) -> None:
+    """Examine the programs that went wrong once more, and put what comes of them in its place."""
+    found = record.failures
+    if len(found) >= _MAX_SHOWN:
+        message = "the record does not show all that went wrong"
+        raise ValueError(message)
+    record.failures = []
+    for name in dict.fromkeys(each.program for each in found):
+        examined = examine(oracle, program_named(name))
+        (family,) = (each for each in record.families if each.family == examined.program.family)
+        family.wrong += examined.wrong - 1
+        now = list(failures(examined))
+        family.verdicts.subtract(_kinds(each for each in found if each.program == name))
+        family.verdicts.update(_kinds(now))
+        family.verdicts = +family.verdicts
+        record.failures += now
+        record.judged_again.append(name)
+
+
+def _kinds(shown: Iterable[Shown]) -> set[str]:
+    return {f"{each.how} {NAMES[each.what.partition(':')[0]]}" for each in shown}
+
+
 # -- reading and writing -------------------------------------------------------------------------
 
 
@@ -272,6 +298,7 @@ def as_json(record: Record) -> str:
         "families": families,
         "never_started": record.never_started,
         "failures": [asdict(each) for each in record.failures],
+        "judged_again": record.judged_again,
     }
     return records.as_json(record, VERSION, totals, parts)
 
@@ -295,6 +322,7 @@ def read(path: Path) -> Record:
     record = Record(
         whole["seed"], families, [Shown(**each) for each in whole["failures"]],
         whole["never_started"], **records.circumstances_of(whole),
+        judged_again=whole.get("judged_again", []),
     )  # fmt: skip
     said = (whole["programs"], whole["fixed"], whole["verdicts"])
     if said != (record.programs, record.fixed, dict(record.verdicts())):

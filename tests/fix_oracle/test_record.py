@@ -6,17 +6,19 @@ import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from tests.fix_oracle.examine import NOT_STARTED, NOTHING_FIXED, RAN, Examined
 from tests.fix_oracle.fixing import How
-from tests.fix_oracle.judge import MOVED, WHATS, Judgement
+from tests.fix_oracle.judge import MOVED, RAISED, WHATS, Judgement, Verdict
 from tests.fix_oracle.record import (
     NAMES,
     Family,
     Record,
     Shown,
+    again,
     as_json,
     failures,
     newest,
@@ -28,6 +30,9 @@ from tests.fix_oracle.record import (
 from tests.fix_oracle.sources import FAMILIES, GENERATORS, Program
 from tests.records import RECORDS
 from tests.report.held_to import demand_json
+
+if TYPE_CHECKING:
+    from tests.fix_oracle.client import WatchClient
 
 PROGRAMS = 10_000
 SCHEMA = str(Path(__file__).parent / "record.schema.json")
@@ -93,6 +98,35 @@ def good_record() -> Record:
 def test_a_good_record_has_no_shortcomings() -> None:
     assert shortcomings(good_record()) == []
     demand_json(as_json(good_record()), SCHEMA)
+
+
+def test_what_went_wrong_is_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what goes right by now nothing is left but that it was looked at twice."""
+    record = good_record()
+    others, loops = record.families[1], record.families[0]
+    assert loops.family == "loops"
+    for family, many in ((loops, 2), (others, 1)):
+        family.wrong, family.verdicts = many, Counter({"safe moved": many, "unsafe raised": 1})
+    record.failures = [
+        Shown("loops/1", "safe", f"{MOVED}: main:1: x", ["JDP201"]),
+        Shown("loops/1", "safe", f"{MOVED}: main:2: x", ["JDP201"]),
+        Shown("loops/2", "safe", f"{MOVED}: main:1: x", ["JDP201"]),
+        Shown("loops/2", "unsafe", f"{RAISED}: main:1: x", ["JDP201"]),
+    ]
+
+    def examined(_: WatchClient, program: Program) -> Examined:
+        found = Examined(program, RAN)
+        if program.name == "loops/2":
+            found.judged[How(unsafe=True)] = Judgement([Verdict(RAISED, "main:1", "x")])
+        return found
+
+    monkeypatch.setattr("tests.fix_oracle.record.examine", examined)
+    again(record, cast("WatchClient", None))
+    assert (loops.wrong, loops.verdicts) == (1, Counter({"unsafe raised": 1}))
+    assert (others.wrong, others.verdicts) == (1, Counter({"safe moved": 1, "unsafe raised": 1}))
+    assert [each.program for each in record.failures] == ["loops/2"]
+    assert record.judged_again == ["loops/1", "loops/2"]
+    demand_json(as_json(record), SCHEMA)
 
 
 def test_the_schema_takes_no_other_names() -> None:
