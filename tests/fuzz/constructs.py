@@ -289,7 +289,8 @@ def every() -> list[Growing]:
             Growing(name, FILE_SIZE, partial(_in_a_row, text)),
             Growing(name, REPETITION, partial(_again_and_again, text)),
             Growing(name, FILES, partial(_chain, text), start=10),
-            Growing(name, NESTING, partial(_towers, text), start=10, most=80),
+            # Before that, each level adds one more thing that a name may be; 12 are told apart.
+            Growing(name, NESTING, partial(_towers, text), start=20, most=80),
         ]
     for name, make in ROWS.items():
         found.append(Growing(f"row of {name}", REPETITION, partial(_row, make)))
