@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import Analysis, FileOptions, FileResult, parse
+from placement_lint.lint.check_file import Analysis, FileOptions, FileResult, parse
 from placement_lint.rules.registry import all_rules
 from placement_lint.syntax.deep_stack import run_deep
 from tests.counting import counted

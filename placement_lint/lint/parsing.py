@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import commented_out
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileResult, parse
+from placement_lint.lint.check_file import FileResult, parse
 from placement_lint.syntax.annotated import without_parentheses
-from placement_lint.syntax.nesting import too_deep
+from placement_lint.syntax.parser_guard import too_deep
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence
-from placement_lint.placement.imports import modules_named
+from placement_lint.placement.facts.import_statements import modules_named
 from placement_lint.rules.base import Draft
 from placement_lint.syntax.imports import importable
 from placement_lint.syntax.spelling import Spelling
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from placement_lint.jaxmodel.versions import Target
     from placement_lint.placement.flow import Flow
     from placement_lint.rules.base import FixPlan, LaterPlan, Rule
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Names, Scope
     from placement_lint.syntax.tree import Tree
 

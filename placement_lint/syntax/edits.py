@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.files.source import Source
-    from placement_lint.syntax.spans import Offsets, Spans
+    from placement_lint.syntax.positions import Offsets, Spans
     from placement_lint.syntax.tree import Tree
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Sequence
 
-    from placement_lint.syntax.spans import Stretch
+    from placement_lint.syntax.positions import Stretch
 
     Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
@@ -35,7 +35,7 @@ class Pieces:
         self._modules: dict[str, tuple[str, cst.Module]] = {}
         self._statements: dict[str, dict[str, list[list[Statement]]]] = {}
         self.stretches: dict[str, dict[int, tuple[cst.CSTNode, Stretch]]] = {}
-        """What `placement_lint.syntax.spans` knows of statements, by their addresses."""
+        """What `placement_lint.syntax.positions` knows of statements, by their addresses."""
 
     def parse(self, path: str, text: str) -> cst.Module:
         """Parse the text that a file has now. Raises what `cst.parse_module` raises."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability
-from placement_lint.lint.file import FileOptions
-from placement_lint.lint.fixing import FixResult, fix_source
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.check_file import FileOptions
+from placement_lint.lint.fixes.apply import FixResult, fix_source
+from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.rules.registry import all_rules
 from tests.composed.files import compiles
 from tests.variants import Layout

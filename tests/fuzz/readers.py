@@ -25,9 +25,9 @@ from placement_lint.files.notebook_json import (
 )
 from placement_lint.files.source import Source, UnreadableError
 from placement_lint.findings import Finding, Severity, Span
-from placement_lint.lint.file import FileResult, editor_of
-from placement_lint.lint.suppressions import Suppressions
-from placement_lint.lint.target import forget, target_for
+from placement_lint.lint.check_file import FileResult, editor_of
+from placement_lint.lint.suppressions.comments import Suppressions
+from placement_lint.project.target import forget, target_for
 from placement_lint.rules.selection import UnknownSelectorError, select_rules
 from placement_lint.syntax.deep_stack import run_deep
 from tests.fuzz.seeds import dice_of, notebook, texts

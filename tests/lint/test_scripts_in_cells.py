@@ -10,10 +10,10 @@ import pytest
 from placement_lint import lint_source
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, FileResult
-from placement_lint.lint.fixing import fix_source
+from placement_lint.lint.check_file import FileOptions, FileResult
+from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.lint.run import lint_text
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Confidence, Finding
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import FileOptions, lint_source
 from placement_lint.rules.registry import all_rules
 
 HEAD = """\

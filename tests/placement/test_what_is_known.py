@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import FileOptions, lint_source
 
 HEAD = """\
 import contextlib

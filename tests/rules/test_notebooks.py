@@ -6,9 +6,9 @@ import pytest
 
 from placement_lint.files.notebook import read_notebook
 from placement_lint.files.source import Cell, Source
-from placement_lint.lint.file import FileOptions, lint_source
-from placement_lint.lint.fixing import fix_source
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.check_file import FileOptions, lint_source
+from placement_lint.lint.fixes.apply import fix_source
+from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.rules.commitment.device_put_discarded import DevicePutDiscarded
 from tests.rules import helpers
 

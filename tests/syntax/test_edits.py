@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from placement_lint.files.source import Source
 from placement_lint.findings import Edit, Span
 from placement_lint.syntax.edits import Editor, apply_edits, edited
-from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 
 

@@ -1,0 +1,92 @@
+"""Which files may place arrays: by their bytes, and by what of these is code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from placement_lint.project.placing_files import carries, commits, importing_jax
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CARRYING = [
+    "import jax\nwith jax.default_device(d): pass",
+    "from jax import default_device as on",
+    'import jax\njax.config.update("jax_default_device", d)',
+    "import jax\njax.config.jax_default_device = d",
+    'import jax\ngetattr(jax, "default_device")',
+    "def f(default_device): pass",
+    "Trainer(default_device=d)",
+    "from jax.dlpack import from_dlpack",
+    "import jax\nx = jax.dlpack.from_dlpack(y)",
+    'import jax\ncpu = jax.devices("cpu")[0]',
+    "import jax\ncpu = jax.local_devices(backend='cpu')[0]",
+    "import jax\nlast = jax.devices()[-1]",
+    "import jax\nwith jax.default_device(d) print(1)",
+]
+INERT = [
+    "",
+    "import jax",
+    'TABLE = {"jax.default_device": 1}',
+    "# with jax.default_device(d):",
+    '"""Use `jax.default_device`."""\nimport jax',
+    "import jax\nTEXT = \"jax.devices('cpu')\"",
+    "import jax\nfirst = jax.devices()[0]",
+    'from glob import devices\ndevices("cpu")',
+    'import jax\nNAME = "from_dlpack"',
+]
+
+
+@pytest.mark.parametrize("text", CARRYING)
+def test_it_may_place_arrays(text: str) -> None:
+    assert carries(text.encode())
+
+
+@pytest.mark.parametrize("text", INERT)
+def test_it_places_nothing(text: str) -> None:
+    assert not carries(text.encode())
+
+
+def test_it_may_commit_arrays_to_the_default_device() -> None:
+    assert commits(b"import jax\njax.device_put(x, jax.devices()[0])")
+    assert commits(b"from jax import device_put, devices\ndevice_put(x, devices()[0])")
+    assert not commits(b"import jax\nTEXT = 'jax.device_put(x, jax.devices()[0])'")
+    assert not commits(b"import jax\njax.device_put(x, d)")
+
+
+def test_only_what_has_jax_from_somewhere_can_place_arrays(tmp_path: Path) -> None:
+    texts = {
+        "direct.py": "import os, jax.numpy",
+        "lazy.py": 'jax = importlib.import_module("jax")',
+        "nested.py": "def f():\n    from jax import devices",
+        "broken.py": "import jax\nprint 1",
+        "further.py": "from handed import jax",
+        "handed.py": "from direct import jax",
+        "round.py": "import about",
+        "about.py": "import round",
+        "table.py": 'NAMES = {"jax.numpy": "import jax"}',
+        "others.py": "import jaxtyping_extra\nfrom . import table",
+        "relative.py": "from .jax import default_device",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    imports = {
+        "further.py": {"handed.py"},
+        "handed.py": {"direct.py"},
+        "round.py": {"about.py"},
+        "about.py": {"round.py"},
+        "others.py": {"table.py"},
+    }
+    paths = {str(tmp_path / name) for name in texts}
+    edges = {
+        str(tmp_path / name): {str(tmp_path / other) for other in others}
+        for name, others in imports.items()
+    }
+    found = {path.rpartition("/")[2] for path in importing_jax(paths, edges)}
+    assert found == {
+        "direct.py", "lazy.py", "nested.py", "broken.py", "further.py", "handed.py",
+    }  # fmt: skip
+    alone = importing_jax([str(tmp_path / "further.py")], edges)
+    assert alone == {str(tmp_path / "further.py")}
