@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.check_file import FileOptions, passes_filter
+from placement_lint.lint.check_file import passes_filter
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.run import PARALLEL_BYTES, check_files
 from placement_lint.lint.tasks import Request
 from placement_lint.prefilter.conditions import FileText

@@ -28,12 +28,14 @@ _HOMES = {
 def lint_source(text: str, path: str = "source.py") -> tuple[Finding, ...]:
     """Check a Python source with the default rules. `path` is what the findings say."""
     from placement_lint.config.settings import Settings
+    from placement_lint.files.opening import masked
     from placement_lint.files.source import Source
     from placement_lint.lint import check_file
+    from placement_lint.lint.file_results import FileOptions
     from placement_lint.rules.selection import select_rules
 
-    options = check_file.FileOptions(select_rules(Settings(), path))
-    return check_file.lint_source(Source(path, text).masked(), options).findings
+    options = FileOptions(select_rules(Settings(), path))
+    return check_file.lint_source(masked(Source(path, text)), options).findings
 
 
 def lint_paths(paths: Iterable[str]) -> tuple[Finding, ...]:

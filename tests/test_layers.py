@@ -46,16 +46,16 @@ INSIDE: dict[str, Layers] = {
         check_program incremental lookup
         fixes.apply fixes.write_back
         tasks
-        parsing
         check_file
-        fixes suppressions
-        dispatch results
+        fixes parsing suppressions
+        dispatch file_results
+        results
         gc_pause pool progress reveal
     """),
     "placement": layers("""
         flow
-        counterfactual
         interpreter
+        counterfactual
         overlays
         engine
         provenance
@@ -65,55 +65,6 @@ INSIDE: dict[str, Layers] = {
 }
 """The layers inside of a package. A name stands for all modules that begin with it, but for those
 that have a line of their own; the modules of a subpackage may import one another."""
-
-UPWARD: set[tuple[str, str]] = {
-    ("lint.check_file", "lint.parsing"),
-    ("lint.tasks", "lint.incremental.records"),
-    ("placement.engine.arguments", "placement.interpreter"),
-    ("placement.engine.context_managers", "placement.interpreter"),
-    ("placement.engine.expressions", "placement.interpreter"),
-    ("placement.engine.expressions", "placement.overlays.dispatch"),
-    ("placement.engine.pytree_classes", "placement.interpreter"),
-    ("placement.engine.pytrees", "placement.interpreter"),
-    ("placement.engine.statements", "placement.interpreter"),
-    ("placement.interpreter", "placement.counterfactual.commitments"),
-    ("placement.interpreter", "placement.counterfactual.requests"),
-    ("prefilter.early_exit", "lint.results"),
-    ("project.file_budgets", "lint.check_file"),
-    ("project.modules", "lint.incremental.records"),
-    ("project.program_view", "lint.check_file"),
-    ("project.program_view", "lint.incremental.records"),
-    ("semantic.enclosing", "rules.context"),
-    ("semantic.functions", "rules.context"),
-}
-"""Imports that do not lead downward yet. No import may be added here."""
-
-CIRCLES: list[frozenset[str]] = [
-    frozenset({"syntax.pieces", "syntax.positions"}),
-    frozenset({"files.notebook", "files.script_cells", "files.source"}),
-    frozenset(
-        """
-        lint.check_file lint.incremental.codec lint.incremental.records lint.parsing
-        project.file_budgets project.imported_names project.modules project.program_view
-        project.queries
-        """.split()
-    ),
-    frozenset(
-        """
-        placement.counterfactual.commitments placement.counterfactual.element_types
-        placement.counterfactual.requests placement.engine.arguments
-        placement.engine.context_managers placement.engine.executions
-        placement.engine.expressions placement.engine.patterns
-        placement.engine.program_calls placement.engine.pytree_classes
-        placement.engine.pytrees placement.engine.statements placement.engine.traced_calls
-        placement.interpreter placement.overlays.builtins placement.overlays.dispatch
-        placement.overlays.higher_order placement.overlays.jax_control_flow
-        placement.overlays.jax_devices placement.overlays.jax_transfer
-        placement.overlays.methods placement.overlays.stdlib
-        """.split()
-    ),
-]
-"""Modules that import one another yet. None may be added here; what is gone has to go from here."""
 
 SUBPROCESSES = {"trace", "verify"}
 """What runs JAX: only `cli/trace.py` and `cli/verify.py` import these, inside of functions."""
@@ -256,24 +207,14 @@ def test_every_module_has_a_layer() -> None:
 @of_every_module
 def test_imports_lead_downward(path: Path) -> None:
     module = dotted_name(path)
-    wrong = [
-        (line, other)
-        for line, other in inward(path)
-        if not may_import(module, other) and (module, other) not in UPWARD
-    ]
+    wrong = [(line, other) for line, other in inward(path) if not may_import(module, other)]
     assert wrong == []
 
 
-def test_the_upward_imports_that_are_listed_are_still_there() -> None:
-    there = {(name, other) for name, path in NAMES.items() for _, other in inward(path)}
-    assert there >= UPWARD
-    assert not [pair for pair in UPWARD if may_import(*pair)]
-
-
-def test_no_circles_but_those_that_are_listed() -> None:
+def test_there_are_no_circles() -> None:
     """Imports in functions and those for types only count, too: they tie modules all the same."""
     graph = {name: {other for _, other in inward(path)} for name, path in NAMES.items()}
-    assert {*circles(graph)} == {*CIRCLES}
+    assert circles(graph) == []
 
 
 def test_circles_are_found() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Finding, Severity
-from placement_lint.lint.check_file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.prefilter.conditions import FileText, Needs
 from placement_lint.rules.base import SECTIONS, Rule
 from placement_lint.rules.registry import all_rules, rule_by_code

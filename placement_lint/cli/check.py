@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
@@ -322,16 +323,16 @@ class _Run:
     def _lint(
         self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
     ) -> Outcome:
-        from placement_lint.lint.results import FixMode
-        from placement_lint.prefilter.early_exit import MOST_FILES, clean_outcome
+        from placement_lint.lint.results import FixMode, empty_outcome
+        from placement_lint.prefilter.early_exit import MOST_FILES, nothing_can_be_found
 
         mode, folders = self._fix_mode(here), found.walked > 0
         is_small = len(found.files) <= MOST_FILES
         if is_small and not self.args.reveal and not self._selects(found.files):
             # A commit hook is called for every file, and most have nothing to do with JAX.
-            outcome = clean_outcome(found.files)
-            if outcome is not None:
-                return outcome
+            started = time.perf_counter()
+            if nothing_can_be_found(found.files):
+                return empty_outcome(len(found.files), time.perf_counter() - started)
         if mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal):
             from placement_lint.lint.incremental.cache import cache_for
             from placement_lint.lint.incremental.cached_run import lint_cached

@@ -43,7 +43,7 @@ def masked(source: Source) -> Source:
     text = source.content
     if not has_cells(text) or not _CANDIDATE.search(text) or _is_python(text):
         return source if source.as_written is None else replace(source, text=text, as_written=None)
-    from placement_lint.files.notebook import mask
+    from placement_lint.files.magics import mask
 
     starts = [0, *(match.start() for match in _MARKER.finditer(text))]
     ends = [*starts[1:], len(text)]

@@ -26,9 +26,10 @@ from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
+from placement_lint.files.opening import masked
 from placement_lint.files.source import Source
 from placement_lint.limits.budget import limits_of
-from placement_lint.lint.check_file import tool_finding
+from placement_lint.lint.file_results import tool_finding
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
 from placement_lint.lint.suppressions.baseline import Baselines
 from placement_lint.project.sources import reopened
@@ -144,7 +145,7 @@ class _Host:
         if settings.force_exclude and is_excluded(path, settings):
             return ()
         found = lint_hosted_text(text, path, settings)
-        return self._baselines.new(found, lambda _: Source(path, text).masked())
+        return self._baselines.new(found, lambda _: masked(Source(path, text)))
 
     def _new(self, findings: Iterable[Finding]) -> Iterable[Finding]:
         """Give the findings that no baseline knows."""

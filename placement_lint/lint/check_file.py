@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Related, Span
@@ -13,23 +12,25 @@ from placement_lint.limits.budget import (
     RULES_SHARE,
     LimitError,
     MemoryUpError,
-    RunOverError,
     TimeUpError,
     allow,
-    current_limits,
     finish,
     give_up,
     spending,
     unmetered,
 )
-from placement_lint.limits.machine import MEGABYTE
+from placement_lint.lint.file_results import (
+    ABOUT_COMMENTS,
+    FileOptions,
+    FileResult,
+    Sight,
+    internal_error,
+    syntax_finding,
+    unfinished,
+)
 from placement_lint.lint.gc_pause import collection_paused
-from placement_lint.lint.suppressions.unused import ABOUT_COMMENTS, Sight
-from placement_lint.project.imported_names import text_of_source
-from placement_lint.rules.tool.internal_error import InternalError
-from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
-from placement_lint.rules.tool.io_error import IoError
-from placement_lint.timing import IMPORTING, NAMES, PARSING, PLACES, RULES, timed
+from placement_lint.prefilter.conditions import text_of_source
+from placement_lint.timing import IMPORTING, NAMES, PLACES, RULES, timed
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.program_queries import RunView
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import ExportResolver
-    from placement_lint.syntax.parser_guard import TooDeep
 
 
 _ADVICE = {rule.code: rule.advice for rule in ABOUT_COMMENTS}
@@ -59,52 +59,6 @@ class NeedsError(Exception):
         super().__init__(rule.code)
         self.rule = rule
         self.error = error
-
-
-# LibCST says the place in its message too, counted in its own way.
-_LIBCST_PLACE = re.compile(r"^parser error: (?:error at (?P<line>\d+):(?P<column>\d+): )?")
-
-
-@dataclass(frozen=True)
-class FileOptions:
-    """What decides the findings of one file, beside its text."""
-
-    rules: tuple[type[Rule], ...]
-    accelerator: bool = True
-    target_jax: str = "newest"
-    """The setting `target-jax`, or the newest known, whatever a project says."""
-    min_confidence: Confidence = Confidence.LIKELY
-    respect_suppressions: bool = True
-    respect_noqa: bool = True
-    """Whether a `# noqa` silences, or somebody else sees to that."""
-    sight: Sight = Sight.IMPORTS
-    """How much of the program is seen, which decides what is known of unused suppressions."""
-    reveal: bool = False
-    """Answer the `# reveal: name` comments of the file."""
-    time_limit: int = 0
-    """Seconds of processor time that the file may take; 0: any number. It is kept to where there is
-    a budget; see `placement_lint.limits.budget`."""
-
-
-@dataclass(frozen=True)
-class FileResult:
-    """What the analysis of one file gave."""
-
-    findings: tuple[Finding, ...]
-    parsed: bool = False
-    exact: bool = True
-    """Whether the file may be edited: LibCST gives its text back unchanged."""
-    revealed: tuple[Revealed, ...] = ()
-    suppressed: tuple[Suppressed, ...] = ()
-    """The findings that comments in the file silence."""
-    failed: tuple[Finding, ...] = ()
-    """Those of the findings that say of one rule that it failed: what the others say stands."""
-
-    @property
-    def says_something(self) -> bool:
-        """Whether a rule found something, silenced or not; comments do not count."""
-        about_comments = {rule.code for rule in ABOUT_COMMENTS}
-        return bool(self.suppressed) or any(f.code not in about_comments for f in self.findings)
 
 
 def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
@@ -179,21 +133,7 @@ def failed(source: Source, error: Exception) -> FileResult:
         "cannot be analysed: an expression is nested or chained too deeply for Python "
         f"{sys.version_info[0]}.{sys.version_info[1]}"
     )
-    return FileResult((_syntax_finding(source, message, 1, 1),), parsed=True)
-
-
-def guard(source: Source) -> Finding | None:
-    """Give the JDP901 finding of a source that would exhaust the stack or the memory."""
-    from placement_lint.syntax.parser_guard import too_deep
-
-    return _excessive(source, too_deep(source.text))
-
-
-def _excessive(source: Source, excess: TooDeep | None) -> Finding | None:
-    if excess is None:
-        return None
-    message = f"cannot be analysed: {excess.message}"
-    return _syntax_finding(source, message, excess.line, excess.column)
+    return FileResult((syntax_finding(source, message, 1, 1),), parsed=True)
 
 
 @collection_paused()
@@ -218,46 +158,17 @@ def _lint(
         analysis.let_go()
 
 
-def parse(source: Source) -> cst.Module | FileResult:
-    """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`."""
-    with timed(IMPORTING), unmetered():
-        import libcst as cst
-
-    from placement_lint.syntax import pieces
-    from placement_lint.syntax.parser_guard import demand_parsable
-
-    excess = _excessive(source, demand_parsable(source.text))
-    if excess is not None:
-        return FileResult((excess,))
-    null = source.text.find("\0")
-    if null >= 0:
-        # LibCST takes it in strings and comments; Python takes it nowhere.
-        place = source.position(null)
-        return FileResult((_syntax_finding(source, "a null byte in source code", *place),))
-    try:
-        with timed(PARSING):
-            return pieces.parse(source.path, source.text)
-    except cst.ParserSyntaxError as error:
-        finding = _syntax_finding(source, _reason(error), *_place(error, source))
-    except MemoryError:
-        # It may be there the next time: this says nothing of the file.
-        raise
-    except Exception as error:  # LibCST also fails with KeyError and others
-        reason = f"LibCST cannot read it ({type(error).__name__})"
-        finding = _syntax_finding(source, reason, 1, 1)
-    return FileResult((finding,))
-
-
 def editor_of(source: Source) -> Editor | FileResult:
     """Give where the nodes of a source stand; its JDP901 finding where it cannot be parsed.
 
     Needs `run_deep`.
     """
+    from placement_lint.lint.parsing import parsed_or_reported
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.positions import Spans
     from placement_lint.syntax.tree import Tree
 
-    module = parse(source)
+    module = parsed_or_reported(source)
     if isinstance(module, FileResult):
         return module
     return Editor(source, Tree(module), Spans(module, source))
@@ -540,99 +451,3 @@ class Analysis:
         shift = cell.first_line - 1
         moved = Span(span.line - shift, span.column, span.end_line - shift, span.end_column)
         return moved, cell.number
-
-
-def unfinished(
-    path: str, error: LimitError, seconds: float, what: str = "checked to the end"
-) -> Finding:
-    """Give the JDP900 finding of a file that ran out of something; `seconds` is its time limit."""
-    if error.path not in {None, path}:
-        # What it asked of another file.
-        return tool_finding(IoError, path, IoError.describe_incomplete(str(error.path)))
-    limits = current_limits()
-    if isinstance(error, RunOverError):
-        message = IoError.describe_run_over(int(limits.seconds))
-    elif isinstance(error, MemoryUpError):
-        message = IoError.describe_memory_up(limits.memory // MEGABYTE, what)
-    else:
-        message = IoError.describe_time_up(int(seconds), what)
-    return tool_finding(IoError, path, message)
-
-
-def is_unfinished(result: FileResult) -> bool:
-    """Tell whether a file was not checked to the end."""
-    return any(finding.code == IoError.code for finding in result.findings)
-
-
-def internal_error(source: Source, rule: type[Rule] | None, error: Exception) -> Finding:
-    """Give the JDP903 finding of a rule (or, without one, of the analysis) that failed."""
-    return tool_finding(InternalError, source.path, InternalError.describe(rule, error))
-
-
-def tool_finding(
-    rule: type[Rule],
-    path: str,
-    message: str,
-    *,
-    line: int = 1,
-    column: int = 1,
-    cell: int | None = None,
-) -> Finding:
-    """Give a finding of the tool about its own work on a file."""
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        message=message,
-        path=path,
-        span=Span(line, column, line, column),
-        severity=rule.severity,
-        cell=cell,
-        advice=rule.advice,
-    )
-
-
-def _syntax_finding(source: Source, reason: str, line: int, column: int) -> Finding:
-    cell = source.cell_at(line)
-    shift = cell.first_line - 1 if cell else 0
-    return tool_finding(
-        InvalidSyntax,
-        source.path,
-        InvalidSyntax.describe(reason),
-        line=max(line - shift, 1),
-        column=max(column, 1),
-        cell=cell.number if cell else None,
-    )
-
-
-def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:
-    """Give the line and column of an error, from 1, on one of the lines of the source."""
-    told = _LIBCST_PLACE.match(error.message)
-    line, column = error.raw_line, error.raw_column
-    if told is not None and told["line"]:
-        # The attributes are those of the next line, where there is one.
-        line, column = int(told["line"]), int(told["column"])
-    elif error.message.startswith("tokenizer"):
-        line, column = _place_of_python(source.text) or (line, column)
-    last = len(source.line_starts) - (source.line_starts[-1] == len(source.text))
-    return (line, column + 1) if line <= last else (max(last, 1), 1)
-
-
-def _place_of_python(text: str) -> tuple[int, int] | None:
-    """Give the place at which this Python stops, if it does."""
-    import ast
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-        except SyntaxError as error:
-            return (error.lineno, (error.offset or 1) - 1) if error.lineno else None
-        except (ValueError, RecursionError, MemoryError):
-            return None
-    return None
-
-
-def _reason(error: cst.ParserSyntaxError) -> str:
-    reason = error.message.strip().splitlines()[0].rstrip(".")
-    return _LIBCST_PLACE.sub("", reason)

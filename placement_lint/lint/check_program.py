@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from placement_lint.files.opening import decode
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.limits.budget import (
     MemoryUpError,
@@ -14,20 +15,12 @@ from placement_lint.limits.budget import (
     interpreting,
     spending,
 )
-from placement_lint.lint.check_file import (
-    Analysis,
-    FileOptions,
-    FileResult,
-    failed,
-    internal_error,
-    lint_source,
-    unfinished,
-)
+from placement_lint.lint.check_file import Analysis, failed, lint_source
+from placement_lint.lint.file_results import FileOptions, FileResult, internal_error, unfinished
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.project.graph import closure
 from placement_lint.project.placing_files import importing_jax
-from placement_lint.project.queries import Questions
 from placement_lint.project.sources import text_of
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
@@ -38,7 +31,8 @@ if TYPE_CHECKING:
     from placement_lint.lint.parsing import Parsed
     from placement_lint.placement.facts.module import Module
     from placement_lint.placement.interpreter import Program
-    from placement_lint.project.modules import Project
+    from placement_lint.project.project import Project
+    from placement_lint.project.queries import Questions
 
 _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
@@ -65,7 +59,7 @@ def lint_together(
     together.let_go()
     for path in sources.keys() - results.keys():
         # Nothing leads into it any longer.
-        asked = Questions(project, path)
+        asked = project.questions(path)
         options = options_for(sources[path])
         results[path] = lint_source(sources[path], options, asked.name, asked)
     return results
@@ -184,7 +178,7 @@ class Together:
     def _read(self, name: str) -> bool:
         if name not in self.sources:
             try:
-                self.sources[name] = Source.decode(name, read_bytes(name))
+                self.sources[name] = decode(name, read_bytes(name))
             except UnreadableError:
                 # It is a finding of the run already, if it is one of its files.
                 return False
@@ -195,7 +189,7 @@ class Together:
                 self.results[name] = parsed
             return False
         self._parsed[name] = parsed
-        asked = self.asked[name] = Questions(self.project, name)
+        asked = self.asked[name] = self.project.questions(name)
         options = self.options_for(source)
         self.analyses[name] = Analysis(parsed.source, parsed.module, options, asked.name, asked)
         self.analyses[name].broken = parsed.broken

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.values import SettingsError
 from placement_lint.limits.budget import Budget, RunOverError, limits_of, using
-from placement_lint.lint.check_file import unfinished
+from placement_lint.lint.file_results import Sight, unfinished
 from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import examine_text, request_for
 from placement_lint.lint.schedule import Examiner, examine_neighbours, incomplete
 from placement_lint.lint.select_files import Sifted
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.lint.tasks import failure
 from placement_lint.project.target import forget
 from placement_lint.rules.selection import UnknownSelectorError
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding
     from placement_lint.limits.budget import Limits
     from placement_lint.lint.tasks import Examined, Request
-    from placement_lint.project.modules import Project
+    from placement_lint.project.project import Project
 
 
 class HostedRun:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from placement_lint.files.notebook import commented_out
+from placement_lint.files.magics import commented_out
 from placement_lint.files.source import Source
-from placement_lint.lint.check_file import FileResult, parse
+from placement_lint.lint.file_results import FileResult, syntax_finding
 from placement_lint.syntax.annotated import without_parentheses
+from placement_lint.syntax.parse import Unparsable, parse
 from placement_lint.syntax.parser_guard import too_deep
 
 if TYPE_CHECKING:
@@ -29,12 +30,20 @@ class Parsed:
     """What cannot be parsed in the cells of a notebook of which nothing is in the text."""
 
 
+def parsed_or_reported(source: Source) -> cst.Module | FileResult:
+    """Parse a source; where that cannot be done, return its JDP901 finding. Needs `run_deep`."""
+    parsed = parse(source)
+    if isinstance(parsed, Unparsable):
+        return FileResult((syntax_finding(source, *parsed),))
+    return parsed
+
+
 def parse_what_can_be(source: Source) -> Parsed | FileResult:
     """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`.
 
     Of a notebook, each cell that is broken is left out: the others are still a program.
     """
-    parsed = parse(source)
+    parsed = parsed_or_reported(source)
     if not isinstance(parsed, FileResult):
         return Parsed(source, parsed)
     if not source.cells and too_deep(source.text) is not None:
@@ -42,7 +51,7 @@ def parse_what_can_be(source: Source) -> Parsed | FileResult:
         return parsed
     if not source.cells:
         text = without_parentheses(source.text)
-        again = parsed if text is None else parse(_standing_in(source, text))
+        again = parsed if text is None else parsed_or_reported(_standing_in(source, text))
         if text is None or isinstance(again, FileResult):
             return parsed
         return Parsed(_standing_in(source, text), again)
@@ -55,7 +64,7 @@ def parse_what_can_be(source: Source) -> Parsed | FileResult:
         broken += [] if finding is None else [finding]
         texts.append(plain if finding is None else commented_out(text))
     source = _standing_in(source, "".join(texts))
-    again = parse(source)
+    again = parsed_or_reported(source)
     # Cells may go on in one another, so that each is broken and all of them together are not.
     return parsed if isinstance(again, FileResult) else Parsed(source, again, tuple(broken))
 
@@ -67,7 +76,7 @@ def _standing_in(source: Source, text: str) -> Source:
 def _broken_cell(source: Source, cell: Cell, text: str) -> Finding | None:
     """Give what is wrong with a cell, if it cannot be parsed by itself."""
     # Under a name of its own: what is kept of the notebook as a whole is not for its cells.
-    result = parse(Source(f"{source.path}:{cell.number}", text))
+    result = parsed_or_reported(Source(f"{source.path}:{cell.number}", text))
     if not isinstance(result, FileResult):
         return None
     (finding,) = result.findings

@@ -63,6 +63,11 @@ class Outcome:
     """What comments silence, in the order of every report."""
 
 
+def empty_outcome(files: int, seconds: float) -> Outcome:
+    """Return the outcome of a run over files in which nothing can be found."""
+    return Outcome((), (), files, 0, 0, seconds, (), lambda _: None)
+
+
 class FixMode(enum.Enum):
     """What happens to fixes: nothing; they are written; they are worked out and not written."""
 

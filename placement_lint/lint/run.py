@@ -17,7 +17,7 @@ from placement_lint.limits.budget import (
     spending,
     using,
 )
-from placement_lint.lint.check_file import FileOptions
+from placement_lint.lint.file_results import FileOptions, Sight, unfinished
 from placement_lint.lint.fixes.write_back import written
 from placement_lint.lint.progress import Course, tell_nobody
 from placement_lint.lint.results import FixMode, Outcome
@@ -30,7 +30,6 @@ from placement_lint.lint.schedule import (
     ran_out,
 )
 from placement_lint.lint.select_files import Sifted
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.lint.tasks import Examined, Request, Task, failure
 from placement_lint.project.sources import Sources, reopened
 from placement_lint.project.target import forget
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.check_program import Neighbours
     from placement_lint.lint.incremental.revision import Recollection
     from placement_lint.lint.progress import Tell
-    from placement_lint.project.modules import Project
+    from placement_lint.project.project import Project
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -246,7 +245,8 @@ class _Look:
             self.recollection.now.summaries.update(project.view.take_learned())
             self.recollection.now.wordings = project.wordings.known(sifted.files)
         sifted.findings += [failure(path, error) for path, error in project.take_failed().items()]
-        sifted.findings += project.expenses.take_new().values()
+        exhausted = project.expenses.take_new()
+        sifted.findings += [unfinished(path, *each) for path, each in exhausted.items()]
         sifted.note_exhausted(self.examined)
         self.examined += sifted.exhausted
         sifted.findings += incomplete(sifted, project, self.examined)

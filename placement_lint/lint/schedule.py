@@ -24,25 +24,22 @@ from placement_lint.limits.budget import (
     spending,
     using,
 )
-from placement_lint.lint.check_file import (
+from placement_lint.lint.check_file import NeedsError, lint_source, rules_that_may_fire
+from placement_lint.lint.file_results import (
     FileOptions,
     FileResult,
-    NeedsError,
-    lint_source,
-    rules_that_may_fire,
+    Sight,
     tool_finding,
     unfinished,
 )
 from placement_lint.lint.incremental.records import Group
 from placement_lint.lint.progress import Course, tell_nobody
 from placement_lint.lint.results import FixedFile, FixMode, Skipped
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.lint.tasks import Change, Examined, Request, Task, failure
-from placement_lint.prefilter.conditions import NAMED_SUPPRESSION
+from placement_lint.prefilter.conditions import NAMED_SUPPRESSION, text_of_source
 from placement_lint.project.graph import closure
-from placement_lint.project.imported_names import filter_text, text_of_source
-from placement_lint.project.modules import Project
-from placement_lint.project.queries import Questions
+from placement_lint.project.imported_names import filter_text
+from placement_lint.project.project import Project
 from placement_lint.project.sources import open_source, reopened
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.io_error import IoError
@@ -59,6 +56,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.fixes.apply import FixResult
     from placement_lint.lint.parsing import Parsed
     from placement_lint.lint.select_files import Sifted
+    from placement_lint.project.queries import Questions
     from placement_lint.rules.base import Rule
 
 
@@ -140,7 +138,10 @@ class Examiner:
             self.project.start_afresh()
         if not (failed or out):
             return examined
-        beside = (*(failure(path, error) for path, error in failed.items()), *out.values())
+        beside = (
+            *(failure(path, error) for path, error in failed.items()),
+            *(unfinished(path, *each) for path, each in out.items()),
+        )
         return replace(
             examined, beside=(*examined.beside, *beside), out=frozenset(out), answers=None
         )
@@ -224,7 +225,7 @@ def _examined(
     path: str, data: bytes, request: Request, fix: FixMode, project: Project | None
 ) -> Examined:
     source = open_source(path, data)
-    asked = None if project is None else Questions(project, path)
+    asked = None if project is None else project.questions(path)
     exports = None if asked is None else asked.name
     options = _with_sight(request.options, source, project)
     if fix is FixMode.NONE:

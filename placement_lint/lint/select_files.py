@@ -15,12 +15,11 @@ from placement_lint.limits.budget import (
     give_up,
     spending,
 )
-from placement_lint.lint.check_file import (
+from placement_lint.lint.check_file import NeedsError, passes_filter
+from placement_lint.lint.file_results import (
     FileOptions,
     FileResult,
-    NeedsError,
-    guard,
-    passes_filter,
+    syntax_finding,
     tool_finding,
     unfinished,
 )
@@ -28,22 +27,22 @@ from placement_lint.lint.incremental.cache import digest
 from placement_lint.lint.incremental.records import Checked, Gain, Sorted
 from placement_lint.lint.results import Skipped
 from placement_lint.lint.tasks import Examined, Request, Task, failure
-from placement_lint.prefilter.conditions import FileText
+from placement_lint.prefilter.conditions import JAX, FileText, text_of_source
 from placement_lint.prefilter.early_exit import has_long_lines
 from placement_lint.project.file_facts import Wordings
 from placement_lint.project.imported_names import (
-    JAX,
     imported_names,
     meanings,
-    text_of_source,
     with_imports,
     with_meanings,
 )
-from placement_lint.project.modules import Project, mentions_roots
+from placement_lint.project.modules import mentions_roots
 from placement_lint.project.placing_files import carries, commits
 from placement_lint.project.platform import PINS
+from placement_lint.project.project import Project
 from placement_lint.project.sources import open_source, reopened
 from placement_lint.rules.tool.io_error import IoError
+from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
 
 if TYPE_CHECKING:
@@ -200,8 +199,9 @@ class Sifted:
             imported_names(text, self._wordings[path])
         if not found.passes and has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
-            guarded = guard(open_source(path, data))
-            self.findings += [] if guarded is None else [guarded]
+            source = open_source(path, data)
+            guarded = guard(source)
+            self.findings += [] if guarded is None else [syntax_finding(source, *guarded)]
         if self.recollection is not None and len(self.findings) == before:
             self.recollection.now.sorted[path] = found
 

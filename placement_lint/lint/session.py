@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from placement_lint.files.source import read_bytes
 from placement_lint.limits.budget import Budget, LimitError, limits_of, spending, using
 from placement_lint.lint import check_file
-from placement_lint.lint.check_file import Analysis, FileResult
+from placement_lint.lint.check_file import Analysis
 from placement_lint.lint.check_program import group
+from placement_lint.lint.file_results import FileResult, Sight
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.incremental.cached_run import Digests, packages_around
 from placement_lint.lint.incremental.records import Memory
@@ -24,8 +25,6 @@ from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_paths, request_for
 from placement_lint.lint.schedule import examine, examine_neighbours
 from placement_lint.lint.select_files import Sifted
-from placement_lint.lint.suppressions.unused import Sight
-from placement_lint.project.queries import Questions
 from placement_lint.project.sources import reopened
 from placement_lint.project.target import forget
 from placement_lint.semantic.model import UnfollowedError
@@ -37,14 +36,14 @@ if TYPE_CHECKING:
 
     from placement_lint.config.settings import Settings
     from placement_lint.files.source import Source
-    from placement_lint.lint.check_file import FileOptions
     from placement_lint.lint.check_program import Neighbours
+    from placement_lint.lint.file_results import FileOptions
     from placement_lint.lint.incremental.cache import Seen
     from placement_lint.lint.incremental.revision import Exhausted
     from placement_lint.lint.lookup import Known
     from placement_lint.lint.results import Outcome
     from placement_lint.lint.tasks import Change, Examined, Request
-    from placement_lint.project.modules import Project
+    from placement_lint.project.project import Project
     from placement_lint.syntax.edits import Editor
 
 
@@ -223,7 +222,7 @@ def _alone(path: str, options: FileOptions, project: Project) -> Analysis | None
     parsed = None if source is None else parse_what_can_be(source)
     if source is None or parsed is None or isinstance(parsed, FileResult):
         return None
-    asked = Questions(project, path)
+    asked = project.questions(path)
     return Analysis(parsed.source, parsed.module, options, asked.name, asked)
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from placement_lint.lint.check_file import FileOptions, FileResult, tool_finding
+from placement_lint.lint.file_results import FileOptions, FileResult, tool_finding
 from placement_lint.rules.tool.internal_error import InternalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from placement_lint.findings import Finding
-    from placement_lint.lint.incremental.records import Summarised
     from placement_lint.lint.results import FixedFile, Skipped
-    from placement_lint.project.queries import Answers
+    from placement_lint.project.dependencies import Answers, Summarised
     from placement_lint.rules.base import Rule
 
 

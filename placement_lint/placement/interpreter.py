@@ -68,7 +68,6 @@ from placement_lint.placement.domain.values import (
     Place,
     Plain,
     Sequence,
-    Site,
     TheDevice,
     Thread,
     Value,
@@ -82,6 +81,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import Execution, Ledger
 from placement_lint.placement.engine.expressions import Expressions
+from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.pytrees import Trees, objects_in, with_objects
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import (
@@ -99,6 +99,7 @@ from placement_lint.placement.facts.decorators import (
     registered,
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
+from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Replacements
 from placement_lint.syntax.names import BindingKind
 
@@ -139,32 +140,6 @@ class Sources(Protocol):
 
     def load(self, name: str) -> Module | None:
         """Read a module; None where that cannot be done."""
-
-
-@dataclass
-class Frame:
-    """A function being executed."""
-
-    place: Place
-    entry: Variables
-    own: set[int]
-    """The scopes, by id, of the function and of what is defined in it."""
-    around: int
-    """How many blocks are around its body."""
-    reads: dict[Variable, Value | None] = field(default_factory=dict)
-    returns: list[Value] = field(default_factory=list)
-    yields: list[tuple[tuple[DefaultDevice, ...], Value]] = field(default_factory=list)
-    """What is yielded, and the default devices of which one is in force there, innermost first."""
-    made: set[Site] = field(default_factory=set)
-    """The lists and dicts that the execution makes."""
-    objects: set[Instance] = field(default_factory=set)
-    """The objects that the execution makes."""
-    suspends: bool = False
-    """It ends at its `yield`, until the context manager that it makes is left."""
-    suspended: list[State] = field(default_factory=list)
-    """What holds there."""
-    resumption: State | None = None
-    """What holds after its `yield`."""
 
 
 @dataclass
@@ -470,7 +445,7 @@ class Program:
         found = self._now.expressions.get(module.name)
         if found is None:
             touched = self._touched if self.is_tracing else None
-            found = self._now.expressions[module.name] = Expressions(self, module, touched)
+            found = self._now.expressions[module.name] = Expressions(self, module, Calls, touched)
         return found
 
     # -- tracing --------------------------------------------------------------------------------

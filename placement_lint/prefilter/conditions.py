@@ -20,9 +20,11 @@ from placement_lint.jaxmodel.transfer import ROWS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from placement_lint.files.source import Source
     from placement_lint.prefilter.name_scan import Exports, Mentions
 
 
+JAX = b"jax"
 GAP = rb"[\s\\]*"
 """What may stand between two tokens, where comments are taken out."""
 
@@ -111,6 +113,12 @@ class FileText:
         from placement_lint.syntax.code_text import code_of
 
         return code_of(self.text)
+
+
+def text_of_source(source: Source) -> FileText:
+    """Return what the filter looks into, without what comes by imports."""
+    data = source.text.encode("utf-8", "surrogatepass")
+    return FileText(data, jax=JAX in data, path=source.path)
 
 
 class Needs(abc.ABC):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from placement_lint.limits.budget import LimitError, free, give_up, limit_of, spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from placement_lint.findings import Finding
-
 T = TypeVar("T")
+
+
+class Exhausted(NamedTuple):
+    """What a file ran out of, and how many seconds it was given."""
+
+    error: LimitError
+    seconds: float
 
 
 class Expenses:
@@ -20,15 +25,13 @@ class Expenses:
     def __init__(self, exhausted: Iterable[str] = ()) -> None:
         """Take those that are known."""
         self.exhausted = set(exhausted)
-        self._new: dict[str, Finding] = {}
+        self._new: dict[str, Exhausted] = {}
 
     def of(self, path: str, work: Callable[[], T], otherwise: T) -> T:
         """Return what work gives that is about one file; `otherwise` where that takes too much.
 
         Nothing more is done then for whoever asks about the file.
         """
-        from placement_lint.lint.check_file import unfinished
-
         if path in self.exhausted:
             return otherwise
         try:
@@ -41,10 +44,10 @@ class Expenses:
         give_up(ran_out)
         free()
         self.exhausted.add(path)
-        self._new[path] = unfinished(path, ran_out, limit_of(path))
+        self._new[path] = Exhausted(ran_out, limit_of(path))
         return otherwise
 
-    def take_new(self) -> dict[str, Finding]:
-        """Return the findings about files that were exhausted since this was called."""
+    def take_new(self) -> dict[str, Exhausted]:
+        """Return the files that were exhausted since this was called."""
         new, self._new = self._new, {}
         return new

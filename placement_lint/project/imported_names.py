@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.prefilter.conditions import FileText
+from placement_lint.prefilter.conditions import text_of_source
 from placement_lint.project.modules import outside_of_roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.files.source import Source
+    from placement_lint.prefilter.conditions import FileText
     from placement_lint.project.file_facts import Wording
-    from placement_lint.project.modules import Project
-
-JAX = b"jax"
+    from placement_lint.project.modules import Modules
 
 
-def filter_text(source: Source, project: Project | None) -> FileText:
+def filter_text(source: Source, project: Modules | None) -> FileText:
     """Give what the filter looks into, with what comes by imports from other files of the run."""
     text = text_of_source(source)
     return text if project is None else with_imports(text, source.path, project)
 
 
-def with_imports(text: FileText, path: str, project: Project) -> FileText:
+def with_imports(text: FileText, path: str, project: Modules) -> FileText:
     """Add to the text of a file what comes by imports from other files of the run."""
     if not project.hands_names_on:
         return text
@@ -35,23 +34,17 @@ def with_imports(text: FileText, path: str, project: Project) -> FileText:
 
 
 def with_meanings(
-    text: FileText, meanings: dict[str, list[str]], path: str, project: Project
+    text: FileText, meanings: dict[str, list[str]], path: str, project: Modules
 ) -> FileText:
     """Add to the text of a file what the names that come by imports may stand for."""
     names = sorted({name for names in meanings.values() for name in names})
     return text.knowing("\n".join(names), project.candidates(path)) if names else text
 
 
-def naming_text(source: Source, project: Project) -> FileText:
+def naming_text(source: Source, project: Modules) -> FileText:
     """Give what tells which names a file may use, of which it has the last part itself."""
     may_be = project.candidates(source.path) if project.hands_names_on else None
     return text_of_source(source).knowing("", may_be)
-
-
-def text_of_source(source: Source) -> FileText:
-    """Give what the filter looks into, without what comes by imports."""
-    data = source.text.encode("utf-8", "surrogatepass")
-    return FileText(data, jax=JAX in data, path=source.path)
 
 
 def imported_names(text: FileText, wording: Wording) -> frozenset[str] | None:
@@ -62,7 +55,7 @@ def imported_names(text: FileText, wording: Wording) -> frozenset[str] | None:
     return wording.imported
 
 
-def meanings(imported: Iterable[str], path: str, project: Project) -> dict[str, list[str]]:
+def meanings(imported: Iterable[str], path: str, project: Modules) -> dict[str, list[str]]:
     """Give what those of these names may stand for that may stand for a name of the roots."""
     may_be = project.candidates(path)
     found = ((name, sorted(may_be(name))) for name in sorted(imported))

@@ -25,9 +25,8 @@ from placement_lint.syntax.code_text import code_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from placement_lint.lint.incremental.records import Summarised
     from placement_lint.prefilter.name_scan import Exports
-    from placement_lint.project.program_view import WholeRun
+    from placement_lint.project.dependencies import Summarised
     from placement_lint.syntax.names import ExportResolver
 
 ROOTS = frozenset({"jax", "safetensors"})
@@ -70,7 +69,7 @@ def outside_of_roots(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if name.partition(".")[0] not in ROOTS)
 
 
-class Project:
+class Modules:
     """The files of one run, by the places at which an import finds them."""
 
     def __init__(
@@ -103,10 +102,10 @@ class Project:
         self._folders: dict[str, str] = {}
         self._based: dict[tuple[str, str], str | None] = {}
 
-    def __reduce__(self) -> tuple[type[Project], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[Modules], tuple[object, ...]]:
         """Travel light: another process finds out for itself what it needs."""
         exhausted = frozenset(self.expenses.exhausted)
-        return Project, (self._paths, self._mentioning, None, None, exhausted)
+        return type(self), (self._paths, self._mentioning, None, None, exhausted)
 
     def start_afresh(self) -> None:
         """Forget what was found out: work was broken off, and some of it may be half done."""
@@ -133,13 +132,6 @@ class Project:
         return self._paths
 
     # -- for a file of the run ------------------------------------------------------------------
-
-    @functools.cached_property
-    def view(self) -> WholeRun:
-        """What rules may ask about the run; it finds out nothing before it is asked."""
-        from placement_lint.project.program_view import WholeRun
-
-        return WholeRun(self)
 
     @property
     def mentioning(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ from placement_lint.syntax.deep_stack import run_deep
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from placement_lint.project.modules import Project
+    from placement_lint.project.modules import Modules
 
 PINS = (b"jax_platform", b"JAX_PLATFORM")
 """Without one of these a file does not choose the platform."""
@@ -21,7 +21,7 @@ PINS = (b"jax_platform", b"JAX_PLATFORM")
 _MAIN = "__main__"
 
 
-def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
+def pinned_files(choosing: Iterable[str], project: Modules) -> frozenset[str]:
     """Give the files that run on the CPU alone, of those that choose one and their neighbours.
 
     Where a file pins the program to the CPU, so is every file that imports it, and every file that
@@ -71,7 +71,7 @@ def _has_pinned_users(
     return not entries[path]
 
 
-def _pins(path: str, project: Project) -> bool:
+def _pins(path: str, project: Modules) -> bool:
     wording = project.wordings[path]
     if wording.pins is None:
         find = functools.partial(_found_to_pin, path)

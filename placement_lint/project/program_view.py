@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from placement_lint.files.opening import decode
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.files.test_paths import is_test_path
-from placement_lint.lint.incremental.records import Summarised
 from placement_lint.prefilter.conditions import Uses
+from placement_lint.project.dependencies import Summarised
 from placement_lint.project.graph import closure
 from placement_lint.project.import_effects import Importing
 from placement_lint.project.imported_names import naming_text
@@ -16,7 +17,7 @@ from placement_lint.project.queries import Questions, still_hold
 from placement_lint.semantic.program_queries import ImportEffects, Origin
 
 if TYPE_CHECKING:
-    from placement_lint.project.modules import Project
+    from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Summary
 
@@ -28,7 +29,7 @@ _LARGE = 400_000
 class WholeRun:
     """What the files of one run have to do with each other. See `RunView` for the questions."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Modules) -> None:
         """Take the files of the run."""
         self._project = project
         self._leading: dict[str, bool] = {}
@@ -89,14 +90,14 @@ class WholeRun:
         """Give what was found out before, where it would be found again."""
         known = self._project.known_summary
         before = None if known is None else known(path)
-        if before is None or not still_hold(before.answers, self._project, path):
+        if before is None or not still_hold(before.answers, self._project, path, lambda: self):
             return None
         return before
 
     def _found(self, path: str) -> Summarised:
         from placement_lint.syntax.deep_stack import run_deep
 
-        asked = Questions(self._project, path)
+        asked = Questions(self._project, path, lambda: self)
         source = _source(path)
         # What a stub imports happens in no process.
         if source is None or path.endswith(".pyi"):
@@ -104,9 +105,9 @@ class WholeRun:
         return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
 
     def _summed_up(self, source: Source, asked: Questions) -> Summary:
-        from placement_lint.lint.check_file import guard
         from placement_lint.project.ast_summary import outline, parsed, without_functions
         from placement_lint.semantic.execution_order import timeline
+        from placement_lint.syntax.parse import guard
 
         self.parsed += 1
         if len(source.text) > _LARGE and guard(source) is not None:
@@ -233,20 +234,20 @@ class WholeRun:
     def _parse(self, source: Source) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
         self.parsed += 1
-        return self._facts(source, Questions(self._project, source.path))
+        return self._facts(source, Questions(self._project, source.path, lambda: self))
 
     def _facts(self, source: Source, asked: Questions) -> ModuleFacts | None:
-        from placement_lint.lint.check_file import FileResult, parse
         from placement_lint.semantic.model import ModuleFacts
+        from placement_lint.syntax.parse import Unparsable, parse
 
         parsed = parse(source)
-        if isinstance(parsed, FileResult):
+        if isinstance(parsed, Unparsable):
             return None
         return ModuleFacts(parsed, source.path, exports=asked.name, run=asked, source=source)
 
 
 def _source(path: str) -> Source | None:
     try:
-        return Source.decode(path, read_bytes(path))
+        return decode(path, read_bytes(path))
     except UnreadableError:
         return None  # its own findings say so

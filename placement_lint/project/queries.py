@@ -6,48 +6,32 @@ long as they stay what they were, there is no need to look at the file again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.project.dependencies import Answers
 from placement_lint.semantic.program_queries import ImportEffects, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from placement_lint.project.modules import Project
-
-
-@dataclass
-class Answers:
-    """Questions, each with its answer."""
-
-    names: dict[str, str | None] = field(default_factory=dict)
-    """From qualified names to the name of JAX that each stands for."""
-    foreign: set[str] = field(default_factory=set)
-    """First parts of names that no file of the run has to do with."""
-    calls: dict[str, Origin | None] = field(default_factory=dict)
-    """From functions to where the program calls them."""
-    words: dict[tuple[bytes, ...], bool] = field(default_factory=dict)
-    """Whether the program contains one of these elsewhere."""
-    imports: dict[str, ImportEffects] = field(default_factory=dict)
-    """What importing does, by the name of the module."""
-    importers: dict[str, str | None] = field(default_factory=dict)
-    """From files to one that imports each."""
+    from placement_lint.project.modules import Modules
+    from placement_lint.semantic.program_queries import RunView
 
 
 class Questions:
     """The questions of one file, put to the run, and kept with their answers."""
 
-    def __init__(self, project: Project, path: str) -> None:
-        """Take the run, and the file of it that asks."""
-        self._project = project
+    def __init__(self, modules: Modules, path: str, view: Callable[[], RunView]) -> None:
+        """Take the run, the file of it that asks, and what gives the view of the whole."""
+        self._modules = modules
         self._path = path
-        self._resolve = project.resolver(path)
+        self._view = view
+        self._resolve = modules.resolver(path)
         self.answers = Answers()
 
     def name(self, qualified: str) -> str | None:
         """Give the name of JAX that a qualified name in the file stands for."""
-        if not self._project.may_be_of_run(qualified):
+        if not self._modules.may_be_of_run(qualified):
             self.answers.foreign.add(qualified.partition(".")[0])
             return None
         names = self.answers.names
@@ -59,31 +43,33 @@ class Questions:
 
     def calls(self, path: str, function: str) -> Origin | None:
         """Give a call of a function elsewhere in the program."""
-        answer = self.answers.calls[function] = self._project.view.calls(path, function)
+        answer = self.answers.calls[function] = self._view().calls(path, function)
         return answer
 
     def mentions(self, path: str, *words: bytes) -> bool:
         """Tell whether one of these words is elsewhere in the program."""
-        answer = self.answers.words[words] = self._project.view.mentions(path, *words)
+        answer = self.answers.words[words] = self._view().mentions(path, *words)
         return answer
 
     def importer(self, path: str) -> str | None:
         """Give a file that imports a file."""
-        answer = self.answers.importers[path] = self._project.view.importer(path)
+        answer = self.answers.importers[path] = self._view().importer(path)
         return answer
 
     def importing(self, path: str, name: str) -> ImportEffects:
         """Give what an import does."""
-        answer = self.answers.imports[name] = self._project.view.importing(path, name)
+        answer = self.answers.imports[name] = self._view().importing(path, name)
         return answer
 
 
-def still_hold(answers: Answers, project: Project, path: str) -> bool:
+def still_hold(
+    answers: Answers, modules: Modules, path: str, view_of_run: Callable[[], RunView]
+) -> bool:
     """Tell whether a file would be told the same by the run as it is now."""
-    asked = Questions(project, path)
-    view = project.view
+    asked = Questions(modules, path, view_of_run)
+    view = view_of_run()
     return (
-        not any(map(project.may_be_of_run, answers.foreign))
+        not any(map(modules.may_be_of_run, answers.foreign))
         and all(asked.name(name) == told for name, told in answers.names.items())
         and all(view.calls(path, each) == told for each, told in answers.calls.items())
         and all(view.mentions(path, *each) == told for each, told in answers.words.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from placement_lint.files.opening import decode
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def text_of(path: str) -> str:
     """Give the text of a file; the empty one where it cannot be read."""
     try:
-        return Source.decode(path, read_bytes(path)).text
+        return decode(path, read_bytes(path)).text
     except UnreadableError:
         # Its own finding says so; here nothing is known of it.
         return ""
@@ -44,7 +45,7 @@ def open_source(path: str, data: bytes) -> Source:
     """Read a file or a notebook from its bytes. Raises UnreadableError, or NotPythonError."""
     from placement_lint.files.notebook import is_notebook, read_notebook
 
-    return read_notebook(path, data) if is_notebook(path) else Source.decode(path, data)
+    return read_notebook(path, data) if is_notebook(path) else decode(path, data)
 
 
 def reopened(path: str, data: bytes | None = None) -> Source | None:

@@ -9,7 +9,7 @@ import libcst as cst
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.rules.context import Context
+    from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
 
 _EXPECTS_FAILURE = (
@@ -39,14 +39,14 @@ _TRACER_ERRORS = frozenset(
 _TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
 
 
-def failure_is_expected(node: cst.CSTNode, ctx: Context) -> bool:
+def failure_is_expected(node: cst.CSTNode, ctx: FileView) -> bool:
     """Tell whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
     if is_asserted_to_fail(node, ctx):
         return True
     return is_in_test(node, ctx) and any(True for _ in enclosing_tries(node, ctx))
 
 
-def is_in_test(node: cst.CSTNode, ctx: Context) -> bool:
+def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
     """Tell whether a node belongs to a test: by the file, or by a function around it."""
     return ctx.module.is_test or any(
         isinstance(ancestor, cst.FunctionDef) and ancestor.name.value.startswith("test")
@@ -54,7 +54,7 @@ def is_in_test(node: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def is_asserted_to_fail(node: cst.CSTNode, ctx: Context) -> bool:
+def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
     """Tell whether a node stands in `with pytest.raises(…)` or `with self.assertRaises(…)`."""
     return any(
         ctx.is_call(item.item, *_EXPECTS_FAILURE) or _is_asserting_method(item.item)
@@ -70,7 +70,7 @@ def _is_asserting_method(context: cst.BaseExpression) -> bool:
     )
 
 
-def enclosing_tries(node: cst.CSTNode, ctx: Context) -> Iterator[cst.Try | cst.TryStar]:
+def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.TryStar]:
     """Give every `try` whose body a node stands in, innermost first, up to its function."""
     for child, ancestor in ancestors_in_function(node, ctx):
         if isinstance(ancestor, cst.Try | cst.TryStar) and child is ancestor.body:
@@ -78,7 +78,7 @@ def enclosing_tries(node: cst.CSTNode, ctx: Context) -> Iterator[cst.Try | cst.T
 
 
 def ancestors_in_function(
-    node: cst.CSTNode, ctx: Context
+    node: cst.CSTNode, ctx: FileView
 ) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
     """Give each ancestor with its child on the way, up to the function whose body holds the node.
 
@@ -93,7 +93,7 @@ def ancestors_in_function(
 
 
 def catches(
-    handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: Context, exceptions: frozenset[str]
+    handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView, exceptions: frozenset[str]
 ) -> bool:
     """Tell whether an `except` catches one of these exceptions; a bare one catches them all."""
     return handler.type is None or any(ctx.name(kind) in exceptions for kind in _caught(handler))
@@ -116,7 +116,7 @@ def leaves(body: cst.BaseSuite) -> bool:
     return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
 
 
-def passed_exits(node: cst.CSTNode, ctx: Context) -> Iterator[cst.If]:
+def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
     """Give every `if` above a node, in a block around it, whose body leaves that block.
 
     What the node does is done only where their conditions are false.
@@ -130,7 +130,7 @@ def passed_exits(node: cst.CSTNode, ctx: Context) -> Iterator[cst.If]:
         child = ancestor
 
 
-def runs_only_while_traced(node: cst.CSTNode, ctx: Context) -> bool:
+def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:
     """Tell whether code of a function runs only where JAX traces the function.
 
     In the handler of what asking a tracer for its value raises, or behind a question whether
@@ -154,12 +154,12 @@ def runs_only_while_traced(node: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: Context) -> bool:
+def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView) -> bool:
     kinds = _caught(handler)
     return bool(kinds) and all(ctx.name(kind) in _TRACER_ERRORS for kind in kinds)
 
 
-def _asks_for_tracer(test: cst.BaseExpression, ctx: Context, *, wanted: bool) -> bool:
+def _asks_for_tracer(test: cst.BaseExpression, ctx: FileView, *, wanted: bool) -> bool:
     """Tell whether a condition that is true (or, if not wanted, false) says that it is one."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return _asks_for_tracer(test.expression, ctx, wanted=not wanted)
@@ -183,7 +183,7 @@ def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
     return found
 
 
-def is_caught(node: cst.CSTNode, ctx: Context, exceptions: frozenset[str]) -> bool:
+def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
     """Tell whether one of these exceptions, raised by a node, is caught around it.
 
     The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all.

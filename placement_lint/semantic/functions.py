@@ -13,19 +13,19 @@ from placement_lint.syntax import definitions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.rules.context import Context
+    from placement_lint.semantic.file_view import FileView
     from placement_lint.syntax.definitions import Function
 
 _MOST_FUNCTIONS = 64
 """How many functions are followed from one: a helper's helpers, and no more of a program."""
 
 
-def function_of(node: cst.BaseExpression | None, ctx: Context) -> Function | None:
+def function_of(node: cst.BaseExpression | None, ctx: FileView) -> Function | None:
     """Give the function of this file that runs when an expression is called, if that is sure."""
     return definitions.function_of(node, ctx.names)
 
 
-def method_calls_on_result(call: cst.Call, ctx: Context) -> Iterator[cst.Call]:
+def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
     """Give the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
 
     By `as name` of a `with`, in its body, or by an assignment, wherever the variable is seen.
@@ -52,7 +52,7 @@ def method_calls_on_result(call: cst.Call, ctx: Context) -> Iterator[cst.Call]:
                 yield called
 
 
-def calls_inside(function: Function, ctx: Context, *, traced: bool = True) -> Iterator[cst.Call]:
+def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> Iterator[cst.Call]:
     """Give the calls that run when a function is called, in its body and in what it calls.
 
     In order of the text for each function, those of functions that it calls after its own. What is
@@ -77,7 +77,7 @@ def calls_inside(function: Function, ctx: Context, *, traced: bool = True) -> It
                 pending.append(inner)
 
 
-def _own_calls(function: Function, ctx: Context) -> Iterator[cst.Call]:
+def _own_calls(function: Function, ctx: FileView) -> Iterator[cst.Call]:
     """Give the calls in a function's body that are in no function inside of it."""
     for node in (function.body, *ctx.tree.descendants(function.body)):
         if isinstance(node, cst.Call) and ctx.function(node) is function:

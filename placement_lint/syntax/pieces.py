@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -19,12 +20,21 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Sequence
 
-    from placement_lint.syntax.positions import Stretch
-
     Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 _FEWEST_LINES = 100
 """A shorter text is parsed at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A part of a module, and where its nodes stand in it, by their addresses."""
+
+    text: str
+    length: int
+    outer: dict[int, tuple[int, int]]
+    inner: dict[int, tuple[int, int]]
+    comments: list[tuple[int, int]]
 
 
 class Pieces:

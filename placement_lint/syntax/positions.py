@@ -15,7 +15,7 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from placement_lint.syntax.deep_stack import TooDeepError
-from placement_lint.syntax.pieces import kept
+from placement_lint.syntax.pieces import Stretch, kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,18 +113,6 @@ def text_before(module: cst.Module, node: cst.CSTNode) -> str:
     return "".join(seeker.tokens)[:start]
 
 
-class Stretch:
-    """A part of a module, and where its nodes stand in it."""
-
-    def __init__(self, recorder: _Recorder) -> None:
-        """Take what was noted while it was generated."""
-        self.text = "".join(recorder.tokens)
-        self.length = recorder.offset
-        self.outer = recorder.outer
-        self.inner = recorder.inner
-        self.comments = recorder.comments
-
-
 class Spans:
     """The offsets of every node and comment of one module, as offsets into the source's text."""
 
@@ -204,7 +192,13 @@ def _generated(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> Stretch:
     recorder = _Recorder(module)
     for node in nodes:
         _generate(node, recorder)
-    return Stretch(recorder)
+    return Stretch(
+        "".join(recorder.tokens),
+        recorder.offset,
+        recorder.outer,
+        recorder.inner,
+        recorder.comments,
+    )
 
 
 def _alignment(generated: str, text: str) -> list[int]:

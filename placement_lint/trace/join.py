@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.check_file import FileOptions
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.run import check_files
 from placement_lint.lint.tasks import Request
 from placement_lint.rules.selection import select_rules

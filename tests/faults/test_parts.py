@@ -28,8 +28,8 @@ VICTIMS = ("names.py", "data.py", "started.py", "main.py", "alone.py", "train.py
 RAISED = ("unexpected", "memory", "io")
 PARTS = (
     "placement_lint.files.source:read_bytes",
-    "placement_lint.files.source:Source.decode",
-    "placement_lint.files.source:Source.masked",
+    "placement_lint.files.opening:decode",
+    "placement_lint.files.opening:masked",
     "placement_lint.lint.select_files:Sifted._sort",
     "placement_lint.lint.select_files:passes_filter",
     "placement_lint.lint.select_files:imported_names",
@@ -37,8 +37,8 @@ PARTS = (
     "placement_lint.lint.select_files:with_imports",
     "placement_lint.lint.select_files:with_meanings",
     "placement_lint.project.imported_names:text_of_source",
-    "placement_lint.lint.check_file:parse",
-    "placement_lint.lint.check_file:guard",
+    "placement_lint.syntax.parse:parse",
+    "placement_lint.syntax.parse:guard",
     "placement_lint.lint.check_file:text_of_source",
     "placement_lint.lint.check_file:Analysis.__init__",
     "placement_lint.lint.check_file:Analysis._visit",
@@ -49,13 +49,13 @@ PARTS = (
     "placement_lint.lint.schedule:_with_sight",
     "placement_lint.project.sources:names_of",
     "placement_lint.project.sources:text_of",
-    "placement_lint.project.modules:Project._found_ways",
-    "placement_lint.project.modules:Project.resolver",
-    "placement_lint.project.modules:Project.may_bring_names",
-    "placement_lint.project.modules:Project._imports_of",
-    "placement_lint.project.modules:Project._known",
-    "placement_lint.project.modules:Project._locate",
-    "placement_lint.project.modules:Project.module_of",
+    "placement_lint.project.modules:Modules._found_ways",
+    "placement_lint.project.modules:Modules.resolver",
+    "placement_lint.project.modules:Modules.may_bring_names",
+    "placement_lint.project.modules:Modules._imports_of",
+    "placement_lint.project.modules:Modules._known",
+    "placement_lint.project.modules:Modules._locate",
+    "placement_lint.project.modules:Modules.module_of",
     "placement_lint.project.modules:_read_bindings",
     "placement_lint.project.queries:Questions.__init__",
     "placement_lint.project.program_view:WholeRun._found",
@@ -79,7 +79,7 @@ PARTS = (
 """What is asked about one file."""
 
 TOGETHER = (
-    "placement_lint.project.modules:Project.imports",
+    "placement_lint.project.modules:Modules.imports",
     "placement_lint.lint.select_files:Sifted.pin",
     "placement_lint.lint.select_files:Sifted.neighbourhoods",
     "placement_lint.lint.select_files:Sifted.recalled",
@@ -229,7 +229,7 @@ def test_what_python_itself_does_not_recurse_into(
 def test_everything_fails(check: Check) -> None:
     """Then every file says so."""
     for part in (
-        "lint.check_file:parse",
+        "syntax.parse:parse",
         "lint.select_files:Sifted._sort",
         "placement.interpreter:Program.run",
     ):

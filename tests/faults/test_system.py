@@ -32,7 +32,7 @@ class TestProcesses:
     @pytest.mark.parametrize(
         "part",
         [
-            "placement_lint.lint.check_file:parse",
+            "placement_lint.syntax.parse:parse",
             pytest.param("placement_lint.lint.check_file:Analysis._visit", marks=EVERY),
         ],
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EVERY = pytest.mark.every
 LIMIT = ("--file-time-limit", "1")
 RULE = "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr"
-PARSE = "placement_lint.lint.check_file:parse"
+PARSE = "placement_lint.syntax.parse:parse"
 FOLLOW = "placement_lint.lint.check_program:Together._read"
 ALONE = "not checked to the end: it took more than 1 s of processor time (`file-time-limit`)"
 
@@ -79,8 +79,8 @@ def test_a_neighbour_keeps_its_findings(folder: Path) -> None:
 
 STEPS = {
     "placement_lint.lint.select_files:Sifted._sort": "data.py",
-    "placement_lint.project.modules:Project._found_ways": "data.py",
-    "placement_lint.project.modules:Project._imports_of": "data.py",
+    "placement_lint.project.modules:Modules._found_ways": "data.py",
+    "placement_lint.project.modules:Modules._imports_of": "data.py",
     "placement_lint.project.modules:_read_bindings": "names.py",
     "placement_lint.project.program_view:WholeRun._summed_up": "started.py",
     "placement_lint.lint.select_files:Sifted._gains": "uses.py",

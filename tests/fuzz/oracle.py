@@ -11,9 +11,9 @@ from placement_lint.config.settings import Settings
 from placement_lint.files.notebook import is_notebook
 from placement_lint.findings import Applicability
 from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import ABOUT_COMMENTS
 from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_text, request_for
-from placement_lint.lint.suppressions.unused import ABOUT_COMMENTS
 from placement_lint.project.sources import reopened
 from tests.composed.files import compiles
 from tests.composed.properties import said

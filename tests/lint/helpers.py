@@ -10,10 +10,9 @@ import libcst as cst
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.lint.check_file import FileOptions
+from placement_lint.lint.file_results import FileOptions, Sight
 from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.run import check_files
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.lint.tasks import Request
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule

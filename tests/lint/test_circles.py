@@ -67,7 +67,7 @@ def test_what_is_found(paths: list[str]) -> None:
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_in_several_processes(paths: list[str], jobs: int) -> None:
-    from placement_lint.lint.check_file import FileOptions
+    from placement_lint.lint.file_results import FileOptions
     from placement_lint.lint.tasks import Request
     from placement_lint.rules.selection import select_rules
 

@@ -9,7 +9,8 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Severity
-from placement_lint.lint.check_file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.prefilter.conditions import Word
 from placement_lint.rules.base import Rule

@@ -19,10 +19,10 @@ import placement_lint
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Confidence
 from placement_lint.lint import dispatch, schedule, select_files
-from placement_lint.lint.check_file import FileResult, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileResult, Sight
 from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import check_files, lint_paths, lint_text
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.lint.tasks import Request
 from placement_lint.prefilter.conditions import FileText
 from placement_lint.rules.registry import rule_by_code
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
-    from placement_lint.lint.check_file import FileOptions
     from placement_lint.lint.check_program import Neighbours
+    from placement_lint.lint.file_results import FileOptions
     from placement_lint.lint.results import Outcome
     from placement_lint.rules.base import Rule
     from placement_lint.rules.context import Context

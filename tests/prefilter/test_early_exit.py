@@ -106,8 +106,8 @@ def test_what_cannot_be_read_is_found_all_the_same(
     (tmp_path / "b.py").write_bytes(b"name = '\xff'\n")
     assert main([str(tmp_path), "--no-cache", "--isolated"]) == 1
     assert "b.py:1:1: JDP900" in capsys.readouterr().out
-    assert early_exit.clean_outcome([str(tmp_path / "a.py")]) is not None
-    assert early_exit.clean_outcome([str(tmp_path / "a.py"), str(tmp_path / "gone.py")]) is None
+    assert early_exit.nothing_can_be_found([str(tmp_path / "a.py")])
+    assert not early_exit.nothing_can_be_found([str(tmp_path / "a.py"), str(tmp_path / "gone.py")])
 
 
 def test_a_wrong_selector_is_wrong_for_plain_files_too(

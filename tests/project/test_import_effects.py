@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.project.import_effects import Importing
-from placement_lint.project.modules import Project
+from placement_lint.project.project import Project
 from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps, Summary
 from placement_lint.semantic.program_queries import NOTHING, ImportEffects, Origin
 

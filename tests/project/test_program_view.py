@@ -8,8 +8,9 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.lint.run import lint_paths
-from placement_lint.project.modules import Project, mentions_roots
+from placement_lint.project.modules import mentions_roots
 from placement_lint.project.program_view import WholeRun
+from placement_lint.project.project import Project
 
 CLEAN = "import jax\n\n\ndef put(x, d):\n    return jax.device_put(x, d)\n"
 

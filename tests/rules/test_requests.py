@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.check_file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.placement.interpreter import Program
 from placement_lint.rules.commitment.device_put_without_device import DevicePutWithoutDevice
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from placement_lint.files.opening import masked
 from placement_lint.files.source import Source
 from placement_lint.findings import Edit, Span
 from placement_lint.syntax.edits import Editor, apply_edits, edited
@@ -148,7 +149,7 @@ def test_fused_insertions_keep_their_order() -> None:
 
 
 def test_what_only_ipython_understands_stays_as_it_is_written() -> None:
-    source = Source("case.py", "# %%\n%matplotlib inline\na = 1\n").masked()
+    source = masked(Source("case.py", "# %%\n%matplotlib inline\na = 1\n"))
     assert "%matplotlib" not in source.text
     after = edited(source, [Edit("case.py", Span(3, 5, 3, 6), "2")])
     assert after.content == "# %%\n%matplotlib inline\na = 2\n"

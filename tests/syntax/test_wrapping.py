@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from placement_lint.config.line_length import forget, line_length
 from placement_lint.files.source import Source
-from placement_lint.lint.check_file import FileOptions
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.rules.registry import all_rules
 from placement_lint.syntax.wrapping import wrapped

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from placement_lint.files.notebook import is_notebook
 from placement_lint.findings import Applicability
 from placement_lint.limits.budget import LimitError, exhaustion_of, limit_of
-from placement_lint.lint.check_file import (
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import (
     FileOptions,
     FileResult,
     is_unfinished,
-    lint_source,
     tool_finding,
     unfinished,
 )

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from placement_lint.files.notebook import mask
+from placement_lint.files.magics import mask
 from placement_lint.files.script_cells import begins_cell, cells_of
 from placement_lint.findings import Edit, Span
 from placement_lint.syntax.edits import applied, offsets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.lint.check_file import tool_finding
+from placement_lint.lint.file_results import tool_finding
 from placement_lint.lint.results import Skipped
 from placement_lint.lint.tasks import Change, Examined, failure
 from placement_lint.rules.tool.io_error import IoError

@@ -17,7 +17,7 @@ from placement_lint.findings import (
 from placement_lint.lint.results import Suppressed
 
 if TYPE_CHECKING:
-    from placement_lint.lint.check_file import FileResult
+    from placement_lint.lint.file_results import FileResult
     from placement_lint.semantic.module_summary import Step, Summary
 
 
@@ -75,7 +75,7 @@ def result_to_json(result: FileResult) -> list[Any]:
 
 def result_from_json(value: Any) -> FileResult:
     """Give what `result_to_json` has made, as of a file that was not parsed this time."""
-    from placement_lint.lint.check_file import FileResult
+    from placement_lint.lint.file_results import FileResult
 
     findings, exact, suppressed = value
     return FileResult(

@@ -17,14 +17,14 @@ from placement_lint.lint.incremental.codec import (
     summary_to_json,
 )
 from placement_lint.project import file_facts, queries
+from placement_lint.project.dependencies import Summarised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from placement_lint.lint.check_file import FileResult
+    from placement_lint.lint.file_results import FileResult
+    from placement_lint.project.dependencies import Answers
     from placement_lint.project.file_facts import Wording
-    from placement_lint.project.queries import Answers
-    from placement_lint.semantic.module_summary import Summary
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,6 @@ class Checked:
     answers: Answers
     accelerator: bool
     """Whether the program that it belongs to was taken to have one."""
-
-
-@dataclass(frozen=True)
-class Summarised:
-    """What executing a file does, with what it was told then."""
-
-    summary: Summary
-    answers: Answers
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from placement_lint.files.source import read_bytes
 from placement_lint.lint.incremental.cache import Seen, digest, stamp_of, unchanged
 from placement_lint.lint.incremental.records import Memory, Text
-from placement_lint.project.queries import still_hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from placement_lint.lint.check_file import FileResult
-    from placement_lint.lint.incremental.records import Sorted, Summarised
+    from placement_lint.lint.file_results import FileResult
+    from placement_lint.lint.incremental.records import Sorted
+    from placement_lint.project.dependencies import Summarised
     from placement_lint.project.file_facts import Wording
-    from placement_lint.project.modules import Project
+    from placement_lint.project.project import Project
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Recollection:
             before is None
             or before.accelerator != accelerator
             or not self._is_unchanged(path)
-            or not still_hold(before.answers, project, path)
+            or not project.still_gives(before.answers, path)
         ):
             return None
         self.now.checked[path] = before
@@ -150,7 +150,7 @@ class Recollection:
         """Give what was found in the files of a group, if it would be found again."""
         before = self._before.groups.get(group)
         if before is None or not all(
-            still_hold(answers, project, path) for path, answers in before.answers.items()
+            project.still_gives(answers, path) for path, answers in before.answers.items()
         ):
             return None
         self.now.groups[group] = before

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from placement_lint.files.notebook import NotPythonError
 from placement_lint.files.source import UnreadableError, read_bytes
 from placement_lint.files.write import WriteError, replace_file
-from placement_lint.lint.check_file import FileResult, editor_of
+from placement_lint.lint.check_file import editor_of
+from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes.apply import is_writable
 from placement_lint.lint.results import FixedFile, Skipped
 from placement_lint.lint.suppressions.comments import NEVER_SILENT, Suppressions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import enum
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Finding, Fix
+from placement_lint.lint.file_results import ABOUT_COMMENTS, Sight
 from placement_lint.rules.registry import all_rules
 from placement_lint.rules.tool.unknown_code_in_suppression import UnknownCodeInSuppression
 from placement_lint.rules.tool.unused_suppression import UnusedSuppression
@@ -18,19 +18,6 @@ if TYPE_CHECKING:
     from placement_lint.lint.suppressions.comments import Directive, Selector, Suppressions
     from placement_lint.rules.base import Rule
     from placement_lint.syntax.edits import Editor
-
-ABOUT_COMMENTS: tuple[type[Rule], ...] = (UnusedSuppression, UnknownCodeInSuppression)
-
-
-class Sight(enum.IntEnum):
-    """How much of a program a run sees of what a file is part of."""
-
-    PART = 0
-    """Not even every file that it imports."""
-    IMPORTS = 1
-    """All that it imports; not all that imports it."""
-    WHOLE = 2
-    """All that there is, as far as anyone can tell: the run was given folders."""
 
 
 def complaints(

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
+    from placement_lint.placement.counterfactual.protocols import ExecutedProgram
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.domain.values import Causes, Device, Value
-    from placement_lint.placement.interpreter import Program
 
 _MAX_ROUNDS = 4
 """Executions in which more and more is put back."""
@@ -55,7 +55,7 @@ class Commitments:
 
     def __init__(
         self,
-        program: Program,
+        program: ExecutedProgram,
         committed: Mapping[Place, Target],
         *,
         moves: bool = False,
@@ -278,7 +278,7 @@ def _places(causes: Causes) -> Iterator[Place]:
     return (cause for cause in causes if not isinstance(cause, Taking))
 
 
-def copied(program: Program) -> dict[Place, Target]:
+def copied(program: ExecutedProgram) -> dict[Place, Target]:
     """Give the expressions that made arrays which are copied, with the device that each is on."""
     found: dict[Place, set[Target]] = {}
     for module in program.modules.values():
@@ -294,13 +294,13 @@ def copied(program: Program) -> dict[Place, Target]:
     }
 
 
-def _is_iterated(program: Program, place: Place) -> bool:
+def _is_iterated(program: ExecutedProgram, place: Place) -> bool:
     """Tell whether an expression made arrays by being iterated over: it is none of them itself."""
     use = program.module_of(place).record.uses.get(place.node)
     return use is not None and place.node in use.operations
 
 
-def _around(program: Program, committed: Mapping[Place, Target]) -> dict[Place, Place]:
+def _around(program: ExecutedProgram, committed: Mapping[Place, Target]) -> dict[Place, Place]:
     """Give the expressions that need not be committed, since another one around each is.
 
     What they give goes nowhere but there, or they may give what that gives.
@@ -321,7 +321,7 @@ def _commit_places(use: Use) -> set[Place]:
     return {array.origin.commit_at for array in use.moved if array.origin is not None}
 
 
-def _loses_sight(before: Program, after: Program) -> bool:
+def _loses_sight(before: ExecutedProgram, after: ExecutedProgram) -> bool:
     """Tell whether less was seen in the second of two executions, or something that is not
     explained by what was supposed.
     """

@@ -18,8 +18,8 @@ from placement_lint.placement.domain.values import NONE, Array, Host, Place, Pla
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:
+    from placement_lint.placement.counterfactual.protocols import ExecutedProgram
     from placement_lint.placement.domain.values import Value
-    from placement_lint.placement.interpreter import Program
 
 _FULL = frozenset({"jax.lax.full", "jax.numpy.full"})
 _FLOATS = frozenset(f"jax.numpy.{name}" for name in ("empty", "eye", "linspace", "ones", "zeros"))
@@ -51,7 +51,7 @@ class Type(enum.IntEnum):
 class ElementTypes:
     """The types of the arrays of a program that was executed."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ExecutedProgram) -> None:
         """Know of none yet."""
         self._program = program
         self._known: dict[Place, Type] = {}

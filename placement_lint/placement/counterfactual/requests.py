@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.placement.counterfactual.commitments import Commitment, Commitments
+    from placement_lint.placement.counterfactual.protocols import ExecutedProgram
     from placement_lint.placement.domain.consequences import Target
     from placement_lint.placement.domain.values import Place
-    from placement_lint.placement.interpreter import Program
 
 _MOST_TOGETHER = 16
 """How often expressions are committed together: once for each rule and module that asks."""
@@ -35,7 +35,7 @@ class _Asked:
 class Requests:
     """What is asked of a program that was executed."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ExecutedProgram) -> None:
         """Take the program; nothing is asked yet."""
         self._program = program
         self._asked: dict[tuple[bool, bool], _Asked] = {}

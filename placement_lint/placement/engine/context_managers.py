@@ -17,8 +17,8 @@ from placement_lint.placement.domain.values import Context, DefaultDeviceContext
 from placement_lint.placement.facts.decorators import goes_on, hides_errors, makes_context
 
 if TYPE_CHECKING:
+    from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
-    from placement_lint.placement.interpreter import Program
 
 
 @dataclass
@@ -36,7 +36,7 @@ class _Suspension:
 class Suspensions:
     """All context managers of a program that wait for their end."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Interpreter) -> None:
         """Know of none."""
         self._program = program
         self._by_call: dict[Place, _Suspension] = {}

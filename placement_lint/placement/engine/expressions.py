@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -71,7 +71,6 @@ from placement_lint.placement.engine.narrowing import Names as TestedNames
 from placement_lint.placement.engine.narrowing import compared, narrowed, truth
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.program_calls import awaited
-from placement_lint.placement.overlays.dispatch import LAZY_CALLS, Calls
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.dotted import dotted
 
@@ -79,13 +78,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from placement_lint.placement.domain.containers import Change
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Calls, Evaluator, Interpreter
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
-    from placement_lint.placement.interpreter import Program
     from placement_lint.syntax.names import Scope
-
-Operand: TypeAlias = "tuple[int, Value]"
-"""The place of an expression, and what it may be."""
 
 _LIBRARIES = ("builtins.", "jax.", "numpy.")
 """What a name of these stands for, when it is not called, is a function, a type or a constant."""
@@ -109,9 +106,16 @@ _PLAIN_NODES = (
 class Expressions:
     """Evaluates the expressions of one body."""
 
-    def __init__(self, program: Program, module: Module, touched: set[Place] | None = None) -> None:
+    def __init__(
+        self,
+        program: Interpreter,
+        module: Module,
+        calls: Callable[[Evaluator], Calls],
+        touched: set[Place] | None = None,
+    ) -> None:
         """Bind to the program, and to the module that the body is in.
 
+        `calls` makes the evaluator of its calls.
         `touched`: of traced code, which leaves no other record, the tracers that it computes with.
         """
         self.program = program
@@ -125,7 +129,7 @@ class Expressions:
         self.operations = Operations(
             module, name, self.record, program.moves, touched, self.supposed
         )
-        self.calls = Calls(self)
+        self.calls = calls(self)
         self.captured: dict[int, Value] = {}
         """What parts of the iterator that is consumed now gave where it was made."""
         self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
@@ -885,7 +889,7 @@ class Expressions:
                 return False
             if isinstance(ancestor, cst.Call):
                 called = self.module.names.qualified(ancestor.func) or ""
-                if called not in LAZY_CALLS:
+                if not self.calls.gives_iterator(called):
                     return not called.startswith("builtins.")
             elif not isinstance(ancestor, cst.Arg):
                 break

@@ -27,12 +27,10 @@ from placement_lint.syntax.calls import integer_value, string_value
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
-    from placement_lint.placement.engine.expressions import Expressions
+    from placement_lint.placement.engine.protocols import Evaluator
 
 
-def matched(
-    on: Expressions, pattern: cst.CSTNode, held: Value, state: State
-) -> tuple[Value, Value]:
+def matched(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) -> tuple[Value, Value]:
     """Give what a subject may be where a pattern matches it, and where it does not."""
     verdicts = {atom: _matches(on, pattern, atom, state) for atom in held}
     return (
@@ -41,7 +39,7 @@ def matched(
     )
 
 
-def _matches(on: Expressions, pattern: cst.CSTNode, atom: Atom, state: State) -> bool | None:
+def _matches(on: Evaluator, pattern: cst.CSTNode, atom: Atom, state: State) -> bool | None:
     """Tell whether a pattern matches a thing; None where that is not known."""
     if isinstance(pattern, cst.MatchAs):
         return True if pattern.pattern is None else _matches(on, pattern.pattern, atom, state)
@@ -75,7 +73,7 @@ def _is_singleton(name: str, atom: Atom) -> bool | None:
 
 
 def _matches_sequence(
-    on: Expressions, pattern: cst.MatchSequence, atom: Atom, state: State
+    on: Evaluator, pattern: cst.MatchSequence, atom: Atom, state: State
 ) -> bool | None:
     if isinstance(atom, Plain):
         return False if is_known(atom) else None
@@ -95,7 +93,7 @@ def _matches_sequence(
 
 
 def bind_pattern(
-    on: Expressions, case: cst.CSTNode, pattern: cst.CSTNode, held: Value, state: State
+    on: Evaluator, case: cst.CSTNode, pattern: cst.CSTNode, held: Value, state: State
 ) -> None:
     """Bind the names in a pattern to the parts of a subject, where the pattern matches it."""
     pending: list[tuple[cst.CSTNode, Value]] = [(pattern, held)]

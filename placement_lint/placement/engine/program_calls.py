@@ -44,7 +44,8 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
-from placement_lint.placement.engine.arguments import CallArguments, Given, LaidOut, sort_arguments
+from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
+from placement_lint.placement.engine.operand_layouts import Given, LaidOut
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
@@ -52,7 +53,8 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.engine.expressions import Expressions, Operand
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -79,7 +81,7 @@ class Left:
 class ObjectCalls:
     """Calls functions, classes and objects of the program."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names
@@ -256,7 +258,9 @@ class ObjectCalls:
             # Which arguments it leaves is told by following it: their places are not known here.
             left = Left(is_certain=atom.usage is None)
             return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
-        placed = state.default.devices != SYSTEM or passed.carry_placement(program, state)
+        placed = state.default.devices != SYSTEM or any(
+            program.carries_placement(held, state) for held in passed.every()
+        )
         if isinstance(atom, External) and (placed or program.may_follow(atom)):
             found = program.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):

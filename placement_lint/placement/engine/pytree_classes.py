@@ -12,8 +12,8 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Place
+    from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
-    from placement_lint.placement.interpreter import Program
 
 _DECORATORS = frozenset({
     "chex.dataclass", "flax.nnx.dataclass", "flax.struct.dataclass",
@@ -41,7 +41,7 @@ _REPLACING = frozenset({"chex.dataclass", "flax.struct.dataclass"})
 class Pytrees:
     """What is known of the classes of a program as trees."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Interpreter) -> None:
         """Look at no class yet."""
         self._program = program
         self._known: dict[Place, bool | None] = {}

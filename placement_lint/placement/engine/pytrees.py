@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom, Place, Value
-    from placement_lint.placement.interpreter import Program
+    from placement_lint.placement.engine.protocols import Interpreter
 
     Change: TypeAlias = Callable[[Value], Value]
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Trees:
     """Takes trees apart, and makes others of the same structure."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Interpreter) -> None:
         """Bind to the program that says what the classes of objects are."""
         self._program = program
         self.classes = Pytrees(program)

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.placement.domain.state import DefaultDevice, Variable
+    from placement_lint.placement.engine.frames import Frame
+    from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
-    from placement_lint.placement.interpreter import Frame, Program
 
 _MAX_RAISING = 64
 _MAX_LAST_BLOCKS = 3
@@ -56,7 +57,7 @@ class _Loop:
 class Statements:
     """Executes one body: a module's, a class's or a function's."""
 
-    def __init__(self, program: Program, module: Module) -> None:
+    def __init__(self, program: Interpreter, module: Module) -> None:
         """Bind to the program, and to the module that the body is in."""
         self.program = program
         self.module = module

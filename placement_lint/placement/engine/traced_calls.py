@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom, Step, Value
     from placement_lint.placement.engine.arguments import CallArguments
-    from placement_lint.placement.engine.expressions import Expressions
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.placement.engine.pytrees import Change
 
 _MARKERS = f"{MADE_ON_TRACERS}marker"
@@ -71,7 +71,7 @@ _CREATED = _marker(2)
 class Trace:
     """One call of what JAX traces."""
 
-    def __init__(self, on: Expressions, node: cst.CSTNode, state: State) -> None:
+    def __init__(self, on: Evaluator, node: cst.CSTNode, state: State) -> None:
         """Begin where a node is evaluated, in a state that stays as it is."""
         self.on = on
         self.program = on.program

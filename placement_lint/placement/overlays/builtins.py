@@ -37,7 +37,7 @@ from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.engine.expressions import Expressions
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.calls import Arguments
 
 _MAX_SUMMED = 16
@@ -52,7 +52,7 @@ _PLAIN_BUILTINS = frozenset({
 class BuiltinCalls:
     """Evaluates calls of functions that are not JAX's."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names

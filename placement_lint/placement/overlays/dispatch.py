@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.engine.expressions import Expressions
+    from placement_lint.placement.engine.protocols import Evaluator
 
 
 LAZY_CALLS = frozenset({
@@ -78,7 +78,7 @@ _WITH_METHODS = (
 class Calls:
     """Evaluates the calls of one body."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body's other expressions."""
         self.on = expressions
         self.names = expressions.names
@@ -216,6 +216,10 @@ class Calls:
     def is_at_once(self, node: cst.Call) -> bool:
         """Tell whether a call gives the iterator that is consumed now."""
         return node is self._at_once
+
+    def gives_iterator(self, name: str) -> bool:
+        """Tell whether what is called gives an iterator, and touches nothing before."""
+        return name in LAZY_CALLS
 
     def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
         """Tell whether it is a method of an array or a container that a module of ours holds."""

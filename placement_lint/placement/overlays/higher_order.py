@@ -31,7 +31,7 @@ from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.engine.expressions import Expressions
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.calls import Arguments
 
 _COMPUTING = frozenset({Effect.COMPUTE, Effect.COPY, Effect.SAMPLE})
@@ -47,7 +47,7 @@ _MAX_LEAVES = 16
 class AppliedFunctions:
     """Evaluates calls of functions that call those that they are given."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names

@@ -25,7 +25,8 @@ from placement_lint.placement.domain.values import (
     join,
     parts_of,
 )
-from placement_lint.placement.engine.arguments import CallArguments, LaidOut, assembled
+from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, computed, is_worth_following, pair
 
@@ -33,15 +34,16 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.engine.arguments import Layout
-    from placement_lint.placement.engine.expressions import Expressions, Operand
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.operand_layouts import Layout
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.calls import Arguments
 
 
 class ControlFlow:
     """Evaluates calls that take functions which JAX traces, and their arguments."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
 
@@ -132,7 +134,7 @@ class _Call:
 
     def __init__(
         self,
-        on: Expressions,
+        on: Evaluator,
         node: cst.Call,
         arguments: Arguments,
         state: State,

@@ -29,7 +29,8 @@ from placement_lint.placement.domain.values import (
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
-    from placement_lint.placement.engine.expressions import Expressions, Operand
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
 
 _DEVICE_CALLS = frozenset({"jax.devices", "jax.local_devices"})
 _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
@@ -38,7 +39,7 @@ _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
 class DeviceCalls:
     """Evaluates `jax.devices`, `jax.default_device`, `jax.config.update` and their like."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names

@@ -46,7 +46,7 @@ from placement_lint.placement.domain.values import (
     parts_of,
     value,
 )
-from placement_lint.placement.engine.arguments import LaidOut, assembled
+from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.facts.traced import (
     KEEPING_ARGUMENTS,
@@ -63,7 +63,7 @@ from placement_lint.syntax.definitions import named_function
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
-    from placement_lint.placement.engine.expressions import Expressions
+    from placement_lint.placement.engine.protocols import Evaluator
 
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 """From the host they give arrays committed there, whatever the default device (measured)."""
@@ -86,7 +86,7 @@ _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_
 class Effects:
     """Applies the rows of the transfer table."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names

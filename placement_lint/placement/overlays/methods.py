@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change, Container
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
-    from placement_lint.placement.engine.expressions import Expressions, Operand
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
 
 _ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
 _EXTENDING = frozenset({"extend", "extendleft", "update"})
@@ -76,7 +77,7 @@ _TO_NUMPY = frozenset({"numpy", "to_numpy"})
 class MethodCalls:
     """Evaluates `x.method(…)` where `x` is no module."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names

@@ -38,7 +38,7 @@ from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.engine.expressions import Expressions
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.calls import Arguments
 
 _OF_THE_FIRST = frozenset({"compress", "cycle", "islice"})
@@ -67,7 +67,7 @@ GETTERS = frozenset({"operator.attrgetter", "operator.itemgetter"})
 class LibraryCalls:
     """Evaluates calls of the standard library that hand on what they are given."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Evaluator) -> None:
         """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names

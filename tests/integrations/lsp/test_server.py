@@ -622,7 +622,7 @@ def test_addresses_are_read_as_editors_write_them() -> None:
 
 SLOW_STEPS = {
     "the filter": "placement_lint.lint.select_files:Sifted._sort",
-    "the imports": "placement_lint.project.modules:Project._found_ways",
+    "the imports": "placement_lint.project.modules:Modules._found_ways",
     "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
 }
 

@@ -13,7 +13,8 @@ import pytest
 
 from placement_lint.files.source import Cell, Source
 from placement_lint.findings import Applicability, Edit, Finding, Fix, Severity, Span
-from placement_lint.lint.check_file import FileResult, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes import apply
 from placement_lint.lint.fixes.apply import FixResult, fix_source, fix_sources
 from placement_lint.lint.tasks import failure

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from placement_lint.files.notebook import read_notebook
+from placement_lint.files.opening import masked
 from placement_lint.files.source import Source
 from placement_lint.findings import Edit, Span
-from placement_lint.lint.check_file import FileOptions, FileResult, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions, FileResult, Sight
 from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.lint.fixes.notebook_cells import in_cells, keep_cells
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.rules.registry import all_rules
 
 OPTIONS = FileOptions(tuple(rule for rule in all_rules() if not rule.pedantic), sight=Sight.WHOLE)
@@ -201,5 +202,5 @@ SCRIPT = Source("s.py", "import os\n# %%\nif x:\n    pass\n# %%\n%time y = 1\nz 
     ],
 )
 def test_what_may_be_edited_in_a_script_in_cells(span: Span, text: str, *, kept: bool) -> None:
-    source = SCRIPT.masked()
+    source = masked(SCRIPT)
     assert keep_cells(source, [Edit("s.py", span, text)]) is kept

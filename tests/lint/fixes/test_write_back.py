@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files import write
 from placement_lint.findings import Finding, Severity, Span
-from placement_lint.lint.check_file import FileResult
+from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes.write_back import written
 from placement_lint.lint.results import FixedFile, Skipped
 from placement_lint.lint.tasks import Change, Examined

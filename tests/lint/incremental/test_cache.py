@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from placement_lint.files.source import Source
-    from placement_lint.lint.check_file import FileResult
     from placement_lint.lint.check_program import Together
+    from placement_lint.lint.file_results import FileResult
     from placement_lint.lint.results import Outcome
 
 DATA = """\

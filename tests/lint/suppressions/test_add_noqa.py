@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.files.source import Source
-from placement_lint.lint.check_file import FileOptions, lint_source
+from placement_lint.files.opening import decode
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions, Sight
 from placement_lint.lint.suppressions.add_noqa import (
     ReasonError,
     checked_reason,
@@ -17,7 +18,6 @@ from placement_lint.lint.suppressions.add_noqa import (
     silence_files,
 )
 from placement_lint.lint.suppressions.comments import NEVER_SILENT
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.project.sources import open_source
 from placement_lint.rules.registry import all_rules
 from tests.fixture_cases import all_cases
@@ -272,7 +272,7 @@ def test_files_are_as_they_were_for_the_tokenizer() -> None:
 
     checked = 0
     for case in [case for case in all_cases() if case.kind == "hazards"][::9]:
-        after = Source.decode("s.py", silenced(case.before.text.encode())).text
+        after = decode("s.py", silenced(case.before.text.encode())).text
         try:
             before_lines = Layout(case.before.text).logical_lines
         except (SyntaxError, ValueError):

@@ -10,10 +10,10 @@ from placement_lint.cli.check import main
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Cell, Source
 from placement_lint.findings import Edit, Span
-from placement_lint.lint.check_file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions, Sight
 from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_paths
-from placement_lint.lint.suppressions.unused import Sight
 from placement_lint.rules.registry import rule_by_code
 from tests.lint.helpers import Crashing, PutFlagged, options
 
