@@ -43,7 +43,7 @@ def verify(session: nox.Session, jax: str) -> None:
         # The record judges: what failed (1), or makes no claim here (2), must be noted too.
         session.run(*command, *session.posargs, success_codes=[0, 1, 2], stdout=stdout, stderr=None)
     session.run("python", "-m", "placement_lint.verify.record", "fixtures/records", str(answer))
-    session.run("python", "-m", "placement_lint.files.proved", env={"PYTHONPATH": "."})
+    session.run("python", "-m", "placement_lint.rules.proved", env={"PYTHONPATH": "."})
 
 
 @nox.session(python=False)

@@ -25,7 +25,7 @@ from typing import IO, Any, cast
 
 ROUNDS = 30
 PAUSE = 0.1
-"""What `placement_lint.integrations.lsp.looking` waits."""
+"""What `placement_lint.integrations.lsp.scheduler` waits."""
 BAR = 150
 
 HEAD = """\

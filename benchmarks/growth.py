@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:

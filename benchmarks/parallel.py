@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.examined import Request
-from placement_lint.lint.file import FileOptions, passes_filter
+from placement_lint.lint.check_file import passes_filter
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.run import PARALLEL_BYTES, check_files
-from placement_lint.rules.needs import FileText
+from placement_lint.lint.tasks import Request
+from placement_lint.prefilter.conditions import FileText
 from placement_lint.rules.selection import select_rules
 
 STEP = 1.5

@@ -14,22 +14,28 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.rules.base import Rule
+    from placement_lint.version import __version__
 
-__version__ = "0.1.0"
 __all__ = ["Finding", "Rule", "__version__", "lint_paths", "lint_source"]
 
-_HOMES = {"Finding": "placement_lint.findings", "Rule": "placement_lint.rules.base"}
+_HOMES = {
+    "Finding": "placement_lint.findings",
+    "Rule": "placement_lint.rules.base",
+    "__version__": "placement_lint.version",
+}
 
 
 def lint_source(text: str, path: str = "source.py") -> tuple[Finding, ...]:
     """Check a Python source with the default rules. `path` is what the findings say."""
     from placement_lint.config.settings import Settings
+    from placement_lint.files.opening import masked
     from placement_lint.files.source import Source
-    from placement_lint.lint import file
+    from placement_lint.lint import check_file
+    from placement_lint.lint.file_results import FileOptions
     from placement_lint.rules.selection import select_rules
 
-    options = file.FileOptions(select_rules(Settings(), path))
-    return file.lint_source(Source(path, text).masked(), options).findings
+    options = FileOptions(select_rules(Settings(), path))
+    return check_file.lint_source(masked(Source(path, text)), options).findings
 
 
 def lint_paths(paths: Iterable[str]) -> tuple[Finding, ...]:

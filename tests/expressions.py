@@ -22,10 +22,10 @@ _METHODS = _ALL_OVER | {"fullmatch", "match"}
 
 PUT_TOGETHER: dict[str, tuple[str, ...]] = {
     "files/wildmatch.py": (r"(?s)a.[b-d]a",),
-    "lint/project.py": (r"(?<![\w.])(jax|jnp)((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)",),
-    "rules/needs.py": (),  # found by asking the rules
+    "project/modules.py": (r"(?<![\w.])(jax|jnp)((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)",),
+    "prefilter/conditions.py": (),  # found by asking the rules
     "syntax/code_text.py": (r"(?m)^[ \t\f]{0,4}[^ \t\f\n]",),
-    "syntax/mentions.py": (
+    "prefilter/name_scan.py": (
         r"(?<![\w.])([\w.]*(?<!\w)a)\b",
         r"(?<![\w.])([\w.]*(?<!\w)a)\b[\s\\)]*\(",
     ),

@@ -7,7 +7,7 @@ import libcst as cst
 from placement_lint.files.source import Source
 from placement_lint.syntax.edits import Editor, apply_edits
 from placement_lint.syntax.names import Binding, BindingKind, Names, Scope
-from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 from tests.variants import INDENT, Place, Variant
 

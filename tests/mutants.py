@@ -37,8 +37,16 @@ SUFFIX = "-mutants.json"
 PACKAGE = ROOT / "placement_lint"
 PARTS = {
     "interpreter": ("placement/",),
-    "names": tuple(f"syntax/{name}.py" for name in ("names", "imports", "mentions", "definitions")),
-    "fixes": ("syntax/edits.py", "lint/fixing.py", "lint/writing.py", "files/write.py"),
+    "names": (
+        *(f"syntax/{name}.py" for name in ("names", "imports", "definitions")),
+        "prefilter/name_scan.py",
+    ),
+    "fixes": (
+        "syntax/edits.py",
+        "lint/fixes/apply.py",
+        "lint/fixes/write_back.py",
+        "files/write.py",
+    ),
 }
 """Of the package: files, or the beginnings of their names."""
 

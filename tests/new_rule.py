@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax
 
 if TYPE_CHECKING:
     import libcst as cst

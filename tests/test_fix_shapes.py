@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from placement_lint.findings import Applicability, Finding
-from placement_lint.lint.fixing import FixResult
+from placement_lint.lint.fixes.apply import FixResult
 from tests.fixture_cases import Case
 from tests.shapes import STATEMENTS, TEXTS, reshaped
 from tests.test_fixtures import FIXABLE, compiles, fix, lint, said

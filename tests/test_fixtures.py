@@ -20,12 +20,12 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Finding
-from placement_lint.lint.file import FileOptions, FileResult, lint_source, passes_filter
-from placement_lint.lint.fixing import FixResult, fix_sources
-from placement_lint.lint.project import mentions_roots
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.check_file import lint_source, passes_filter
+from placement_lint.lint.file_results import FileOptions, FileResult, Sight
+from placement_lint.lint.fixes.apply import FixResult, fix_sources
+from placement_lint.prefilter.conditions import FileText, Never
+from placement_lint.project.modules import mentions_roots
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import FileText, Never
 from placement_lint.rules.registry import all_rules, rule_by_code
 from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
 from tests.import_styles import STYLES

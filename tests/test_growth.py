@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import Analysis, FileOptions, FileResult, parse
+from placement_lint.lint.check_file import Analysis
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.rules.registry import all_rules
 from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.syntax.parse import Unparsable, parse
 from tests.counting import counted
 from tests.growing import SHAPES, Example
 from tests.trials import Trials
@@ -38,7 +40,7 @@ def calls_made(rule: type[Rule], text: str) -> int:
     def look() -> int:
         source = Source("growing.py", text)
         module = parse(source)
-        assert not isinstance(module, FileResult), text
+        assert not isinstance(module, Unparsable), text
         analysis = Analysis(source, module, FileOptions((rule,)), None, None)
         with counted() as calls:
             analysis.run()
@@ -87,5 +89,5 @@ def test_a_program_of_each_shape_has_what_the_rule_looks_for() -> None:
 
 def _parsed(source: Source) -> cst.Module:
     module = parse(source)
-    assert not isinstance(module, FileResult)
+    assert not isinstance(module, Unparsable)
     return module

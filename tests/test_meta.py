@@ -9,9 +9,10 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Finding, Severity
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
+from placement_lint.prefilter.conditions import FileText, Needs
 from placement_lint.rules.base import SECTIONS, Rule
-from placement_lint.rules.needs import FileText, Needs
 from placement_lint.rules.registry import all_rules, rule_by_code
 from placement_lint.rules.selection import matching_codes
 from tests.fixture_cases import FIXTURES, all_cases
@@ -213,7 +214,7 @@ def test_the_rule_with_a_fix_has_a_case_in_which_it_is_applied(rule: type[Rule])
 def test_a_rule_that_asks_for_placements_says_that_it_follows_callers(rule: type[Rule]) -> None:
     """What is known of a parameter depends on files that import this one."""
     module = sys.modules[rule.__module__]
-    asks = ".flow" in inspect.getsource(module) or "rules.commitment.creation" in "".join(
+    asks = ".flow" in inspect.getsource(module) or "rules.commitment.uncommitted_use" in "".join(
         getattr(value, "__module__", "") or "" for value in vars(module).values()
     )
     assert rule.follows_callers or not asks

@@ -9,7 +9,7 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Finding
-from placement_lint.lint.outcome import FixMode, Outcome
+from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.run import lint_paths
 from tests.differential.oracle_client import OracleClient
 from tests.program_cases import ProgramCase, Text, all_programs, module_name, read_program

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import placement_lint.rules
-from placement_lint.files.records import proof_path, proved_on
+from placement_lint.rules.proof_records import proof_path, proved_on
 
 if TYPE_CHECKING:
-    from placement_lint.files.records import Proved
     from placement_lint.rules.pages import Page
+    from placement_lint.rules.proof_records import Proved
 
 _FIXES = {
     None: "none",

@@ -61,7 +61,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _version() -> int:
-    from placement_lint import __version__
+    from placement_lint.version import __version__
 
     streams.write(f"placement-lint {__version__}\n")
     return 0
@@ -139,8 +139,8 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
 
 
 def _unexpected(error: Exception) -> int:
-    from placement_lint import __version__
     from placement_lint.report.escape import escape
+    from placement_lint.version import __version__
 
     if isinstance(error, BrokenPipeError):
         # A command that writes for itself; nobody reads on.

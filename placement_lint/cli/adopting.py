@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
-from placement_lint.lint import baseline as baselines
-from placement_lint.lint import silencing
-from placement_lint.lint.suppressions import NEVER_SILENT
+from placement_lint.lint.suppressions import add_noqa
+from placement_lint.lint.suppressions import baseline as baselines
+from placement_lint.lint.suppressions.comments import NEVER_SILENT
 from placement_lint.report.escape import escape
 from placement_lint.rules.selection import select_rules
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from placement_lint.cli.parser import Parser
     from placement_lint.config.settings import Settings
-    from placement_lint.lint.outcome import FixedFile, Outcome
+    from placement_lint.lint.results import FixedFile, Outcome
 
 _NARROWING = ("min_confidence", "target_jax")
 """Options by which a run finds less, nobody can tell of which rule."""
@@ -34,8 +34,8 @@ def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) 
         if args.write_baseline is not None:
             parser.error("--add-noqa and --write-baseline: what is silenced need not be known")
         try:
-            silencing.checked_reason(args.add_noqa)
-        except silencing.ReasonError as error:
+            add_noqa.checked_reason(args.add_noqa)
+        except add_noqa.ReasonError as error:
             parser.error(f"--add-noqa: {error}")
     if writes and args.diff:
         parser.error("--diff changes nothing, and so no baseline")
@@ -83,7 +83,7 @@ class Adoption:
         if self._args.add_noqa is None:
             return outcome, None
         wanted = [each for each in outcome.findings if each.code not in NEVER_SILENT]
-        silenced = silencing.silence(wanted[0].path, data, wanted, self._reason) if wanted else None
+        silenced = add_noqa.silence(wanted[0].path, data, wanted, self._reason) if wanted else None
         if silenced is None:
             return outcome, data
         left = tuple(each for each in outcome.findings if each.code in NEVER_SILENT)
@@ -193,10 +193,10 @@ class Adoption:
 
     @property
     def _reason(self) -> str:
-        return silencing.checked_reason(self._args.add_noqa)
+        return add_noqa.checked_reason(self._args.add_noqa)
 
     def _silence(self, outcome: Outcome, again: Callable[[], Outcome]) -> Outcome:
-        silenced, skipped = silencing.silence_files(outcome.findings, self._reason)
+        silenced, skipped = add_noqa.silence_files(outcome.findings, self._reason)
         if self._args.diff:
             files = [each.file for each in silenced]
             done = {file.path for file in files}
@@ -207,7 +207,7 @@ class Adoption:
             )
             outcome = self._done(replace(outcome, findings=left), files)
             return replace(outcome, skipped=(*outcome.skipped, *skipped))
-        written, failed = silencing.write(silenced)
+        written, failed = add_noqa.write(silenced)
         if written:
             # What is said then is what a run over the files as they are says.
             self._baselines = baselines.Baselines(self._settings_for, is_tolerant=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.files.discovery import Found
     from placement_lint.findings import Finding
     from placement_lint.limits.budget import Limits
-    from placement_lint.lint.outcome import FixMode, Outcome, Skipped
+    from placement_lint.lint.results import FixMode, Outcome, Skipped
 
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
 _STDIN = "-"
@@ -190,7 +191,7 @@ def help_text() -> str:
 
 
 def _version() -> str:
-    from placement_lint import __version__
+    from placement_lint.version import __version__
 
     return f"placement-lint {__version__}"
 
@@ -267,7 +268,7 @@ class _Run:
         from dataclasses import replace
 
         from placement_lint.cli.progress import shown_on_terminal
-        from placement_lint.lint.outcome import Skipped
+        from placement_lint.lint.results import Skipped
 
         with shown_on_terminal(quiet=self.args.quiet) as progress:
             outcome = self._lint(found, paths, here, progress)
@@ -322,19 +323,19 @@ class _Run:
     def _lint(
         self, found: Found, paths: Sequence[str], here: Settings, progress: Progress
     ) -> Outcome:
-        from placement_lint.lint.coarse import MOST_FILES, clean_outcome
-        from placement_lint.lint.outcome import FixMode
+        from placement_lint.lint.results import FixMode, empty_outcome
+        from placement_lint.prefilter.early_exit import MOST_FILES, nothing_can_be_found
 
         mode, folders = self._fix_mode(here), found.walked > 0
         is_small = len(found.files) <= MOST_FILES
         if is_small and not self.args.reveal and not self._selects(found.files):
             # A commit hook is called for every file, and most have nothing to do with JAX.
-            outcome = clean_outcome(found.files)
-            if outcome is not None:
-                return outcome
+            started = time.perf_counter()
+            if nothing_can_be_found(found.files):
+                return empty_outcome(len(found.files), time.perf_counter() - started)
         if mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal):
-            from placement_lint.lint.cache import cache_for
-            from placement_lint.lint.cached import lint_cached
+            from placement_lint.lint.incremental.cache import cache_for
+            from placement_lint.lint.incremental.cached_run import lint_cached
 
             cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
             outcome = lint_cached(
@@ -408,7 +409,7 @@ class _Run:
             message = f"standard input: {too_large(most).strerror}"
             raise SettingsError(message)
 
-        from placement_lint.lint.outcome import FixMode
+        from placement_lint.lint.results import FixMode
 
         if self.args.timing:
             watch().start()
@@ -473,7 +474,7 @@ class _Run:
         return (settings.fix or self.args.add_noqa is not None) and not self.args.diff
 
     def _fix_mode(self, settings: Settings) -> FixMode:
-        from placement_lint.lint.outcome import FixMode
+        from placement_lint.lint.results import FixMode
 
         if self.args.add_noqa is not None:
             # --diff is about the comments then.
@@ -580,7 +581,7 @@ class _Run:
         if not self.args.verbose or self.args.quiet:
             return
         from placement_lint.config.dependencies import unreadable
-        from placement_lint.lint.target import target_for
+        from placement_lint.project.target import target_for
 
         folders = {os.path.dirname(path): path for path in reversed(files)}
         said = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TextIO
 
-    from placement_lint.lint.outcome import Outcome, Skipped
+    from placement_lint.lint.results import Outcome, Skipped
 
 STANDARD_OUTPUT = "-"
 _STATISTICS = ("flake8", "full", "json")
@@ -161,7 +161,7 @@ class Outputs:
 
     def write_failure(self, message: str, setting: str | None) -> None:
         """Say to who reads SARIF, which has a place for that, why there was no run."""
-        from placement_lint.lint.outcome import Outcome, Skipped
+        from placement_lint.lint.results import Outcome, Skipped
 
         outcome = Outcome((), (), 0, 0, 0, 0.0, (), lambda _: None)
         report = Report(outcome, self._root("sarif"), 2, failed=(Skipped("", message),))

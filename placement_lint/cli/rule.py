@@ -94,8 +94,8 @@ def _rendered(rules: list[Page], form: str, colours: Colours, *, pages: bool) ->
 
 
 def _as_json(rule: Page) -> dict[str, Any]:
-    from placement_lint.files.records import proved_on
     from placement_lint.report.site import rule_url
+    from placement_lint.rules.proof_records import proved_on
 
     found = proved_on(rule.code)
     return {
@@ -145,7 +145,7 @@ def _text(rule: Page, colours: Colours) -> str:
 
 def _proved(rule: Page) -> str:
     """Say on which JAX its proof held; nothing where no record knows the proof as it is."""
-    from placement_lint.files.proved import kept_sentence
+    from placement_lint.rules.proved import kept_sentence
 
     sentence = kept_sentence(rule.code)
     return "" if sentence is None else f"\n{sentence[0].upper()}{sentence[1:]}.\n"

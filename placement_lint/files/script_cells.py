@@ -47,7 +47,7 @@ def masked(source: Source) -> Source:
     text = source.content
     if not has_cells(text) or not may_be_masked(text) or parsed(text) is not None:
         return source if source.as_written is None else replace(source, text=text, as_written=None)
-    from placement_lint.files.notebook import mask
+    from placement_lint.files.magics import mask
 
     starts = [0, *(match.start() for match in _MARKER.finditer(text))]
     ends = [*starts[1:], len(text)]

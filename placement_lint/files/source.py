@@ -57,9 +57,10 @@ class Source:
     """Whether the encoding gives the bytes that were read back: some have two for one character."""
 
     @classmethod
-    def decode(cls, path: str, data: bytes) -> Source:
-        """Read Python source from its bytes: by its byte order mark or coding cookie, else UTF-8.
+    def from_bytes(cls, path: str, data: bytes) -> Source:
+        """Decode Python source: by its byte order mark or coding cookie, else UTF-8.
 
+        What only IPython understands is not masked: see `placement_lint.files.opening`.
         Raises UnreadableError where the bytes are not in that encoding or the encoding is unknown.
         """
         bom = data.startswith(codecs.BOM_UTF8)
@@ -84,15 +85,7 @@ class Source:
         source = cls(path, text, encoding, bom)
         if encoding != "utf-8" and not source._gives_back(data):
             source = replace(source, rewritable=False)
-        return source.masked()
-
-    def masked(self) -> Source:
-        """Give a script with Python in the place of what only IPython understands."""
-        if self.cells or not any(word in self.content for word in CELL_WORDS):
-            return self
-        from placement_lint.files.script_cells import masked
-
-        return masked(self)
+        return source
 
     def _gives_back(self, data: bytes) -> bool:
         try:

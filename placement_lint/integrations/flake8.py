@@ -22,20 +22,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from placement_lint import __version__
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
+from placement_lint.files.opening import masked
 from placement_lint.files.source import Source
 from placement_lint.limits.budget import limits_of
-from placement_lint.lint.baseline import Baselines
-from placement_lint.lint.file import tool_finding
+from placement_lint.lint.file_results import tool_finding
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
-from placement_lint.lint.reading import reopened
+from placement_lint.lint.suppressions.baseline import Baselines
+from placement_lint.project.sources import reopened
 from placement_lint.report.escape import escape
 from placement_lint.rules.registry import all_rules
 from placement_lint.rules.tool.io_error import IoError
+from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     import argparse
@@ -144,7 +145,7 @@ class _Host:
         if settings.force_exclude and is_excluded(path, settings):
             return ()
         found = lint_hosted_text(text, path, settings)
-        return self._baselines.new(found, lambda _: Source(path, text).masked())
+        return self._baselines.new(found, lambda _: masked(Source(path, text)))
 
     def _new(self, findings: Iterable[Finding]) -> Iterable[Finding]:
         """Give the findings that no baseline knows."""

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from placement_lint.config.values import SettingsError
 from placement_lint.files.source import declared_encoding
 from placement_lint.limits.budget import Budget, RunOverError, limits_of, using
-from placement_lint.lint.examined import failure
-from placement_lint.lint.examining import Examiner, examine_neighbours, incomplete
-from placement_lint.lint.file import unfinished
-from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.file_results import Sight, unfinished
+from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import examine_text, request_for
-from placement_lint.lint.sifting import Sifted
-from placement_lint.lint.target import forget
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.schedule import Examiner, examine_neighbours, incomplete
+from placement_lint.lint.select_files import Sifted
+from placement_lint.lint.tasks import failure
+from placement_lint.project.target import forget
 from placement_lint.rules.selection import UnknownSelectorError
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
     from placement_lint.limits.budget import Limits
-    from placement_lint.lint.examined import Examined, Request
-    from placement_lint.lint.project import Project
+    from placement_lint.lint.tasks import Examined, Request
+    from placement_lint.project.project import Project
 
 
 class HostedRun:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from placement_lint.files.notebook import commented_out
+from placement_lint.files.magics import commented_out
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileResult, parse
+from placement_lint.lint.file_results import FileResult, syntax_finding
 from placement_lint.syntax.annotated import without_parentheses
+from placement_lint.syntax.parse import Unparsable, parse
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -28,22 +29,32 @@ class Parsed:
     """What cannot be parsed in the cells of a notebook of which nothing is in the text."""
 
 
+def parsed_or_reported(source: Source) -> cst.Module | FileResult:
+    """Parse a source; where that cannot be done, return its JDP901 finding. Needs `run_deep`."""
+    parsed = parse(source)
+    return reported(source, parsed) if isinstance(parsed, Unparsable) else parsed
+
+
+def reported(source: Source, unparsable: Unparsable) -> FileResult:
+    """Return the JDP901 finding that says why a source cannot be parsed."""
+    place = unparsable.line, unparsable.column
+    return FileResult((syntax_finding(source, unparsable.reason, *place),))
+
+
 def parse_what_can_be(source: Source) -> Parsed | FileResult:
     """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`.
 
     Of a notebook, each cell that is broken is left out: the others are still a program.
     """
     parsed = parse(source)
-    if not isinstance(parsed, FileResult):
+    if not isinstance(parsed, Unparsable):
         return Parsed(source, parsed)
     if not source.cells:
-        if parsed.is_too_deep:
-            # It was not parsed at all; to read so much of it again would take as long.
-            return parsed
-        text = without_parentheses(source.text)
+        # What is too deep was not parsed at all; to read so much of it again would take as long.
+        text = None if parsed.is_too_deep else without_parentheses(source.text)
         again = parsed if text is None else parse(_standing_in(source, text))
-        if text is None or isinstance(again, FileResult):
-            return parsed
+        if text is None or isinstance(again, Unparsable):
+            return reported(source, parsed)
         return Parsed(_standing_in(source, text), again)
     texts: list[str] = []
     broken: list[Finding] = []
@@ -53,10 +64,12 @@ def parse_what_can_be(source: Source) -> Parsed | FileResult:
         finding = _broken_cell(source, cell, plain)
         broken += [] if finding is None else [finding]
         texts.append(plain if finding is None else commented_out(text))
-    source = _standing_in(source, "".join(texts))
-    again = parse(source)
+    without_broken = _standing_in(source, "".join(texts))
+    again = parse(without_broken)
     # Cells may go on in one another, so that each is broken and all of them together are not.
-    return parsed if isinstance(again, FileResult) else Parsed(source, again, tuple(broken))
+    if isinstance(again, Unparsable):
+        return reported(source, parsed)
+    return Parsed(without_broken, again, tuple(broken))
 
 
 def _standing_in(source: Source, text: str) -> Source:
@@ -66,7 +79,7 @@ def _standing_in(source: Source, text: str) -> Source:
 def _broken_cell(source: Source, cell: Cell, text: str) -> Finding | None:
     """Give what is wrong with a cell, if it cannot be parsed by itself."""
     # Under a name of its own: what is kept of the notebook as a whole is not for its cells.
-    result = parse(Source(f"{source.path}:{cell.number}", text))
+    result = parsed_or_reported(Source(f"{source.path}:{cell.number}", text))
     if not isinstance(result, FileResult):
         return None
     (finding,) = result.findings

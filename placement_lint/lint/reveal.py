@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.describe import describe
+from placement_lint.placement.domain.describe import describe
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.values import Place
     from placement_lint.placement.flow import Flow
-    from placement_lint.placement.values import Place
     from placement_lint.syntax.edits import Editor
 
 MARK = "# reveal:"

@@ -17,9 +17,11 @@ from placement_lint.limits.budget import (
     spending,
     using,
 )
-from placement_lint.lint.course import Course, tell_nobody
-from placement_lint.lint.examined import Examined, Request, Task, failure
-from placement_lint.lint.examining import (
+from placement_lint.lint.file_results import FileOptions, Sight, unfinished
+from placement_lint.lint.fixes.write_back import written
+from placement_lint.lint.progress import Course, tell_nobody
+from placement_lint.lint.results import FixMode, Outcome
+from placement_lint.lint.schedule import (
     Examiner,
     examine_all,
     examine_neighbours,
@@ -27,13 +29,10 @@ from placement_lint.lint.examining import (
     incomplete,
     ran_out,
 )
-from placement_lint.lint.file import FileOptions
-from placement_lint.lint.outcome import FixMode, Outcome
-from placement_lint.lint.reading import Sources, reopened
-from placement_lint.lint.sifting import Sifted
-from placement_lint.lint.target import forget
-from placement_lint.lint.unused import Sight
-from placement_lint.lint.writing import written
+from placement_lint.lint.select_files import Sifted
+from placement_lint.lint.tasks import Examined, Request, Task, failure
+from placement_lint.project.sources import Sources, reopened
+from placement_lint.project.target import forget
 from placement_lint.rules.selection import select_rules
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import FIXING, PROGRAM, timed, watch
@@ -43,10 +42,10 @@ if TYPE_CHECKING:
 
     from placement_lint.config.settings import Settings
     from placement_lint.files.source import Source
-    from placement_lint.lint.course import Tell
-    from placement_lint.lint.project import Project
-    from placement_lint.lint.recollection import Recollection
-    from placement_lint.lint.together import Neighbours
+    from placement_lint.lint.check_program import Neighbours
+    from placement_lint.lint.incremental.revision import Recollection
+    from placement_lint.lint.progress import Tell
+    from placement_lint.project.project import Project
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -246,7 +245,8 @@ class _Look:
             self.recollection.now.summaries.update(project.view.take_learned())
             self.recollection.now.wordings = project.wordings.known(sifted.files)
         sifted.findings += [failure(path, error) for path, error in project.take_failed().items()]
-        sifted.findings += project.expenses.take_new().values()
+        exhausted = project.expenses.take_new()
+        sifted.findings += [unfinished(path, *each) for path, each in exhausted.items()]
         sifted.note_exhausted(self.examined)
         self.examined += sifted.exhausted
         sifted.findings += incomplete(sifted, project, self.examined)

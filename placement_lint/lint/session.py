@@ -12,23 +12,22 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.source import read_bytes
 from placement_lint.limits.budget import Budget, LimitError, limits_of, spending, using
-from placement_lint.lint import file
-from placement_lint.lint.cached import Digests, packages_around
-from placement_lint.lint.examining import examine, examine_neighbours
-from placement_lint.lint.file import Analysis, FileResult
-from placement_lint.lint.garbage import collection_paused
-from placement_lint.lint.memory import Memory
-from placement_lint.lint.outcome import FixMode
+from placement_lint.lint import check_file
+from placement_lint.lint.check_file import Analysis
+from placement_lint.lint.check_program import group
+from placement_lint.lint.file_results import FileResult, Sight
+from placement_lint.lint.gc_pause import collection_paused
+from placement_lint.lint.incremental.cached_run import Digests, packages_around
+from placement_lint.lint.incremental.records import Memory
+from placement_lint.lint.incremental.revision import Recollection
 from placement_lint.lint.parsing import parse_what_can_be
-from placement_lint.lint.questions import Questions
-from placement_lint.lint.reading import reopened
-from placement_lint.lint.recollection import Recollection
+from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_paths, request_for
-from placement_lint.lint.sifting import Sifted
-from placement_lint.lint.target import forget
-from placement_lint.lint.together import group
-from placement_lint.lint.unused import Sight
-from placement_lint.rules.module import UnfollowedError
+from placement_lint.lint.schedule import examine, examine_neighbours
+from placement_lint.lint.select_files import Sifted
+from placement_lint.project.sources import reopened
+from placement_lint.project.target import forget
+from placement_lint.semantic.model import UnfollowedError
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.pieces import Pieces, kept_in
 
@@ -37,14 +36,14 @@ if TYPE_CHECKING:
 
     from placement_lint.config.settings import Settings
     from placement_lint.files.source import Source
-    from placement_lint.lint.cache import Seen
-    from placement_lint.lint.examined import Change, Examined, Request
-    from placement_lint.lint.file import FileOptions
-    from placement_lint.lint.known import Known
-    from placement_lint.lint.outcome import Outcome
-    from placement_lint.lint.project import Project
-    from placement_lint.lint.recollection import Exhausted
-    from placement_lint.lint.together import Neighbours
+    from placement_lint.lint.check_program import Neighbours
+    from placement_lint.lint.file_results import FileOptions
+    from placement_lint.lint.incremental.cache import Seen
+    from placement_lint.lint.incremental.revision import Exhausted
+    from placement_lint.lint.lookup import Known
+    from placement_lint.lint.results import Outcome
+    from placement_lint.lint.tasks import Change, Examined, Request
+    from placement_lint.project.project import Project
     from placement_lint.syntax.edits import Editor
 
 
@@ -154,7 +153,7 @@ class Session:
 
     @collection_paused()
     def _known(self, path: str) -> Known | None:
-        from placement_lint.lint.known import Known
+        from placement_lint.lint.lookup import Known
 
         sifted, project = self._sifted()
         if path not in sifted.requests or path in sifted.left_out:
@@ -206,7 +205,7 @@ def _editor_of(path: str) -> Editor | None:
     source = reopened(path)
     try:
         with spending(path):
-            opened = None if source is None else file.editor_of(source)
+            opened = None if source is None else check_file.editor_of(source)
     except LimitError:
         return None
     return None if isinstance(opened, FileResult) else opened
@@ -223,7 +222,7 @@ def _alone(path: str, options: FileOptions, project: Project) -> Analysis | None
     parsed = None if source is None else parse_what_can_be(source)
     if source is None or parsed is None or isinstance(parsed, FileResult):
         return None
-    asked = Questions(project, path)
+    asked = project.questions(path)
     return Analysis(parsed.source, parsed.module, options, asked.name, asked)
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.environment import SYSTEM, Devices
-from placement_lint.placement.module import Module
-from placement_lint.placement.program import Program
-from placement_lint.placement.record import Record
-from placement_lint.placement.values import (
+from placement_lint.placement.domain.record import Record
+from placement_lint.placement.domain.state import SYSTEM, Devices
+from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
     Anything,
@@ -20,17 +18,19 @@ from placement_lint.placement.values import (
     Plain,
     Value,
 )
+from placement_lint.placement.facts.module import Module
+from placement_lint.placement.interpreter import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import libcst as cst
 
-    from placement_lint.placement.commitments import Commitment
-    from placement_lint.placement.consequences import Target
-    from placement_lint.placement.program import Sources
-    from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Place
+    from placement_lint.placement.counterfactual.commitments import Commitment
+    from placement_lint.placement.domain.consequences import Target
+    from placement_lint.placement.domain.record import Use
+    from placement_lint.placement.domain.values import Place
+    from placement_lint.placement.interpreter import Sources
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 

@@ -10,7 +10,7 @@ from placement_lint.report.escape import escape
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placement_lint.lint.outcome import FixedFile
+    from placement_lint.lint.results import FixedFile
 
 
 def render(fixed: Iterable[FixedFile]) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from placement_lint import __version__
 from placement_lint.report.escape import as_unicode, escape
 from placement_lint.report.site import rule_url
+from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from placement_lint.findings import Edit, Finding, Fix, Related, Span
-    from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.results import Outcome
 
 VERSION = 1
 """Goes up when a field changes its meaning or goes; fields may be added without."""

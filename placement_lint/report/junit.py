@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from placement_lint.findings import Finding
-    from placement_lint.lint.outcome import Outcome, Skipped
+    from placement_lint.lint.results import Outcome, Skipped
 
 _NOT_ANALYSED = frozenset({"JDP900", "JDP901", "JDP903"})
 """Findings of files that nothing is known about: errors, where all others are failures."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Finding, Fix, Span
-    from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.results import Outcome
 
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.INFO: "INFO"}
 _HOW = {Applicability.SAFE: "", Applicability.UNSAFE: " (unsafe: see that it is what is meant)"}

@@ -7,7 +7,7 @@ from placement_lint.report.colour import Colours
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from placement_lint.lint.outcome import Outcome, Skipped
+    from placement_lint.lint.results import Outcome, Skipped
 
 
 class Report:

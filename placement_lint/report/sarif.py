@@ -12,7 +12,6 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from placement_lint import __version__
 from placement_lint.findings import Applicability, Severity
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import fingerprints
@@ -21,13 +20,14 @@ from placement_lint.report.paths import relative, shown
 from placement_lint.report.places import region, told
 from placement_lint.report.site import rule_url
 from placement_lint.rules.pages import pages_of
+from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Edit, Finding, Fix, Related, Span
-    from placement_lint.lint.outcome import Skipped
+    from placement_lint.lint.results import Skipped
     from placement_lint.report.report import Report
     from placement_lint.rules.pages import Page
 

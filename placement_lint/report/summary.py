@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from placement_lint.findings import Finding
-    from placement_lint.lint.outcome import FixedFile, Outcome
+    from placement_lint.lint.results import FixedFile, Outcome
 
 
 def summary(outcome: Outcome) -> str:

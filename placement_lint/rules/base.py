@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.findings import Applicability, Confidence, Edit, Severity
-    from placement_lint.rules.needs import Needs
+    from placement_lint.prefilter.conditions import Needs
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.spelling import Needed
 

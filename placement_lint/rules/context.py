@@ -2,216 +2,32 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.findings import Confidence
-from placement_lint.placement.imports import modules_named
 from placement_lint.rules.base import Draft
-from placement_lint.syntax.imports import importable
-from placement_lint.syntax.spelling import Spelling
+from placement_lint.semantic.file_view import FileView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    import libcst as cst
 
     from placement_lint.findings import Severity
-    from placement_lint.jaxmodel.versions import Target
-    from placement_lint.placement.flow import Flow
     from placement_lint.rules.base import FixPlan, LaterPlan, Rule
-    from placement_lint.rules.module import ModuleFacts
-    from placement_lint.syntax.names import Names, Scope
-    from placement_lint.syntax.tree import Tree
-
-_Function = (cst.FunctionDef, cst.Lambda)
+    from placement_lint.semantic.model import ModuleFacts
 
 
-class Context:
-    """One file as one rule sees it: names, surroundings, placements, and where to report."""
+class Context(FileView):
+    """One file as one rule sees it: what may be asked about it, and where to report."""
 
-    __slots__ = ("_drafts", "_rule", "module", "names", "tree")
+    __slots__ = ("_drafts", "_rule")
 
     def __init__(self, module: ModuleFacts, rule: type[Rule], drafts: list[Draft]) -> None:
         """Bind the facts of the file, shared by all rules, to one rule."""
-        self.module = module
-        self.tree: Tree = module.tree
-        self.names: Names = module.names
+        super().__init__(module)
         self._rule = rule
         self._drafts = drafts
-
-    # -- names ------------------------------------------------------------------------------
-
-    def name(self, node: cst.CSTNode | None) -> str | None:
-        """Give the qualified name that a name or attribute chain provably stands for."""
-        return None if node is None else self.names.qualified(node)
-
-    def called(self, node: cst.CSTNode | None) -> str | None:
-        """Give the qualified name of what a call calls; None for anything but a call."""
-        return self.name(node.func) if isinstance(node, cst.Call) else None
-
-    def is_call(self, node: cst.CSTNode | None, *names: str) -> bool:
-        """Tell whether a node is a call of one of these qualified names."""
-        return isinstance(node, cst.Call) and self.name(node.func) in names
-
-    def spell(self, qualified: str, at: cst.CSTNode) -> str | None:
-        """Write a qualified name with the names that the file has at a node.
-
-        Gives None where none of them leads there, so that an import would be needed.
-        """
-        place = self.tree.index(at)
-        scope = self.names.scope(at)
-        targets = list(accumulate(qualified.split("."), "{}.{}".format))
-        for target in reversed(targets):
-            found: list[str] = []
-            current: Scope | None = scope
-            while current is not None:
-                found += [
-                    alias
-                    for alias in self.names.aliases(current).get(target, ())
-                    if self.names.owner(alias, scope) is current
-                    and self._is_bound_before(alias, place, scope)
-                ]
-                current = current.parent
-            if found:
-                return min(found, key=lambda alias: (len(alias), alias)) + qualified[len(target) :]
-        return None
-
-    def reach(self, qualified: str, at: cst.CSTNode) -> Spelling | None:
-        """Write a qualified name at a node, by a new import where the file has none that leads to
-        it. Gives None where there is no right place for one, or its name is taken.
-        """
-        spelled = self.spell(qualified, at)
-        if spelled is not None:
-            return Spelling(spelled)
-        return importable(qualified, at, self.module.path, self.names, self._brings_jax)
-
-    def _brings_jax(self, statement: cst.Import | cst.ImportFrom) -> bool:
-        """Tell whether what a statement imports from the run has imported JAX."""
-        run, path = self.module.run, self.module.path
-        effects = (run.importing(path, name) for name in modules_named(statement))
-        return any(effect.imports_jax is not None for effect in effects)
-
-    def _is_bound_before(self, alias: str, place: int, scope: Scope) -> bool:
-        """Tell whether a binding that runs at run time stands above a place in the same scope."""
-        owner = self.names.owner(alias, scope)
-        if owner is None:
-            return False
-        for binding in owner.bindings[alias]:
-            node = binding.node
-            if not self.tree.contains(node):
-                # An import alias: its statement is what the walk came by.
-                node = self.module.import_statement(node)
-            if self.is_type_checking_only(node):
-                continue
-            if owner is not scope or self.tree.index(node) < place:
-                return True
-        return False
-
-    def is_type_checking_only(self, node: cst.CSTNode) -> bool:
-        """Tell whether a node stands in the body of an `if TYPE_CHECKING:`."""
-        child = node
-        for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, cst.If) and child is ancestor.body:
-                test = ancestor.test
-                if isinstance(test, cst.Attribute | cst.Name) and self.name(test) in {
-                    "typing.TYPE_CHECKING",
-                    "typing_extensions.TYPE_CHECKING",
-                }:
-                    return True
-            child = ancestor
-        return False
-
-    # -- surroundings -----------------------------------------------------------------------
-
-    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """Give the parent of a node."""
-        return self.tree.parent(node)
-
-    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Give the parent, its parent, and so on up to the module."""
-        return self.tree.ancestors(node)
-
-    def statement(self, node: cst.CSTNode) -> cst.BaseSmallStatement | cst.BaseCompoundStatement:
-        """Give the smallest statement around a node: a small one, or a compound one's header."""
-        for candidate in (node, *self.tree.ancestors(node)):
-            if isinstance(candidate, cst.BaseSmallStatement | cst.BaseCompoundStatement):
-                return candidate
-        message = "a node outside of every statement"
-        raise LookupError(message)
-
-    def statement_line(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
-        """Give the line of simple statements that a node is in; None for a compound one's header.
-
-        Parts of a line of its own are not looked for inside of lambdas: these are expressions.
-        """
-        for candidate in (node, *self.tree.ancestors(node)):
-            if isinstance(candidate, cst.SimpleStatementLine):
-                return candidate
-            if isinstance(candidate, cst.BaseCompoundStatement | cst.SimpleStatementSuite):
-                return None
-        return None
-
-    def function(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
-        """Give the innermost function that a node is evaluated in, None for the module's own code.
-
-        A decorator, a default and an annotation are evaluated where the function is defined.
-        """
-        child, is_outside = node, False
-        for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, cst.Param):
-                is_outside = child is ancestor.default or child is ancestor.annotation
-            elif isinstance(ancestor, _Function):
-                if not is_outside and not isinstance(child, cst.Decorator | cst.Annotation):
-                    return ancestor
-                is_outside = False
-            child = ancestor
-        return None
-
-    def with_items(self, node: cst.CSTNode) -> Iterator[cst.WithItem]:
-        """Give the items of every `with` whose body a node stands in, innermost first.
-
-        For a node in an item itself: the items before it, which are entered by then. The search
-        ends at the function that holds the node: its caller's blocks are not seen. A decorator and
-        a default are run in the blocks around the function.
-        """
-        child: cst.CSTNode = node
-        for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, _Function) and ancestor is self.function(node):
-                return
-            if isinstance(ancestor, cst.With) and child is ancestor.body:
-                yield from reversed(ancestor.items)
-            elif isinstance(ancestor, cst.With) and isinstance(child, cst.WithItem):
-                yield from reversed(ancestor.items[: list(ancestor.items).index(child)])
-            child = ancestor
-
-    def inside_with(self, node: cst.CSTNode, *names: str) -> bool:
-        """Tell whether a node stands in a `with` of a call of one of these qualified names."""
-        return any(self.is_call(item.item, *names) for item in self.with_items(node))
-
-    # -- the run ----------------------------------------------------------------------------
-
-    @property
-    def target(self) -> Target:
-        """The versions of JAX that the file is meant for."""
-        return self.module.target
-
-    def program_calls(self, function: str) -> bool:
-        """Tell whether this file, or another one of a program that it is part of, calls it."""
-        if self.module.fact(_called_names).get(function) is not None:
-            return True
-        return self.module.run.calls(self.module.path, function) is not None
-
-    def calls_of(self, function: str) -> list[cst.Call]:
-        """Give every call of a function in this file, by its qualified name."""
-        return self.module.fact(_called_names).get(function, [])
-
-    # -- placement --------------------------------------------------------------------------
-
-    @property
-    def flow(self) -> Flow:
-        """Where the arrays of this file live; worked out when the first rule asks."""
-        return self.module.flow
 
     def beside(self, path: str) -> Context | None:
         """Give another file of the program as this rule sees it; None if it was not read."""
@@ -240,13 +56,3 @@ class Context:
             rule, node, message, confidence, severity or rule.severity, fix, tuple(related), advice
         )
         self._drafts.append(draft)
-
-
-def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
-    """Give the calls of each function that is known by its qualified name."""
-    found: dict[str, list[cst.Call]] = {}
-    for node in facts.tree.every(cst.Call):
-        name = facts.names.qualified(node.func)
-        if name is not None:
-            found.setdefault(name, []).append(node)
-    return found

@@ -14,7 +14,7 @@ from placement_lint.syntax.tree import children
 if TYPE_CHECKING:
     from placement_lint.files.source import Cell, Source
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 # A cell or a line that is run to see what it costs; what it gives is dropped on purpose.
 _MEASURING = ("memit", "mprun", "prun", "time", "timeit")

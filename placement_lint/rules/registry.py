@@ -14,14 +14,14 @@ from placement_lint.timing import IMPORTING, timed
 
 _FOR_PARSED_FILES = {
     "placement_lint.rules.context",
-    "placement_lint.rules.module",
-    "placement_lint.rules.timeline",
+    "placement_lint.semantic.model",
+    "placement_lint.semantic.execution_order",
 }
 
 _FOR_FILES_THAT_PASS = (
     "libcst",
-    "placement_lint.placement.record",
-    "placement_lint.placement.values",
+    "placement_lint.placement.domain.record",
+    "placement_lint.placement.domain.values",
 )
 
 

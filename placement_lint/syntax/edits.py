@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.opening import masked
 from placement_lint.findings import Edit, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.files.source import Source
-    from placement_lint.syntax.spans import Offsets, Spans
+    from placement_lint.syntax.positions import Offsets, Spans
     from placement_lint.syntax.tree import Tree
 
 
@@ -255,7 +256,7 @@ def edited(source: Source, edits: Sequence[Edit]) -> Source:
     """Give a source after edits that do not overlap; in a notebook each lies in one cell."""
     if not source.cells:
         written = replace(source, text=source.content, as_written=None)
-        return replace(written, text=apply_edits(written, edits)).masked()
+        return masked(replace(written, text=apply_edits(written, edits)))
     from placement_lint.files.notebook import with_cell_texts
 
     by_cell: dict[int | None, list[Edit]] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -20,12 +21,21 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Sequence
 
-    from placement_lint.syntax.spans import Stretch
-
     Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 _FEWEST_LINES = 100
 """A shorter text is parsed at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A part of a module, and where its nodes stand in it, by their addresses."""
+
+    text: str
+    length: int
+    outer: dict[int, tuple[int, int]]
+    inner: dict[int, tuple[int, int]]
+    comments: list[tuple[int, int]]
 
 
 class Pieces:
@@ -36,7 +46,7 @@ class Pieces:
         self._modules: dict[str, tuple[str, cst.Module]] = {}
         self._statements: dict[str, dict[str, list[list[Statement]]]] = {}
         self.stretches: dict[str, dict[int, tuple[cst.CSTNode, Stretch]]] = {}
-        """What `placement_lint.syntax.spans` knows of statements, by their addresses."""
+        """What `placement_lint.syntax.positions` knows of statements, by their addresses."""
 
     def parse(self, path: str, text: str) -> cst.Module:
         """Parse the text that a file has now. Raises what `cst.parse_module` raises."""

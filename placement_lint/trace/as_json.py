@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from placement_lint import __version__
 from placement_lint.trace.join import Judgement, State
 from placement_lint.trace.text import REPORT_IT
+from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
 from placement_lint.files.python_tree import parsed
-from placement_lint.lint.examined import Request
-from placement_lint.lint.file import FileOptions
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.run import check_files
+from placement_lint.lint.tasks import Request
 from placement_lint.rules.selection import select_rules
 from placement_lint.trace.record import source_of
 from placement_lint.trace.recorder import DRAGGED, PULLED, SPREAD, STAGED

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.files.opening import decode
 from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.trace.ledger import COUNTERS, EVENTS, SLOT
 from placement_lint.trace.recorder import PULLED
@@ -209,6 +210,6 @@ def _code_points(path: str, line: int, column: int | None) -> int | None:
 def source_of(path: str) -> Source | None:
     """Give the text of a file; None where it cannot be read any more."""
     try:
-        return Source.decode(path, read_bytes(path))
+        return decode(path, read_bytes(path))
     except UnreadableError:
         return None

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placement_lint import __version__
 from placement_lint.verify import report
 from placement_lint.verify.datapath_run import (
     DEFAULT_SIZE,
@@ -37,6 +36,7 @@ from placement_lint.verify.runner import (
     verify_rules,
 )
 from placement_lint.verify.sizes import format_size, parse_size
+from placement_lint.version import __version__
 
 OK, FAILED, USAGE = 0, 1, 2
 DATAPATH = "datapath"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from placement_lint.files.records import proof_folder as folder_of_proofs
+from placement_lint.rules.proof_records import proof_folder as folder_of_proofs
 from placement_lint.verify.versions import parse_range
 
 _CODE = re.compile(r"JDP\d{3}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from placement_lint.files.records import (
+from placement_lint.rules.proof_records import (
     FAILED,
     PROVED,
     RECORD_VERSION,

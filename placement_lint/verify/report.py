@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placement_lint.files.records import digest
+from placement_lint.rules.proof_records import digest
 from placement_lint.verify.datapath_run import (
     BEST,
     GOOD,

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions
-from placement_lint.lint.fixing import FixResult, fix_source
+from placement_lint.lint.file_results import FileOptions
+from placement_lint.lint.fixes.apply import FixResult, fix_source
 from placement_lint.rules.registry import rule_by_code
 from tests.blocks.programs import programs
 from tests.test_fixtures import compiles, said

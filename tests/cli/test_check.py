@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.findings import Finding, Severity, Span
-from placement_lint.lint.outcome import Outcome
+from placement_lint.lint.results import Outcome
 
 if TYPE_CHECKING:
     import subprocess

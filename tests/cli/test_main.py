@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from placement_lint import __version__
 from placement_lint.cli import check, main
+from placement_lint.version import __version__
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 TOP = str(Path(__file__).parents[2])

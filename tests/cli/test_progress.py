@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.cli.progress import Progress
-from placement_lint.lint.course import Course
+from placement_lint.lint.progress import Course
 
 pty = pytest.importorskip("pty", reason="needs a terminal of POSIX")
 
@@ -19,16 +19,16 @@ TOP = str(Path(__file__).parents[2])
 # A run that waits so long between two files that it is a long one.
 SLOW = """\
 import sys, time
-from placement_lint.cli import main, progress
-from placement_lint.lint import course
+from placement_lint.cli import main
+from placement_lint.lint.progress import Course
 
-reach = course.Course.reach
+reach = Course.reach
 
 def slow(self, done, findings):
     time.sleep(0.25)
     reach(self, done, findings)
 
-course.Course.reach = slow
+Course.reach = slow
 sys.exit(main(sys.argv[1:]))
 """
 

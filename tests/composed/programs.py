@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Applicability
-from placement_lint.lint.outcome import FixMode, Outcome
+from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.run import lint_paths
 from tests.composed.files import cases_by_code, compiles, decorated, dice_of
 from tests.composed.properties import said

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.files.source import Source
+from placement_lint.files.opening import decode
 from placement_lint.findings import Applicability
-from placement_lint.lint.file import FileOptions
-from placement_lint.lint.fixing import FixResult, fix_source
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.file_results import FileOptions, Sight
+from placement_lint.lint.fixes.apply import FixResult, fix_source
 from placement_lint.rules.registry import all_rules
 from tests.composed.files import compiles
 from tests.variants import Layout
@@ -17,6 +16,7 @@ from tests.variants import Layout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.files.source import Source
     from tests.composed.files import Composed
 
 _DIRECTIVE = re.compile(r"#\s*(noqa:\s?([A-Z]+[0-9]+[, ]*)+|placement-lint: .*)", re.IGNORECASE)
@@ -31,7 +31,7 @@ def fix(source: Source, *, unsafe: bool) -> FixResult:
 
 def problems(composed: Composed, *, unsafe: bool) -> Iterator[str]:
     """Give what fixing a file breaks."""
-    source = Source.decode("composed.py", composed.data)
+    source = decode("composed.py", composed.data)
     if source.encode(source.text) != composed.data:
         yield "the bytes of the file are not those of its text"
     first = fix(source, unsafe=unsafe)
@@ -43,7 +43,7 @@ def problems(composed: Composed, *, unsafe: bool) -> Iterator[str]:
     )
     if first.text == source.text:
         return
-    again = fix(Source.decode("composed.py", source.encode(first.text)), unsafe=unsafe)
+    again = fix(decode("composed.py", source.encode(first.text)), unsafe=unsafe)
     if again.text != first.text:
         yield "a second run changes more"
     if compiles(source.text) and not compiles(first.text):

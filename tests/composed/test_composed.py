@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.files.source import Source
+from placement_lint.files.opening import decode
 from placement_lint.rules.registry import all_rules
 from tests.composed import programs
 from tests.composed.files import Composed, cases_by_code, compiles, pair, random_file
@@ -19,6 +19,8 @@ from tests.composed.properties import fix, problems, said
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from placement_lint.files.source import Source
 
 FILES = 2_000
 CHUNK = 50
@@ -54,7 +56,7 @@ def test_the_files_are_various_and_mostly_mended() -> None:
     mended = [
         composed
         for composed in files[:20]
-        if fix(Source.decode("composed.py", composed.data), unsafe=True).counts
+        if fix(decode("composed.py", composed.data), unsafe=True).counts
     ]
     assert len(mended) > 12
 

@@ -8,7 +8,7 @@ import pytest
 
 from placement_lint.config import dependencies
 from placement_lint.config.dependencies import jax_requirements
-from placement_lint.lint.target import forget, target_for
+from placement_lint.project.target import forget, target_for
 
 if TYPE_CHECKING:
     from pathlib import Path

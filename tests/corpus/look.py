@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.settings import Settings
 from placement_lint.fingerprint import fingerprints
-from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_paths
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
 from placement_lint.findings import Confidence
 from placement_lint.lint.run import lint_paths
-from placement_lint.placement.operations import Operations
-from placement_lint.placement.program import Program
-from placement_lint.placement.values import (
+from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     Anything,
     AnyTree,
@@ -25,17 +23,19 @@ from placement_lint.placement.values import (
     arrays,
     is_placed,
 )
+from placement_lint.placement.engine.operations import Operations
+from placement_lint.placement.interpreter import Program
 from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
-from placement_lint.rules.commitment.turns import copied_once
-from placement_lint.rules.module import ModuleFacts
-from placement_lint.syntax.spans import Spans
+from placement_lint.rules.commitment.loop_copies import copied_once
+from placement_lint.semantic.model import ModuleFacts
+from placement_lint.syntax.positions import Spans
 
 if TYPE_CHECKING:
     from collections import abc
 
-    from placement_lint.placement.module import Module
-    from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Atom, Value
+    from placement_lint.placement.domain.record import Use
+    from placement_lint.placement.domain.values import Atom, Value
+    from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
 
 Span = tuple[int, int, int, int]

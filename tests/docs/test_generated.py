@@ -13,8 +13,8 @@ import pytest
 
 from placement_lint.config.options import OPTIONS
 from placement_lint.config.schema import schema
-from placement_lint.files.records import proof_path, proved_on
 from placement_lint.rules.pages import all_pages
+from placement_lint.rules.proof_records import proof_path, proved_on
 from website import commands, links, measured, rules, settings
 
 if TYPE_CHECKING:

@@ -304,7 +304,7 @@ def _without_a_place(_: Fault, node: Any, options: dict[str, Any]) -> tuple[Any,
 
 
 def _needs_fail(fault: Fault, undo: list[tuple[Any, str, Any]]) -> None:
-    from placement_lint.rules.needs import FileText, Needs
+    from placement_lint.prefilter.conditions import FileText, Needs
     from placement_lint.rules.registry import all_rules
 
     class Failing(Needs):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from placement_lint import __version__
 from placement_lint.rules.registry import all_rules
+from placement_lint.version import __version__
 from tests.faults.injection import Fault, within
 from tests.fixture_cases import FIXTURES, Case, read_cases
 

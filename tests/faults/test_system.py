@@ -32,8 +32,8 @@ class TestProcesses:
     @pytest.mark.parametrize(
         "part",
         [
-            "placement_lint.lint.file:parse",
-            pytest.param("placement_lint.lint.file:Analysis._visit", marks=EVERY),
+            "placement_lint.syntax.parse:parse",
+            pytest.param("placement_lint.lint.check_file:Analysis._visit", marks=EVERY),
         ],
     )
     def test_that_die_of_a_file(self, folder: Path, well: Said, kind: str, part: str) -> None:
@@ -45,7 +45,7 @@ class TestProcesses:
 
     @EVERY
     def test_that_die_while_fixing(self, folder: Path) -> None:
-        fault = Fault("placement_lint.lint.fixing:_try_to_compile", "killed", "z_last.py")
+        fault = Fault("placement_lint.lint.fixes.apply:_try_to_compile", "killed", "z_last.py")
         said = run(folder, "--no-cache", "--fix", faults=(fault,), jobs=2)
         assert [*said.failed] == ["z_last.py"]
         after = texts_in(folder)
@@ -217,7 +217,7 @@ class TestCache:
         ],
     )
     def test_that_fails(self, folder: Path, well: Said, part: str, kind: str) -> None:
-        fault = Fault(f"placement_lint.lint.cache:Cache.{part}", kind)
+        fault = Fault(f"placement_lint.lint.incremental.cache:Cache.{part}", kind)
         for faults in ((fault,), (), (fault,)):
             said = run(folder, faults=faults)
             assert (said.code, said.places()) == (well.code, well.places())

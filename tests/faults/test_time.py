@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 EVERY = pytest.mark.every
 LIMIT = ("--file-time-limit", "1")
 RULE = "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr"
-PARSE = "placement_lint.lint.file:parse"
-FOLLOW = "placement_lint.lint.together:Together._read"
+PARSE = "placement_lint.syntax.parse:parse"
+FOLLOW = "placement_lint.lint.check_program:Together._read"
 ALONE = "not checked to the end: it took more than 1 s of processor time (`file-time-limit`)"
 
 
@@ -78,14 +78,14 @@ def test_a_neighbour_keeps_its_findings(folder: Path) -> None:
 
 
 STEPS = {
-    "placement_lint.lint.sifting:Sifted._sort": "data.py",
-    "placement_lint.lint.project:Project._found_ways": "data.py",
-    "placement_lint.lint.project:Project._imports_of": "data.py",
-    "placement_lint.lint.project:_read_bindings": "names.py",
-    "placement_lint.lint.run_view:WholeRun._summed_up": "started.py",
-    "placement_lint.lint.sifting:Sifted._gains": "uses.py",
-    "placement_lint.lint.suppressions:Suppressions.sift": "names.py",
-    "placement_lint.lint.examining:_looking": "z_last.py",
+    "placement_lint.lint.select_files:Sifted._sort": "data.py",
+    "placement_lint.project.modules:Modules._found_ways": "data.py",
+    "placement_lint.project.modules:Modules._imports_of": "data.py",
+    "placement_lint.project.modules:_read_bindings": "names.py",
+    "placement_lint.project.program_view:WholeRun._summed_up": "started.py",
+    "placement_lint.lint.select_files:Sifted._gains": "uses.py",
+    "placement_lint.lint.suppressions.comments:Suppressions.sift": "names.py",
+    "placement_lint.lint.schedule:_looking": "z_last.py",
 }
 """What there is to do about a file, and one about which there is."""
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from placement_lint.files.opening import decode, masked
 from placement_lint.files.script_cells import begins_cell, cells_of, has_cells
 from placement_lint.files.source import Cell, Source
 
@@ -13,7 +14,7 @@ SCRIPT = "import jax\n# %% load\nx = 1\n#%%\ny = 2\n"
 
 
 def read(*lines: str, newline: str = "\n") -> Source:
-    return Source.decode("s.py", newline.join([*lines, ""]).encode())
+    return decode("s.py", newline.join([*lines, ""]).encode())
 
 
 def mask(*lines: str) -> list[str]:
@@ -111,7 +112,7 @@ def test_bytes_are_given_back(newline: str, encoding: str) -> None:
     lines = ["# -*- coding: latin-1 -*-"] if encoding == "latin-1" else []
     text = newline.join([*lines, "# %%", "!echo é", "x = 'é'", ""])
     data = text.encode(encoding)
-    source = Source.decode("s.py", data)
+    source = decode("s.py", data)
     assert source.as_written == text
     assert source.to_bytes() == data
     assert "é" not in source.line_text(len(lines) + 2)[:1]
@@ -134,11 +135,11 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_nothing_moves_whatever_it_is(text: str) -> None:
-    source = Source("s.py", text).masked()
+    source = masked(Source("s.py", text))
     assert source.content == text
     assert [len(line) for line in source.text.split("\n")] == [
         len(line) for line in text.split("\n")
     ]
-    assert source.masked() == source
+    assert masked(source) == source
     if source.as_written is not None:
         assert has_cells(text)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_decodes_and_encodes_back(data: bytes, text: str, encoding: str, bom: bool) -> None:
-    source = Source.decode("code.py", data)
+    source = Source.from_bytes("code.py", data)
     assert (source.text, source.encoding, source.bom) == (text, encoding, bom)
     assert source.encode(source.text) == data
 
@@ -51,12 +51,12 @@ def test_decodes_and_encodes_back(data: bytes, text: str, encoding: str, bom: bo
 )
 def test_unreadable(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError) as caught:
-        Source.decode("code.py", data)
+        Source.from_bytes("code.py", data)
     assert reason in str(caught.value)
 
 
 def test_text_that_the_encoding_cannot_hold() -> None:
-    source = Source.decode("code.py", b"# coding: latin-1\n")
+    source = Source.from_bytes("code.py", b"# coding: latin-1\n")
     with pytest.raises(UnicodeEncodeError):
         source.encode("λ")
 

@@ -11,8 +11,8 @@ from unittest import mock
 
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Applicability
-from placement_lint.lint import fixing
-from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.fixes import apply
+from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_paths
 from placement_lint.syntax import edits as edits_module
 from tests.differential.analysis import written
@@ -166,7 +166,7 @@ class _Seen:
         self._taken: list[tuple[Finding, str]] = []
 
     def __enter__(self) -> None:
-        takes, edited = fixing._Round.takes, edits_module.edited
+        takes, edited = apply._Round.takes, edits_module.edited
         seen = self
 
         def taking(self: Any, finding: Finding) -> bool:
@@ -184,7 +184,7 @@ class _Seen:
             return made
 
         self._patches = contextlib.ExitStack()
-        self._patches.enter_context(mock.patch.object(fixing._Round, "takes", taking))
+        self._patches.enter_context(mock.patch.object(apply._Round, "takes", taking))
         self._patches.enter_context(mock.patch.object(edits_module, "edited", editing))
 
     def __exit__(self, *_: object) -> None:

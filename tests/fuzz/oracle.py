@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from placement_lint.config.settings import Settings
 from placement_lint.files.notebook import is_notebook
 from placement_lint.findings import Applicability
-from placement_lint.lint.file import lint_source
-from placement_lint.lint.outcome import FixMode
-from placement_lint.lint.reading import reopened
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import ABOUT_COMMENTS
+from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_text, request_for
-from placement_lint.lint.unused import ABOUT_COMMENTS
+from placement_lint.project.sources import reopened
 from tests.composed.files import compiles
 from tests.composed.properties import said
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Finding
-    from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.results import Outcome
 
 SETTINGS = Settings(select=("ALL",), target_jax="0.12")
 """With a JAX that they are linted for, so that a newer one on the machine changes nothing."""

@@ -23,11 +23,13 @@ from placement_lint.files.notebook_json import (
     lines_in_file,
     rewrite,
 )
+from placement_lint.files.opening import decode
 from placement_lint.files.source import Source, UnreadableError
 from placement_lint.findings import Finding, Severity, Span
-from placement_lint.lint.file import FileResult, editor_of
-from placement_lint.lint.suppressions import Suppressions
-from placement_lint.lint.target import forget, target_for
+from placement_lint.lint.check_file import editor_of
+from placement_lint.lint.file_results import FileResult
+from placement_lint.lint.suppressions.comments import Suppressions
+from placement_lint.project.target import forget, target_for
 from placement_lint.rules.selection import UnknownSelectorError, select_rules
 from placement_lint.syntax.deep_stack import run_deep
 from tests.fuzz.seeds import dice_of, notebook, texts
@@ -52,7 +54,7 @@ def _demand_words(error: Exception) -> None:
 def read_source(data: bytes) -> None:
     """Read a Python file: its places and its bytes are given back."""
     try:
-        source = Source.decode("fuzzed.py", data)
+        source = decode("fuzzed.py", data)
     except UnreadableError as error:
         _demand_words(error)
         return
@@ -70,7 +72,7 @@ def read_source(data: bytes) -> None:
 def read_suppressions(data: bytes) -> None:
     """Read the comments of a file that silence findings, and put findings to them."""
     try:
-        source = Source.decode("fuzzed.py", data)
+        source = decode("fuzzed.py", data)
     except UnreadableError:
         return
     run_deep(_suppressions, source)

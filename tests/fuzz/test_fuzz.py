@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.lint import file
+from placement_lint.lint import check_file
 from placement_lint.lint.run import lint_text
 from tests.composed.files import compiles
 from tests.fuzz import kinds, mutations, oracle, record
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.results import Outcome
 
 GOOD = b"import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x\n"
 MANY = 300
@@ -93,12 +93,12 @@ def test_a_rule_that_fails_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(file.Analysis, "place", fail)
+    monkeypatch.setattr(check_file.Analysis, "place", fail)
     assert any("ZeroDivisionError" in each for each in judge(Input("fuzzed.py", GOOD)).problems)
 
 
 def test_a_filter_that_is_too_strict_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("placement_lint.lint.sifting.passes_filter", lambda *_: False)
+    monkeypatch.setattr("placement_lint.lint.select_files.passes_filter", lambda *_: False)
     assert judge(Input("fuzzed.py", GOOD)).problems == (
         "only without the filter: JDP204 in line 5",
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from placement_lint.lint.outcome import FixMode
+from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_text
 from tests.fuzz.oracle import SETTINGS, Input, judge
 from tests.fuzz.spellings import spelling

@@ -10,13 +10,12 @@ import libcst as cst
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.lint.examined import Request
-from placement_lint.lint.file import FileOptions
-from placement_lint.lint.outcome import FixMode, Outcome
+from placement_lint.lint.file_results import FileOptions, Sight
+from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.run import check_files
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.tasks import Request
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -32,7 +32,7 @@ def test_version_costs_nothing() -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
     ours = [name for name in done.stdout.split() if name.startswith("placement_lint")]
-    assert ours == ["placement_lint"]
+    assert ours == ["placement_lint", "placement_lint.version"]
     assert not {"argparse", "libcst", "json", "dataclasses"} & set(done.stdout.split())
 
 

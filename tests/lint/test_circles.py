@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.cache import Cache
-from placement_lint.lint.cached import lint_cached
+from placement_lint.lint.incremental.cache import Cache
+from placement_lint.lint.incremental.cached_run import lint_cached
 from placement_lint.lint.run import check_files, lint_paths
-from tests.lint.test_run_view import write
+from tests.project.test_program_view import write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.results import Outcome
 
 LATE = 'import os\nos.environ["JAX_PLATFORMS"] = "cpu"\n'
 
@@ -67,8 +67,8 @@ def test_what_is_found(paths: list[str]) -> None:
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_in_several_processes(paths: list[str], jobs: int) -> None:
-    from placement_lint.lint.examined import Request
-    from placement_lint.lint.file import FileOptions
+    from placement_lint.lint.file_results import FileOptions
+    from placement_lint.lint.tasks import Request
     from placement_lint.rules.selection import select_rules
 
     def request(path: str) -> Request:

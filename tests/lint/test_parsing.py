@@ -9,10 +9,10 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.files.notebook import read_notebook
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
-from placement_lint.lint.fixing import fix_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions, Sight
+from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.lint.run import lint_paths
-from placement_lint.lint.unused import Sight
 from placement_lint.rules.registry import all_rules
 from tests.rules.helpers import notebook
 

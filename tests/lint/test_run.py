@@ -18,13 +18,13 @@ import pytest
 import placement_lint
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Confidence
-from placement_lint.lint import dispatch, examining, sifting
-from placement_lint.lint.examined import Request
-from placement_lint.lint.file import FileResult, lint_source
-from placement_lint.lint.outcome import FixMode
+from placement_lint.lint import dispatch, schedule, select_files
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileResult, Sight
+from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import check_files, lint_paths, lint_text
-from placement_lint.lint.unused import Sight
-from placement_lint.rules.needs import FileText
+from placement_lint.lint.tasks import Request
+from placement_lint.prefilter.conditions import FileText
 from placement_lint.rules.registry import rule_by_code
 from placement_lint.rules.selection import UnknownSelectorError
 from tests.lint.helpers import (
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
-    from placement_lint.lint.file import FileOptions
-    from placement_lint.lint.outcome import Outcome
-    from placement_lint.lint.together import Neighbours
+    from placement_lint.lint.check_program import Neighbours
+    from placement_lint.lint.file_results import FileOptions
+    from placement_lint.lint.results import Outcome
     from placement_lint.rules.base import Rule
     from placement_lint.rules.context import Context
 
@@ -222,7 +222,7 @@ def test_all_rules_count_where_suppressions_are_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["guard", "passes_filter", "lint_source"])
 def test_analysis_that_fails(folder: Path, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     add(folder, "long.py", b"x" * 1_000)
-    home = examining if part == "lint_source" else sifting
+    home = schedule if part == "lint_source" else select_files
     real = getattr(home, part)
 
     def fail(first: Source | FileText, *arguments: object, **options: object) -> object:
@@ -354,7 +354,7 @@ def test_settings_become_options(folder: Path) -> None:
 
     settings = replace(SETTINGS, accelerator=False, min_confidence="definite", target_jax="0.7.2")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(examining, "lint_source", look)
+        patch.setattr(schedule, "lint_source", look)
         lint_paths([str(folder / "good.py")], lambda _: settings)
     (options,) = seen
     assert [rule.code for rule in options.rules] == ["JDP204"]
@@ -443,7 +443,7 @@ def test_file_that_changed_meanwhile_is_not_written(
         Path(path).write_bytes(b"someone else's\n")
         return lint_source(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("placement_lint.lint.fixing.lint_source", change)
+    monkeypatch.setattr("placement_lint.lint.fixes.apply.lint_source", change)
     outcome = check([path], Renames, fix=FixMode.APPLY)
     assert Path(path).read_bytes() == b"someone else's\n"
     assert outcome.fixed == ()
@@ -549,7 +549,7 @@ def test_fixing_that_fails_loses_no_finding(
 
     add(tmp_path, "data.py", CREATION)
     add(tmp_path, "train.py", USE)
-    monkeypatch.setattr("placement_lint.lint.fixing.fix_sources", fail)
+    monkeypatch.setattr("placement_lint.lint.fixes.apply.fix_sources", fail)
     assert places(fix_program(tmp_path)) == [
         ("data.py", 1, "JDP903"), ("train.py", 4, "JDP204"), ("train.py", 5, "JDP201"),
     ]  # fmt: skip
@@ -723,7 +723,7 @@ def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
         asked.append([*carrying, *committing])
         return []
 
-    monkeypatch.setattr("placement_lint.lint.together.neighbourhoods", neighbourhoods)
+    monkeypatch.setattr("placement_lint.lint.check_program.neighbourhoods", neighbourhoods)
     paths = [*map(str, files(tmp_path))]
     assert lint_paths(paths, lambda _: Settings(select=("JDP101",))).findings == ()
     assert asked == []

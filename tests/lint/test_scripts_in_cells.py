@@ -9,11 +9,10 @@ import pytest
 
 from placement_lint import lint_source
 from placement_lint.config.settings import Settings
-from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, FileResult
-from placement_lint.lint.fixing import fix_source
+from placement_lint.files.opening import decode
+from placement_lint.lint.file_results import FileOptions, FileResult, Sight
+from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.lint.run import lint_text
-from placement_lint.lint.unused import Sight
 from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -45,10 +44,10 @@ def found(text: str, path: str = "s.py") -> list[tuple[int, int, str]]:
 
 
 def fixed(text: str, *, unsafe: bool = False) -> tuple[str, FileResult]:
-    source = Source.decode("s.py", text.encode())
+    source = decode("s.py", text.encode())
     result = fix_source(source, OPTIONS, unsafe=unsafe)
     after = result.source.to_bytes().decode()
-    again = fix_source(Source.decode("s.py", after.encode()), OPTIONS, unsafe=unsafe)
+    again = fix_source(decode("s.py", after.encode()), OPTIONS, unsafe=unsafe)
     assert again.source.to_bytes().decode() == after
     return after, result.result
 

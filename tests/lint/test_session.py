@@ -17,18 +17,18 @@ from placement_lint.lint.run import lint_paths
 from placement_lint.lint.session import Session
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.pieces import Pieces, kept_in, parse
-from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 from tests.composed.files import random_file
 from tests.composed.programs import random_program
 from tests.faults.injection import Fault, injected
-from tests.lint.test_unused import LOADER as DATA
+from tests.lint.suppressions.test_unused import LOADER as DATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from placement_lint.lint.outcome import Outcome
+    from placement_lint.lint.results import Outcome
 
 SETTINGS = Settings(select=("ALL",))
 TRAIN = "from a import load\n\ntokens = load()\ntokens[0]\n"
@@ -152,7 +152,7 @@ def session_of(texts: Mapping[str, str], folder: Path) -> Session:
 def test_files_that_have_not_changed_are_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("placement_lint.lint.cache._SETTLED", 0)
+    monkeypatch.setattr("placement_lint.lint.incremental.cache._SETTLED", 0)
     session = session_of({"a.py": DATA, "b.py": TRAIN}, tmp_path)
     time.sleep(0.05)
     before = session.lint()
@@ -163,7 +163,7 @@ def test_files_that_have_not_changed_are_not_read_again(
         read.append(path)
         return read_bytes(path)
 
-    monkeypatch.setattr("placement_lint.lint.recollection.read_bytes", read_and_note)
+    monkeypatch.setattr("placement_lint.lint.incremental.revision.read_bytes", read_and_note)
     assert same(session.lint(), before)
     assert read == []
     (tmp_path / "b.py").write_text(TRAIN.replace("tokens[0]", "tokens"))
@@ -230,10 +230,10 @@ def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
 
 
 STEPS = {
-    "the filter": "placement_lint.lint.sifting:Sifted._sort",
-    "interpretation": "placement_lint.placement.program:Program._run_functions",
+    "the filter": "placement_lint.lint.select_files:Sifted._sort",
+    "interpretation": "placement_lint.placement.interpreter:Program._run_functions",
     "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
-    "as one program": "placement_lint.lint.together:Together._read",
+    "as one program": "placement_lint.lint.check_program:Together._read",
 }
 PUT = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x[0]\n"
 
@@ -246,7 +246,7 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
     monkeypatch.setattr(sessions, "MOST_SECONDS", 1)
     files = {name: str(tmp_path / name) for name in ("a.py", "bomb.py", "train.py", "put.py")}
     texts = {"a.py": DATA, "bomb.py": PUT, "train.py": TRAIN, "put.py": PUT}
-    if "together" in step:
+    if "check_program" in step:
         texts["bomb.py"] = DATA + "import a\n"
     session = Session(lambda _: SETTINGS, folders=True)
     session.files = sorted(files.values())

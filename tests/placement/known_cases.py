@@ -25,10 +25,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from placement_lint.placement.flow import Flow, interpret
-from placement_lint.placement.module import Module
-from placement_lint.placement.record import UseKind
-from placement_lint.placement.values import (
+from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.values import (
     NOTHING,
     SYSTEM_DEFAULT,
     Anything,
@@ -57,14 +55,16 @@ from placement_lint.placement.values import (
     TheDevice,
     join,
 )
+from placement_lint.placement.facts.module import Module
+from placement_lint.placement.flow import Flow, interpret
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from placement_lint.placement.record import Use
-    from placement_lint.placement.values import Atom, Place, Value
+    from placement_lint.placement.domain.record import Use
+    from placement_lint.placement.domain.values import Atom, Place, Value
 
 FOLDER = Path(__file__).parent / "known"
 HEAD = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from placement_lint.placement.domain.values import SYSTEM_DEFAULT, UNKNOWN, Array, Device
 from placement_lint.placement.flow import Flow, interpret_alone
-from placement_lint.placement.values import SYSTEM_DEFAULT, UNKNOWN, Array, Device
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 

@@ -11,7 +11,8 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Confidence, Finding
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.rules.registry import all_rules
 
 HEAD = """\

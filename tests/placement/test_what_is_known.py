@@ -7,7 +7,8 @@ import textwrap
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 
 HEAD = """\
 import contextlib

@@ -14,7 +14,7 @@ from placement_lint.findings import (
     Severity,
     Span,
 )
-from placement_lint.lint.outcome import Outcome, Skipped, Suppressed
+from placement_lint.lint.results import Outcome, Skipped, Suppressed
 
 NASTY = (
     *("a.py", "a b.py", "ü/ж.py", "a\nb.py", "a\r\nb.py", "a\tb.py", "::error::x.py", "100%.py"),

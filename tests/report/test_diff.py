@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.lint.outcome import FixedFile
+from placement_lint.lint.results import FixedFile
 from placement_lint.report.diff import render
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 
 from placement_lint.config.options import FORMATS
 from placement_lint.findings import Finding
-from placement_lint.lint.outcome import Outcome, Skipped
+from placement_lint.lint.results import Outcome, Skipped
 from placement_lint.report.escape import as_unicode, escape, escape_characters
 from placement_lint.report.formats import render
 from placement_lint.report.places import told

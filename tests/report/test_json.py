@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from placement_lint import __version__
 from placement_lint.findings import Applicability, Confidence, Edit, Finding, Fix, Related, Span
-from placement_lint.lint.outcome import Outcome, Skipped
+from placement_lint.lint.results import Outcome, Skipped
 from placement_lint.report.json import render
+from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from placement_lint.findings import (
     Severity,
     Span,
 )
-from placement_lint.lint.outcome import Outcome, Skipped, Suppressed
+from placement_lint.lint.results import Outcome, Skipped, Suppressed
 from placement_lint.report.report import Report
 from placement_lint.report.sarif import SCHEMA, render
 from placement_lint.report.site import VARIABLE

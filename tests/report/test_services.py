@@ -10,7 +10,7 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Edit, Finding, Fix, Related, Severity, Span
-from placement_lint.lint.outcome import Outcome, Skipped
+from placement_lint.lint.results import Outcome, Skipped
 from placement_lint.report import github, gitlab, junit, rdjson
 from placement_lint.report.report import Report
 from placement_lint.report.site import VARIABLE

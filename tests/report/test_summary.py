@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.findings import Applicability, Finding, Fix
-from placement_lint.lint.outcome import FixedFile, Outcome
+from placement_lint.lint.results import FixedFile, Outcome
 from placement_lint.report.summary import fixes, summary, would_fix
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import textwrap
 import libcst as cst
 
 from placement_lint.rules.context import Context
-from placement_lint.rules.module import ModuleFacts
 from placement_lint.rules.registry import rule_by_code
+from placement_lint.semantic.model import ModuleFacts
 
 HEAD = """\
 import contextlib, functools, os, typing

@@ -7,8 +7,8 @@ name to name may come back to where it began.
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions, Sight
 from placement_lint.rules.registry import all_rules
 
 PROGRAMS = {

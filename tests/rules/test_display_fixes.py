@@ -4,7 +4,8 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.rules.registry import rule_by_code
 from placement_lint.syntax.edits import apply_edits
 

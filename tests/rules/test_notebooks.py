@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from placement_lint.files.notebook import read_notebook
+from placement_lint.files.opening import decode
 from placement_lint.files.source import Cell, Source
-from placement_lint.lint.file import FileOptions, lint_source
-from placement_lint.lint.fixing import fix_source
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions, Sight
+from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.rules.commitment.device_put_discarded import DevicePutDiscarded
 from tests.rules import helpers
 
@@ -57,7 +58,7 @@ def notebook(*texts: str) -> Source:
 
 def script(*texts: str) -> Source:
     ended = (text if text.endswith("\n") else text + "\n" for text in texts)
-    return Source.decode("script.py", "".join(f"# %%\n{text}" for text in ended).encode())
+    return decode("script.py", "".join(f"# %%\n{text}" for text in ended).encode())
 
 
 def found(source: Source) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.rules.registry import rule_by_code
 
 SUSPENDED = """\

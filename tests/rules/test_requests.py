@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
-from placement_lint.placement.program import Program
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
+from placement_lint.placement.interpreter import Program
 from placement_lint.rules.commitment.device_put_without_device import DevicePutWithoutDevice
 
 if TYPE_CHECKING:
     from placement_lint.findings import Applicability
-    from placement_lint.placement.supposition import Supposition
+    from placement_lint.placement.engine.supposition import Supposition
 
 OPTIONS = FileOptions((DevicePutWithoutDevice,))
 HEAD = "import jax\nimport jax.numpy as jnp\ncpu = jax.devices('cpu')[0]\n"

@@ -7,7 +7,8 @@ import pytest
 from placement_lint.config.load import SettingsLoader
 from placement_lint.files.source import Source
 from placement_lint.findings import Confidence, Finding
-from placement_lint.lint.file import FileOptions, lint_source
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.run import lint_paths
 from placement_lint.rules.registry import rule_by_code
 

@@ -119,7 +119,7 @@ def test_an_interrupt_reaches_the_main_thread_at_once() -> None:
 NARROW = """
 import resource, sys
 from placement_lint.syntax.deep_stack import run_deep, stack_share
-from placement_lint.syntax.nesting import too_deep
+from placement_lint.syntax.parser_guard import too_deep
 
 def descend(depth):
     return 0 if depth == 0 else 1 + descend(depth - 1)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from placement_lint.files.opening import masked
 from placement_lint.files.source import Source
 from placement_lint.findings import Edit, Span
 from placement_lint.syntax.edits import Editor, apply_edits, edited
-from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 
 
@@ -148,7 +149,7 @@ def test_fused_insertions_keep_their_order() -> None:
 
 
 def test_what_only_ipython_understands_stays_as_it_is_written() -> None:
-    source = Source("case.py", "# %%\n%matplotlib inline\na = 1\n").masked()
+    source = masked(Source("case.py", "# %%\n%matplotlib inline\na = 1\n"))
     assert "%matplotlib" not in source.text
     after = edited(source, [Edit("case.py", Span(3, 5, 3, 6), "2")])
     assert after.content == "# %%\n%matplotlib inline\na = 2\n"

@@ -6,9 +6,9 @@ import libcst as cst
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions, lint_source
-from placement_lint.lint.fixing import fix_source
-from placement_lint.lint.unused import Sight
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions, Sight
+from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.rules.registry import all_rules
 from placement_lint.syntax.imports import importable
 from placement_lint.syntax.names import Names

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from placement_lint.files.source import Source
 from placement_lint.syntax.names import Ambiguous, BindingKind, Known, Names, Scope, ScopeKind
-from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 
 
@@ -334,7 +334,7 @@ def _outside(scope: Scope) -> Scope:
 def _lines(tree: Tree, text: str) -> dict[int, int]:
     """Give the line of each node that makes a scope."""
     from placement_lint.files.source import Source
-    from placement_lint.syntax.spans import Spans
+    from placement_lint.syntax.positions import Spans
 
     source = Source("case.py", text)
     spans = Spans(tree.module, source)

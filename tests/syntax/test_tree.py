@@ -6,7 +6,7 @@ import libcst as cst
 import pytest
 
 from placement_lint.files.source import Source
-from placement_lint.syntax.spans import Spans
+from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree, children
 
 SOURCES = sorted(Path(__file__).parent.parent.parent.joinpath("placement_lint").rglob("*.py"))

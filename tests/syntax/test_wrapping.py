@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from placement_lint.config.line_length import forget, line_length
 from placement_lint.files.source import Source
-from placement_lint.lint.file import FileOptions
-from placement_lint.lint.fixing import fix_source
+from placement_lint.lint.file_results import FileOptions
+from placement_lint.lint.fixes.apply import fix_source
 from placement_lint.rules.registry import all_rules
 from placement_lint.syntax.wrapping import wrapped
 

@@ -3,7 +3,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from placement_lint.files.records import digest
+from placement_lint.rules.proof_records import digest
 from placement_lint.verify import report
 from placement_lint.verify.datapath_run import DataPathResult
 from placement_lint.verify.observation import Observation, Outcome, judge

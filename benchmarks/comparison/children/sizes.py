@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.file import passes_filter
-from placement_lint.rules.needs import FileText
+from placement_lint.lint.check_file import passes_filter
+from placement_lint.prefilter.conditions import FileText
 from placement_lint.rules.selection import select_rules
 
 

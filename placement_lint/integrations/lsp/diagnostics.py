@@ -18,16 +18,16 @@ from lsprotocol.types import (
 )
 
 from placement_lint.findings import Severity
-from placement_lint.integrations.lsp.documents import Notebook, Text
 from placement_lint.integrations.lsp.positions import Places
+from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import uri_of
-from placement_lint.lint.reading import reopened
+from placement_lint.project.sources import reopened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.findings import Finding, Related
-    from placement_lint.integrations.lsp.analyst import Seen, View
+    from placement_lint.integrations.lsp.analysis import Seen, View
     from placement_lint.integrations.lsp.projects import Problem
     from placement_lint.lint.reveal import Revealed
 
@@ -138,7 +138,7 @@ def address(view: View, path: str) -> str:
 
 def short(path: str, view: View) -> str:
     """Give a path for the reader: from the folder of the workspace that it is in."""
-    from placement_lint.integrations.lsp.analyst import is_inside
+    from placement_lint.integrations.lsp.analysis import is_inside
 
     roots = [root for root in view.roots if is_inside(path, root)]
     return os.path.relpath(path, max(roots, key=len)) if roots else path

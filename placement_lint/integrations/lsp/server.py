@@ -17,26 +17,26 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
-from placement_lint import __version__
 from placement_lint.config.values import SettingsError
-from placement_lint.integrations.lsp import parent, telling
-from placement_lint.integrations.lsp.actions import EXPLAIN, FIX_ALL, Offers, touch, wants
-from placement_lint.integrations.lsp.desk import Desk
+from placement_lint.integrations.lsp import hover, parent_process
+from placement_lint.integrations.lsp.capabilities import Abilities
+from placement_lint.integrations.lsp.code_actions import EXPLAIN, FIX_ALL, Offers, touch, wants
 from placement_lint.integrations.lsp.diagnostics import Told
-from placement_lint.integrations.lsp.documents import Notebook, Text
-from placement_lint.integrations.lsp.editor import Abilities
-from placement_lint.integrations.lsp.edits import Writer
-from placement_lint.integrations.lsp.looking import Looking
 from placement_lint.integrations.lsp.protocol import Protocol
-from placement_lint.integrations.lsp.publishing import Publishing, every
+from placement_lint.integrations.lsp.publish import Publishing, every
+from placement_lint.integrations.lsp.scheduler import Looking
 from placement_lint.integrations.lsp.settings import EditorSettings, is_told, read_settings
+from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import path_of, uri_of
+from placement_lint.integrations.lsp.workspace import Desk
+from placement_lint.integrations.lsp.workspace_edits import Writer
+from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.files.source import Source
-    from placement_lint.integrations.lsp.analyst import Seen
+    from placement_lint.integrations.lsp.analysis import Seen
 
 _SECTION = "placement-lint"
 _WATCHED = ("**/*.{py,pyi,ipynb}", "**/*.{toml,cfg,lock}", "**/requirements*.txt", "**/.gitignore")
@@ -132,7 +132,7 @@ class Server:
         self.desk.set_roots(folders)
         self._take_settings(params.initialization_options)
         if params.process_id is not None:
-            parent.watch(params.process_id, lambda: self.protocol.on_exit(1))
+            parent_process.watch(params.process_id, lambda: self.protocol.on_exit(1))
         if self.abilities.pulls:
             options = types.DiagnosticOptions(
                 inter_file_dependencies=True,
@@ -379,7 +379,7 @@ class Server:
         return Writer(told, versioned=self.abilities.versioned_edits)
 
     async def _explain(self, code: str) -> str:
-        page = telling.page_of(code)
+        page = hover.page_of(code)
         if page is None:
             message = f"there is no rule {code}"
             raise JsonRpcInvalidParams(message)
@@ -410,7 +410,7 @@ class Server:
             return source.offset(line, column, cell)
 
         known = await self.looking.ask(
-            self.looking.analyst.told_at, seen.view, path, offset, telling.linked(seen.view)
+            self.looking.analyst.told_at, seen.view, path, offset, hover.linked(seen.view)
         )
         here = types.Range(params.position, params.position)
         findings = [
@@ -418,7 +418,7 @@ class Server:
             for finding in seen.findings.get(path, ())
             if finding.cell == cell and touch(text.places.range(finding.span), here)
         ]
-        return telling.hover(known, findings, text.places, self._lines_before(seen, path, cell))
+        return hover.hover(known, findings, text.places, self._lines_before(seen, path, cell))
 
     async def _inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         if not self.desk.settings.inlay_hints:
@@ -435,7 +435,7 @@ class Server:
         )
         last_line = text.places.count + before
         return [
-            telling.hint(each, before, text.places) for each in known if each.span.line <= last_line
+            hover.hint(each, before, text.places) for each in known if each.span.line <= last_line
         ]
 
     def _place(self, seen: Seen, uri: str) -> tuple[str, Text, int | None] | None:
@@ -454,7 +454,7 @@ class Server:
         document = seen.view.documents.get(path)
         if cell is None or not isinstance(document, Notebook):
             return 0
-        from placement_lint.lint.reading import reopened
+        from placement_lint.project.sources import reopened
 
         source = reopened(path, document.data)
         return 0 if source is None else source.lines_before(cell)

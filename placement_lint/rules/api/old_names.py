@@ -11,8 +11,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
 from placement_lint.jaxmodel.versions import Target, written
-from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import (
+from placement_lint.prefilter.conditions import (
     GAP,
     MAKES_ARRAYS,
     AllOf,
@@ -25,7 +24,8 @@ from placement_lint.rules.needs import (
     ReadOfValue,
     Uses,
 )
-from placement_lint.rules.surroundings import catches, is_asserted_to_fail, is_caught, passed_exits
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Binding
 

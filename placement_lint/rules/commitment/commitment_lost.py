@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
-from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.values import Value
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 

@@ -10,21 +10,21 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf
-from placement_lint.rules.surroundings import failure_is_expected, is_caught
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.placement.module import Module
-    from placement_lint.placement.record import Mixture
-    from placement_lint.placement.values import Device, Place
+    from placement_lint.placement.domain.record import Mixture
+    from placement_lint.placement.domain.values import Device, Place
+    from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _JNP = """
 add append allclose arctan2 array average bernoulli block clip column_stack concatenate convolve

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement import values
-from placement_lint.placement.values import Place
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.values import Place
+from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.quantities import size
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.pulled_intent import (
@@ -29,15 +30,14 @@ from placement_lint.rules.commitment.pulled_operands import (
 from placement_lint.rules.commitment.pulled_results import Results, is_replaced
 from placement_lint.rules.devices.processes import INITIALIZE
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import COMMITTED, LISTED_DEVICES, AllOf
-from placement_lint.rules.surroundings import failure_is_expected, is_in_test
 from placement_lint.rules.transfers.array_sizes import SMALL
+from placement_lint.semantic.enclosing import failure_is_expected, is_in_test
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placement_lint.placement.pulls import Pull
+    from placement_lint.placement.domain.pulls import Pull
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.placement.consequences import Target
-from placement_lint.placement.values import TheDevice
+from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.values import TheDevice
+from placement_lint.prefilter.conditions import AnyOf, Begins, Says
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
-from placement_lint.rules.needs import AnyOf, Begins, Says
 from placement_lint.rules.notebooks import is_shown_or_measured
-from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

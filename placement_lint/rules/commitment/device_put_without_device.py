@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement import values
-from placement_lint.placement.consequences import Target
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.consequences import Target
+from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import (
     device_at,
@@ -17,14 +18,13 @@ from placement_lint.rules.commitment.writing import (
     put_back,
     written,
 )
-from placement_lint.rules.needs import ELSEWHERE, AllOf, Uses
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     import libcst as cst
 
-    from placement_lint.placement.environment import Devices
+    from placement_lint.placement.domain.state import Devices
     from placement_lint.rules.base import LaterPlan
     from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context

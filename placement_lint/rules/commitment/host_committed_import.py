@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
-from placement_lint.rules.needs import AnyOf
-from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.values import Value
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement import values
-from placement_lint.placement.values import Place, differ, is_host
-from placement_lint.rules.commitment.turns import is_made_in, loops_around, targets_in
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.values import Place, differ, is_host
+from placement_lint.rules.commitment.loop_copies import is_made_in, loops_around, targets_in
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.functions import calls_inside
+from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.placement.pulls import Pull
+    from placement_lint.placement.domain.pulls import Pull
     from placement_lint.rules.context import Context
 
 _GRADIENTS = frozenset({

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE, Effect
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
 from placement_lint.rules.transfers.array_sizes import element_count, literal_count
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
@@ -18,9 +18,9 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placement_lint.placement.values import Array, Value
+    from placement_lint.placement.domain.values import Array, Value
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _MAX_STEPS = 6
 """Expressions that are followed from an array to what says how large it is."""

@@ -9,16 +9,16 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import TABLE, Effect
-from placement_lint.placement import values
-from placement_lint.placement.values import Place
-from placement_lint.rules.commitment.turns import elements_of
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.values import Place
+from placement_lint.rules.commitment.loop_copies import elements_of
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _READING = frozenset(
     f"builtins.{name}" for name in "bool complex float format int print repr str".split()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _PUTTING = re.compile("device_put|to_device|shard")
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})

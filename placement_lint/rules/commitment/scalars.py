@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
 from placement_lint.rules.devices.queries import followed
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:
-    from placement_lint.placement.values import Array
+    from placement_lint.placement.domain.values import Array
     from placement_lint.rules.context import Context
 
 # Functions and methods that make one number of an array, where they are told no axis.

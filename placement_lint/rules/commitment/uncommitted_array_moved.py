@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Severity
-from placement_lint.placement import record
+from placement_lint.placement.domain import record
+from placement_lint.prefilter.conditions import Says
 from placement_lint.rules.base import Rule
-from placement_lint.rules.commitment.creation import report_use
+from placement_lint.rules.commitment.loop_copies import copied_once
 from placement_lint.rules.commitment.scalars import is_made_as_number, is_used_as_number
-from placement_lint.rules.commitment.turns import copied_once
-from placement_lint.rules.needs import Says
+from placement_lint.rules.commitment.uncommitted_use import report_use
 
 if TYPE_CHECKING:
     import libcst as cst

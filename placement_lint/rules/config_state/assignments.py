@@ -16,7 +16,7 @@ from placement_lint.syntax.calls import is_none, string_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Binding, Scope
 
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in CONFIG_CONTEXTS)

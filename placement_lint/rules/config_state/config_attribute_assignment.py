@@ -8,10 +8,10 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_options import CONFIG_OPTIONS, CONFIG_PROPERTIES
+from placement_lint.prefilter.conditions import GAP, AllOf, AnyOf, Identifier, Jax, Pattern, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.config_state.assignments import bound_targets
-from placement_lint.rules.needs import GAP, AllOf, AnyOf, Identifier, Jax, Pattern, Uses
-from placement_lint.rules.surroundings import failure_is_expected, is_caught
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:

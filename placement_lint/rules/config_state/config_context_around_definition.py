@@ -11,16 +11,16 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Enters, Jax
-from placement_lint.rules.staging import Stagings
+from placement_lint.semantic.tracing import Stagings
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 _COMPILERS = frozenset({

@@ -8,11 +8,11 @@ import libcst as cst
 
 from placement_lint.findings import Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.generators import kind_of
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
-from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.generators import kind_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

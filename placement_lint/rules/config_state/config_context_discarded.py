@@ -12,9 +12,9 @@ from placement_lint.jaxmodel.config_states import (
     ConfigContext,
     ContextKind,
 )
+from placement_lint.prefilter.conditions import AllOf, Begins, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, Begins, Jax
-from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

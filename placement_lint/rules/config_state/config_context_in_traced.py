@@ -10,10 +10,10 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
 from placement_lint.jaxmodel.tracing import COMPILING, TRACING_WORDS, TraceKind, Tracing
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
-from placement_lint.rules.staging import Staging, Stagings
-from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.tracing import Staging, Stagings
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

@@ -9,18 +9,18 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import TABLE
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Says
-from placement_lint.rules.staging import Stagings
+from placement_lint.semantic.tracing import Stagings
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _CONTEXT = "jax.default_device"
 # Where each is given the function that runs in another thread or process.

@@ -13,6 +13,7 @@ from placement_lint.jaxmodel.config_states import (
     CONFIG_CONTEXTS,
     ContextKind,
 )
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.config_state.assignments import (
     Assignment,
@@ -22,14 +23,13 @@ from placement_lint.rules.config_state.assignments import (
     imported_contexts,
 )
 from placement_lint.rules.config_state.blocks import call_edits, with_block
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.spelling import Needed, Spelling
 

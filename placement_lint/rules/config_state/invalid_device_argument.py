@@ -9,11 +9,20 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.versions import written
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import (
+    AllOf,
+    AnyOf,
+    Given,
+    Jax,
+    Pattern,
+    Says,
+    Uses,
+    passed,
+)
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Pattern, Says, Uses, passed
-from placement_lint.rules.surroundings import failure_is_expected, is_caught
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.rules.devices.queries import followed, listed_platform
-from placement_lint.rules.surroundings import is_asserted_to_fail, is_caught
+from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _CAUGHT = frozenset({
     "builtins.RuntimeError", "builtins.Exception", "builtins.BaseException",

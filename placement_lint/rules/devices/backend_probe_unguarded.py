@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.prefilter.conditions import AllOf, Given, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_platform
-from placement_lint.rules.needs import AllOf, Given, Jax
 from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:

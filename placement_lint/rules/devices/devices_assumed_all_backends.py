@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax, Pattern, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import (
     assigned_value,
@@ -15,7 +16,6 @@ from placement_lint.rules.devices.queries import (
     is_pinned_to_cpu,
     lists_default_backend,
 )
-from placement_lint.rules.needs import AllOf, AnyOf, Enters, Jax, Pattern, Says, Uses
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Severity
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, Jax, Uses
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

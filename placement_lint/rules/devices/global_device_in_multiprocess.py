@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process, has_one_device
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses, passed
-from placement_lint.rules.surroundings import is_caught
+from placement_lint.semantic.enclosing import is_caught
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:

@@ -10,10 +10,8 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
-from placement_lint.placement import values
-from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed, names_device
-from placement_lint.rules.needs import (
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import (
     MAKES_ARRAYS,
     AllOf,
     AnyOf,
@@ -23,7 +21,9 @@ from placement_lint.rules.needs import (
     Says,
     Uses,
 )
-from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed, names_device
+from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:

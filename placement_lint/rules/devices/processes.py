@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.surroundings import passed_exits
+from placement_lint.semantic.enclosing import passed_exits
 from placement_lint.syntax.calls import Arguments, integer_value
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.pinned import pins_cpu
+from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 # The position of the parameter `backend`.
 _LISTS = {"jax.devices": 0, "jax.local_devices": 1}

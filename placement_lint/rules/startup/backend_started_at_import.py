@@ -11,17 +11,17 @@ from placement_lint.files.script_cells import has_cells
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.findings import Applicability, Severity
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
+from placement_lint.prefilter.conditions import AllOf, AtImport, Placed
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AtImport, Placed
-from placement_lint.rules.timeline import called, is_guard, timeline
+from placement_lint.semantic.execution_order import called, is_guard, timeline
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
-    from placement_lint.rules.timeline import Event
+    from placement_lint.semantic.execution_order import Event
+    from placement_lint.semantic.model import ModuleFacts
 
 # Code in folders of these names is run, and not imported.
 _PROGRAMS = frozenset({

@@ -8,17 +8,17 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.environment import VARIABLES, Read
+from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Identifier
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import SETS_VARIABLES, AllOf, AnyOf, Identifier
-from placement_lint.rules.summary import Kind
-from placement_lint.rules.surroundings import is_asserted_to_fail, is_in_test
-from placement_lint.rules.timeline import timeline
-from placement_lint.rules.variables import settings
+from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
+from placement_lint.semantic.environ import settings
+from placement_lint.semantic.execution_order import timeline
+from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 # What starts other processes: these read the variables anew.

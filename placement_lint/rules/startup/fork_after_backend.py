@@ -8,17 +8,17 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.functions import calls_inside, function_of, method_calls_on_result
-from placement_lint.rules.needs import AllOf, Jax, Uses
-from placement_lint.rules.summary import Kind
-from placement_lint.rules.surroundings import failure_is_expected
-from placement_lint.rules.timeline import Event, timeline
+from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.execution_order import Event, timeline
+from placement_lint.semantic.functions import calls_inside, function_of, method_calls_on_result
+from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _FORKS = frozenset({"os.fork", "os.forkpty", "pty.fork"})
 _MODULES = ("multiprocessing", "torch.multiprocessing", "multiprocess")

@@ -17,17 +17,17 @@ from placement_lint.jaxmodel.startup import (
     PLATFORM_NAMES,
     PREALLOCATION,
 )
+from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import SETS_VARIABLES, AllOf, AnyOf, Jax
-from placement_lint.rules.summary import import_of_jax
-from placement_lint.rules.surroundings import failure_is_expected
-from placement_lint.rules.timeline import imported_names
-from placement_lint.rules.variables import Setting, settings
+from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.environ import Setting, settings
+from placement_lint.semantic.execution_order import imported_names
+from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _OLD_FRACTION, _FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION"
 _XLA_FLAGS, _TF_XLA_FLAGS = "XLA_FLAGS", "TF_XLA_FLAGS"

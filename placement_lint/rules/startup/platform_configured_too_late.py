@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
 from placement_lint.jaxmodel.startup import LATE_OPTIONS
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Uses
-from placement_lint.rules.summary import Kind
-from placement_lint.rules.surroundings import failure_is_expected, is_caught
-from placement_lint.rules.timeline import timeline
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.semantic.execution_order import timeline
+from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:

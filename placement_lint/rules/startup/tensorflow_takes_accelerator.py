@@ -8,14 +8,23 @@ import libcst as cst
 
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.findings import Applicability, Confidence, Severity
+from placement_lint.prefilter.conditions import (
+    AllOf,
+    AnyOf,
+    InImport,
+    Jax,
+    Pattern,
+    Placed,
+    Uses,
+    Without,
+)
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf, InImport, Jax, Pattern, Placed, Uses, Without
-from placement_lint.rules.surroundings import is_caught
-from placement_lint.rules.timeline import imported_names
+from placement_lint.semantic.enclosing import is_caught
+from placement_lint.semantic.execution_order import imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _TENSORFLOW = ("tensorflow", "tensorflow_datasets")
 _TAMED = (

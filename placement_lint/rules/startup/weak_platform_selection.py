@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.needs import AnyOf
-from placement_lint.rules.summary import Kind
-from placement_lint.rules.timeline import timeline
-from placement_lint.rules.variables import settings
+from placement_lint.semantic.environ import settings
+from placement_lint.semantic.execution_order import timeline
+from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 _OPTION, _VARIABLE = "jax_platform_name", "JAX_PLATFORM_NAME"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from placement_lint import __version__
 from placement_lint.findings import Severity
+from placement_lint.prefilter.conditions import Never
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import Never
+from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from placement_lint.findings import Severity
+from placement_lint.prefilter.conditions import Never
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import Never
 
 
 class InvalidSyntax(Rule):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from placement_lint.findings import Applicability, Severity
+from placement_lint.prefilter.conditions import NAMED_SUPPRESSION
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import NAMED_SUPPRESSION
 
 
 class UnknownCodeInSuppression(Rule):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Severity
+from placement_lint.prefilter.conditions import NAMED_SUPPRESSION
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import NAMED_SUPPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 _DATASET = frozenset(
     """

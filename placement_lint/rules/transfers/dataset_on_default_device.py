@@ -9,14 +9,14 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
-from placement_lint.placement import values
-from placement_lint.placement.consequences import Target
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.consequences import Target
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
-from placement_lint.rules.needs import AllOf, AnyOf, Uses
-from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
 from placement_lint.rules.transfers.putting_later import is_put_later
+from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.spelling import needed
 

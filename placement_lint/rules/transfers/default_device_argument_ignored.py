@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Severity
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import AllOf, AnyOf
 from placement_lint.rules.base import Rule
-from placement_lint.rules.needs import AllOf, AnyOf
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:

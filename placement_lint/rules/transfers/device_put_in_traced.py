@@ -8,11 +8,11 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.tracing import COMPILING, COMPILING_WORDS, TraceKind
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
-from placement_lint.rules.needs import AllOf, AnyOf, Jax, Says, Uses, passed
-from placement_lint.rules.staging import Staging, Stagings
-from placement_lint.rules.surroundings import is_asserted_to_fail
+from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.tracing import Staging, Stagings
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax
-from placement_lint.rules.staging import Stagings
-from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_at_every_turn
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
+from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.tracing import Stagings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

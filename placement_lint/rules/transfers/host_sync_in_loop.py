@@ -9,12 +9,12 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, TABLE, Effect
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
-from placement_lint.rules.needs import AllOf, AnyOf, Identifier, Jax
-from placement_lint.rules.staging import Stagings
-from placement_lint.rules.surroundings import is_in_test
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_at_every_turn
+from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.tracing import Stagings
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

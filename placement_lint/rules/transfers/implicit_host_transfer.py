@@ -8,13 +8,13 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.rules.needs import AllOf, AnyOf, Jax
-from placement_lint.rules.staging import Stagings
-from placement_lint.rules.surroundings import ancestors_in_function, is_in_test
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array
+from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
+from placement_lint.semantic.tracing import Stagings
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.callbacks import runs_on_device
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.functions import calls_inside, function_of
-from placement_lint.rules.needs import AllOf, Jax, Uses
-from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.functions import calls_inside, function_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
 _TORCH = "torch.utils.data.DataLoader"

@@ -9,17 +9,17 @@ import libcst as cst
 from placement_lint.findings import Severity
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
 from placement_lint.jaxmodel.transfer import TABLE, Effect
+from placement_lint.prefilter.conditions import AllOf, GivenFunction, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.functions import calls_inside, function_of
-from placement_lint.rules.needs import AllOf, GivenFunction, Jax
-from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.functions import calls_inside, function_of
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
-    from placement_lint.placement.traced import Traced
+    from placement_lint.placement.facts.traced import Traced
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
 
 
 _MESSAGE = "{} waits for the device, which waits for the callback: the program stops for ever"
@@ -130,6 +130,6 @@ def _computes(callback: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _traced(facts: ModuleFacts) -> Traced:
-    from placement_lint.placement.traced import Traced
+    from placement_lint.placement.facts.traced import Traced
 
     return Traced(facts.tree, facts.names)

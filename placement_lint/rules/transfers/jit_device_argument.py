@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Given, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import AllOf, AnyOf, Given, Jax, Uses, passed
-from placement_lint.rules.surroundings import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.spelling import needed
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
-from placement_lint.rules.functions import function_of
-from placement_lint.rules.surroundings import ancestors_in_function
+from placement_lint.semantic.enclosing import ancestors_in_function
+from placement_lint.semantic.functions import function_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.module import ModuleFacts
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
 Loop: TypeAlias = "cst.For | cst.While | cst.ListComp | cst.SetComp | cst.DictComp"

@@ -9,10 +9,10 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
-from placement_lint.placement import values
+from placement_lint.placement.domain import values
+from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.needs import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.rules.transfers.putting_later import creator_of, is_assigned, made_before
@@ -20,7 +20,7 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
-    from placement_lint.placement.values import Value
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 

@@ -14,9 +14,9 @@ from lsprotocol.types import (
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Span
-from placement_lint.integrations.lsp.documents import Text
-from placement_lint.integrations.lsp.edits import least
 from placement_lint.integrations.lsp.positions import Places
+from placement_lint.integrations.lsp.text_documents import Text
+from placement_lint.integrations.lsp.workspace_edits import least
 from tests.integrations.lsp.editor import applied
 
 KINDS = [PositionEncodingKind.Utf8, PositionEncodingKind.Utf16, PositionEncodingKind.Utf32]

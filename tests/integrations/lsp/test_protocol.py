@@ -176,7 +176,7 @@ def test_what_is_printed_does_not_get_among_the_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import os, sys, placement_lint.integrations.lsp.analyst as analyst\n"
+        "import os, sys, placement_lint.integrations.lsp.analysis as analyst\n"
         "before = analyst.Analyst.look\n"
         "def look(self, view):\n"
         "    print('from Python', flush=True)\n"

@@ -11,7 +11,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from placement_lint.integrations.lsp.actions import EXPLAIN, FIX_ALL
+from placement_lint.integrations.lsp.code_actions import EXPLAIN, FIX_ALL
 from placement_lint.integrations.lsp.uris import uri_of
 from tests.faults.injection import Fault, within
 from tests.integrations.lsp.editor import Editor, applied, codes, conversation, edits_of
@@ -621,8 +621,8 @@ def test_addresses_are_read_as_editors_write_them() -> None:
 
 
 SLOW_STEPS = {
-    "the filter": "placement_lint.lint.sifting:Sifted._sort",
-    "the imports": "placement_lint.lint.project:Project._found_ways",
+    "the filter": "placement_lint.lint.select_files:Sifted._sort",
+    "the imports": "placement_lint.project.modules:Modules._found_ways",
     "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
 }
 

@@ -1,0 +1,22 @@
+"""From the bytes of a Python file to its source, in which only Python stands."""
+
+from __future__ import annotations
+
+from placement_lint.files.source import CELL_WORDS, Source
+
+
+def decode(path: str, data: bytes) -> Source:
+    """Decode a source, and mask what only IPython understands, in a script in cells.
+
+    Raises UnreadableError where the bytes are not in their encoding, or that is unknown.
+    """
+    return masked(Source.from_bytes(path, data))
+
+
+def masked(source: Source) -> Source:
+    """Return a script with Python in the place of what only IPython understands."""
+    if source.cells or not any(word in source.content for word in CELL_WORDS):
+        return source
+    from placement_lint.files import script_cells
+
+    return script_cells.masked(source)

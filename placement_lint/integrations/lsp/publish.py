@@ -1,0 +1,122 @@
+"""Which diagnostics the editor has, and which of them are not what they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol.types import Diagnostic, PublishDiagnosticsParams
+
+from placement_lint.integrations.lsp.diagnostics import Told, digest, of_problem
+from placement_lint.integrations.lsp.text_documents import Notebook, Text
+from placement_lint.integrations.lsp.uris import uri_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from placement_lint.integrations.lsp.analysis import Seen, View
+    from placement_lint.integrations.lsp.workspace import Desk
+
+
+class Publishing:
+    """Keeps the editor's diagnostics as they have to be."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        publish: Callable[[PublishDiagnosticsParams], None],
+        refresh: Callable[[], object],
+    ) -> None:
+        """Take what sends diagnostics, and what asks an editor that pulls to ask again."""
+        self._desk = desk
+        self._publish = publish
+        self._refresh = refresh
+        self._sent: dict[str, tuple[int | None, str]] = {}
+        """By address: the version of the document, and what stands for its diagnostics."""
+        self._pulled: dict[str, tuple[object, str]] = {}
+        self._sent_of_settings: set[str] = set()
+        self._asked_to_refresh: str | None = None
+
+    def push(self, told: Told) -> None:
+        """Send what is new. A document that was changed since is left to the next look."""
+        view = told.seen.view
+        now = self._desk.view()
+        wanted: dict[str, tuple[int | None, list[Diagnostic]]] = {}
+        stale: set[str] = set()
+        for path in _paths(told.seen):
+            for uri, diagnostics in told.of(path).items():
+                if view.documents.get(path) is not now.documents.get(path):
+                    stale.add(uri)
+                else:
+                    wanted[uri] = (_version(view, path, uri), diagnostics)
+        for uri in self._sent.keys() - wanted.keys() - stale:
+            self.clear(uri)
+        for uri, (version, diagnostics) in wanted.items():
+            state = (version, digest(diagnostics))
+            if self._sent.get(uri) != state:
+                self._sent[uri] = state
+                self._publish(PublishDiagnosticsParams(uri, diagnostics, version))
+
+    def clear(self, uri: str) -> None:
+        """Take back the diagnostics of a document that is gone."""
+        if self._sent.pop(uri, None) is not None:
+            self._publish(PublishDiagnosticsParams(uri, []))
+        self._pulled.pop(uri, None)
+
+    def push_problems(self, seen: Seen) -> None:
+        """Say in the settings files which of them cannot be used."""
+        by_uri: dict[str, list[Diagnostic]] = {}
+        for problem in seen.problems:
+            if problem.path is not None:
+                by_uri.setdefault(uri_of(problem.path), []).append(of_problem(problem))
+        for uri in self._sent_of_settings - by_uri.keys():
+            self._publish(PublishDiagnosticsParams(uri, []))
+        for uri, diagnostics in by_uri.items():
+            self._publish(PublishDiagnosticsParams(uri, diagnostics))
+        self._sent_of_settings = set(by_uri)
+
+    def pulled(self, told: Told, path: str, uri: str) -> tuple[str, list[Diagnostic]]:
+        """Give the diagnostics of a document, and what stands for them; note that it has them."""
+        diagnostics = told.of(path).get(uri, [])
+        identity = digest(diagnostics)
+        self._pulled[uri] = (told.seen.view.documents.get(path), identity)
+        return identity, diagnostics
+
+    def refresh_where_needed(self, told: Told) -> None:
+        """Have an editor ask again where a document is what it was, and its diagnostics are not.
+
+        For a document that was changed it asks by itself.
+        """
+        view = told.seen.view
+        changed = []
+        for path in view.documents:
+            for uri, diagnostics in told.of(path).items():
+                document, identity = self._pulled.get(uri, (None, ""))
+                now = digest(diagnostics)
+                if document is view.documents[path] and identity != now:
+                    changed.append(f"{uri} {now}")
+        state = "\n".join(changed)
+        if changed and state != self._asked_to_refresh:
+            self._refresh()
+        self._asked_to_refresh = state
+
+
+def every(told: Told) -> Iterator[tuple[str, str, int | None, list[Diagnostic]]]:
+    """Give the diagnostics of all files that have some: path, address, version, diagnostics."""
+    view = told.seen.view
+    for path in sorted({*told.seen.findings, *view.documents}):
+        for uri, diagnostics in told.of(path).items():
+            yield path, uri, _version(view, path, uri), diagnostics
+
+
+def _paths(seen: Seen) -> Iterable[str]:
+    if seen.view.settings.whole_workspace:
+        return sorted({*seen.findings, *seen.view.documents})
+    return [*seen.view.documents]
+
+
+def _version(view: View, path: str, uri: str) -> int | None:
+    document = view.documents.get(path)
+    if isinstance(document, Notebook):
+        text: Text | None = document.texts.get(uri)
+        return None if text is None else text.version
+    return None if document is None else document.version

@@ -1,0 +1,453 @@
+"""One file: its source to its findings."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Confidence, Finding, Related, Span
+from placement_lint.limits.budget import (
+    RULES_SHARE,
+    LimitError,
+    MemoryUpError,
+    TimeUpError,
+    allow,
+    finish,
+    give_up,
+    spending,
+    unmetered,
+)
+from placement_lint.lint.file_results import (
+    ABOUT_COMMENTS,
+    FileOptions,
+    FileResult,
+    Sight,
+    internal_error,
+    syntax_finding,
+    unfinished,
+)
+from placement_lint.lint.gc_pause import collection_paused
+from placement_lint.prefilter.conditions import text_of_source
+from placement_lint.timing import IMPORTING, NAMES, PLACES, RULES, timed
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.files.source import Source
+    from placement_lint.findings import Fix
+    from placement_lint.lint.results import Suppressed
+    from placement_lint.lint.reveal import Revealed
+    from placement_lint.lint.suppressions.comments import Suppressions
+    from placement_lint.prefilter.conditions import FileText
+    from placement_lint.rules.base import Draft, Rule
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.program_queries import RunView
+    from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.names import ExportResolver
+
+
+_ADVICE = {rule.code: rule.advice for rule in ABOUT_COMMENTS}
+
+
+class NeedsError(Exception):
+    """What a rule needs could not be looked up in a file."""
+
+    def __init__(self, rule: type[Rule], error: Exception) -> None:
+        """Take the first rule of which that is so, and what was raised."""
+        super().__init__(rule.code)
+        self.rule = rule
+        self.error = error
+
+
+def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
+    """Tell whether one of the rules could fire in a file that says this.
+
+    Raises NeedsError where that cannot be told, because of a mistake of ours.
+    """
+    for rule in rules:
+        try:
+            if text.meets(rule.needs):
+                return True
+        except Exception as error:
+            raise NeedsError(rule, error) from error
+    return False
+
+
+def rules_that_may_fire(text: FileText, rules: tuple[type[Rule], ...]) -> tuple[type[Rule], ...]:
+    """Give those of the rules that could fire in a file that says this.
+
+    Raises NeedsError where that cannot be told, because of a mistake of ours.
+    """
+    return tuple(rule for rule in rules if passes_filter(text, (rule,)))
+
+
+def lint_source(
+    source: Source,
+    options: FileOptions,
+    exports: ExportResolver | None = None,
+    run: RunView | None = None,
+    *,
+    looking: tuple[type[Rule], ...] | None = None,
+) -> FileResult:
+    """Check one source with the rules, whether or not its bytes pass the filter.
+
+    `looking` has the rules that can fire, if that is known: the others need not look.
+    Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
+    that fails is a JDP903 finding, beside which all other rules' findings stand. Where the file
+    runs out of time or memory, there is a JDP900 finding, and what was found by then. Raises
+    RunOverError where nothing was found by the time that the run is over.
+    """
+    from placement_lint.syntax.deep_stack import run_deep
+
+    allow(source.path, options.time_limit)
+    try:
+        return run_deep(_within_limits, source, options, exports, run, looking)
+    except Exception as error:  # our fault, and no reason to lose the other files
+        return failed(source, error)
+
+
+def _within_limits(
+    source: Source,
+    options: FileOptions,
+    exports: ExportResolver | None,
+    run: RunView | None,
+    looking: tuple[type[Rule], ...] | None,
+) -> FileResult:
+    try:
+        with spending(source.path):
+            return _lint(source, options, exports, run, looking)
+    except (TimeUpError, MemoryUpError) as error:
+        give_up(error)
+        return FileResult((unfinished(source.path, error, options.time_limit),), parsed=True)
+
+
+def failed(source: Source, error: Exception) -> FileResult:
+    """Give what is to be said of a source whose analysis raised something."""
+    from placement_lint.syntax.deep_stack import TooDeepError
+
+    if not isinstance(error, TooDeepError):
+        return FileResult((internal_error(source, None, error),), parsed=True)
+    message = (
+        "cannot be analysed: an expression is nested or chained too deeply for Python "
+        f"{sys.version_info[0]}.{sys.version_info[1]}"
+    )
+    return FileResult((syntax_finding(source, message, 1, 1),), parsed=True)
+
+
+@collection_paused()
+def _lint(
+    source: Source,
+    options: FileOptions,
+    exports: ExportResolver | None,
+    run: RunView | None,
+    looking: tuple[type[Rule], ...] | None,
+) -> FileResult:
+    from placement_lint.lint.parsing import parse_what_can_be
+
+    parsed = parse_what_can_be(source)
+    if isinstance(parsed, FileResult):
+        return parsed
+    analysis = Analysis(parsed.source, parsed.module, options, exports, run)
+    analysis.broken = parsed.broken
+    analysis.looking = looking
+    try:
+        return analysis.run()
+    finally:
+        analysis.let_go()
+
+
+def editor_of(source: Source) -> Editor | FileResult:
+    """Give where the nodes of a source stand; its JDP901 finding where it cannot be parsed.
+
+    Needs `run_deep`.
+    """
+    from placement_lint.lint.parsing import parsed_or_reported
+    from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.positions import Spans
+    from placement_lint.syntax.tree import Tree
+
+    module = parsed_or_reported(source)
+    if isinstance(module, FileResult):
+        return module
+    return Editor(source, Tree(module), Spans(module, source))
+
+
+class Analysis:
+    """The rules over one parsed module."""
+
+    def __init__(
+        self,
+        source: Source,
+        module: cst.Module,
+        options: FileOptions,
+        exports: ExportResolver | None,
+        run: RunView | None,
+    ) -> None:
+        """Work out what all rules need of the module; no rule has seen it yet."""
+        with timed(IMPORTING), unmetered():
+            from placement_lint.project.target import target_for
+            from placement_lint.semantic.model import ModuleFacts
+
+        self.source = source
+        self.options = options
+        self.module = module
+        with timed(NAMES):
+            self.facts: ModuleFacts = ModuleFacts(
+                module,
+                source.path,
+                accelerator=options.accelerator,
+                exports=exports,
+                target=target_for(options.target_jax, source.path).target,
+                run=run,
+                source=source,
+                is_whole=options.sight is Sight.WHOLE,
+            )
+        self.siblings: dict[str, Analysis] = {source.path: self}
+        """The files that are interpreted together with this one, by path."""
+        self.broken: tuple[Finding, ...] = ()
+        """What cannot be parsed of a notebook: it is not in the module."""
+        self.failures: list[Finding] = []
+        """What failed of the analysis as a whole."""
+        self.failed: list[Finding] = []
+        """What failed of single rules."""
+        self.looking: tuple[type[Rule], ...] | None = None
+        """The rules that can fire, if that is known. What is said of comments goes by all rules."""
+
+    @functools.cached_property
+    def editor(self) -> Editor:
+        """Where the nodes of the module stand: worked out for the first finding."""
+        from placement_lint.syntax.edits import Editor
+        from placement_lint.syntax.positions import Spans
+
+        editor = Editor(self.source, self.facts.tree, Spans(self.module, self.source))
+        editor.others = self._editor_of
+        return editor
+
+    def _editor_of(self, path: str) -> Editor:
+        return self.siblings[path].editor
+
+    @functools.cached_property
+    def rules(self) -> tuple[type[Rule], ...]:
+        """The rules that were asked for, without those of other versions of JAX."""
+        target = self.facts.target
+        return tuple(rule for rule in self.options.rules if target.meets(*rule.versions))
+
+    def run(self) -> FileResult:
+        """Let each rule look at each node, and give what is to be reported."""
+        with timed(RULES):
+            drafts = self._visited()
+        with timed(PLACES):
+            return self._reported(drafts)
+
+    def _visited(self) -> list[Draft]:
+        """Let each rule look at each node; what was found before something ran out stands."""
+        drafts: list[Draft] = []
+        ran_out: LimitError | None = None
+        try:
+            with spending(self.source.path, RULES_SHARE):
+                self._visit(drafts)
+                self._plan(drafts)
+        except LimitError as error:
+            # Without what the frames that were left hold.
+            ran_out = error.with_traceback(None)
+        if ran_out is not None:
+            self._note_unfinished(ran_out)
+            finish(ran_out)
+        elif self.facts.unfollowed is not None:
+            self._note_unfinished(self.facts.unfollowed)
+        return drafts
+
+    def _note_unfinished(self, error: LimitError) -> None:
+        self.failures.append(unfinished(self.source.path, error, self.options.time_limit))
+
+    def let_go(self) -> None:
+        """Free the tree and all that was worked out: nothing can be asked any longer."""
+        self.facts.let_go()
+        vars(self).clear()
+
+    def _reported(self, drafts: list[Draft]) -> FileResult:
+        """Give what is to be reported of what the rules have seen."""
+        revealed: tuple[Revealed, ...] = ()
+        if self.options.reveal:
+            from placement_lint.lint.reveal import MARK, reveal
+
+            if MARK in self.source.text and self._is_followed:
+                revealed = tuple(reveal(self.facts.flow, self.editor))
+        judged = self.options.respect_suppressions and self._has_comments_to_judge()
+        if not drafts and not judged:
+            return self._failed(FileResult((), parsed=True, revealed=revealed))
+        editor = self.editor
+        findings = [found for draft in drafts if (found := self._placed(draft, editor))]
+        suppressed: list[Suppressed] = []
+        if self.options.respect_suppressions:
+            from placement_lint.lint.suppressions.comments import Suppressions
+
+            suppressions = Suppressions(editor, noqa=self.options.respect_noqa)
+            findings, suppressed = suppressions.sift(findings)
+            if judged and not (self.broken or self.failures or self.failed):
+                findings += self._about_comments(suppressions)
+        silent = {each for each in suppressed if self._is_sure_enough(each.finding)}
+        result = FileResult(
+            tuple(filter(self._is_sure_enough, findings)),
+            True,
+            editor.spans.exact,
+            revealed,
+            tuple(sorted(silent, key=lambda each: (each.finding.sort_key, each.reason))),
+        )
+        return self._failed(result)
+
+    @property
+    def _is_followed(self) -> bool:
+        """Whether it is known, or can be found out, where the arrays of the file live."""
+        from placement_lint.semantic.model import UnfollowedError
+
+        try:
+            return self.facts.flow is not None
+        except UnfollowedError:
+            error = self.facts.unfollowed
+            if error is not None and not self.failures:
+                self._note_unfinished(error)
+            return False
+
+    def _has_comments_to_judge(self) -> bool:
+        text = text_of_source(self.source)
+        asked = tuple(rule for rule in ABOUT_COMMENTS if rule in self.options.rules)
+        try:
+            return passes_filter(text, asked)
+        except NeedsError:
+            # Whoever looked for what the rules need has said so; then they look at every file.
+            return True
+
+    def _failed(self, result: FileResult) -> FileResult:
+        """Add to what was found what failed, in the order of every report."""
+        every = dict.fromkeys((*result.findings, *self.broken, *self.failures, *self.failed))
+        ordered = sorted(every, key=lambda finding: finding.sort_key)
+        return replace(result, findings=tuple(ordered), failed=tuple(dict.fromkeys(self.failed)))
+
+    def _is_sure_enough(self, finding: Finding) -> bool:
+        return (
+            finding.confidence is Confidence.DEFINITE
+            or self.options.min_confidence is Confidence.LIKELY
+        )
+
+    def _about_comments(self, suppressions: Suppressions) -> list[Finding]:
+        """Give what is wrong with the comments, now that every finding was put to them."""
+        from placement_lint.lint.suppressions.unused import complaints
+
+        found: list[Finding] = []
+        try:
+            every = [*complaints(suppressions, self.editor, self.rules, self.options.sight)]
+        except Exception as error:  # what else was found stands
+            self.failed.append(internal_error(self.source, ABOUT_COMMENTS[0], error))
+            return found
+        for finding in every:
+            span, cell = self.place(finding.span)
+            fix = None if finding.fix is None else self._told(finding.fix)
+            advice = "" if fix is not None else _ADVICE.get(finding.code, "")
+            placed = replace(finding, span=span, cell=cell, fix=fix, advice=advice)
+            if not suppressions.covers(placed):
+                found.append(placed)
+        return found
+
+    @property
+    def _may_be_fixed(self) -> bool:
+        return self.editor.spans.exact and not self.broken
+
+    def _visit(self, drafts: list[Draft]) -> None:
+        from placement_lint.lint.dispatch import dispatch_table
+        from placement_lint.rules.context import Context
+        from placement_lint.semantic.model import UnfollowedError
+        from placement_lint.syntax.deep_stack import TooDeepError
+
+        rules = self.rules
+        if self.looking is not None:
+            rules = tuple(rule for rule in rules if rule in self.looking)
+        contexts = [Context(self.facts, rule, drafts) for rule in rules]
+        silent: set[int] = set()
+        table = dispatch_table(rules)
+        for node in self.facts.tree.nodes:
+            visitors = table.get(type(node))
+            if visitors is None:
+                continue
+            for position, visit in visitors:
+                if position in silent:
+                    continue
+                try:
+                    visit(node, contexts[position])
+                except TooDeepError:
+                    raise
+                except UnfollowedError:  # it says nothing; the file has a finding for that
+                    silent.add(position)
+                except Exception as error:  # one rule's failure is its own
+                    silent.add(position)
+                    self.failed.append(internal_error(self.source, rules[position], error))
+
+    def _plan(self, drafts: list[Draft]) -> None:
+        """Work out the fixes that wait for what other findings ask."""
+        from placement_lint.syntax.deep_stack import TooDeepError
+
+        plans = [draft.fix for draft in drafts]
+        waiting = [number for number, plan in enumerate(plans) if callable(plan)]
+        for number in waiting:
+            drafts[number] = replace(drafts[number], fix=None)
+        for number in waiting:
+            plan, draft = plans[number], drafts[number]
+            try:
+                drafts[number] = replace(draft, fix=plan() if callable(plan) else plan)
+            except TooDeepError:
+                raise
+            except Exception as error:  # the finding stands without its fix
+                self.failed.append(internal_error(self.source, draft.rule, error))
+
+    def _placed(self, draft: Draft, editor: Editor) -> Finding | None:
+        """Give the finding of a draft; None where it points at what has no place in the text."""
+        try:
+            return self._finding(draft, editor)
+        except Exception as error:  # what else was found stands
+            self.failed.append(internal_error(self.source, draft.rule, error))
+            return None
+
+    def _finding(self, draft: Draft, editor: Editor) -> Finding:
+        span, cell = self.place(editor.span(draft.node))
+        related = tuple(
+            Related(message, path, *self.siblings[path].place(editor.of(path).span(node)))
+            for node, path, message in draft.related
+        )
+        finding = Finding(
+            code=draft.rule.code,
+            name=draft.rule.name,
+            message=draft.message,
+            path=self.source.path,
+            span=span,
+            severity=draft.severity,
+            confidence=draft.confidence,
+            related=related,
+            cell=cell,
+            advice=draft.advice or draft.rule.advice,
+        )
+        if draft.fix is None or callable(draft.fix) or not self._may_be_fixed:
+            return finding
+        try:
+            from placement_lint.lint.fixes.finalize import offer
+
+            fix = offer(draft.fix, editor)
+            return finding if fix is None else replace(finding, fix=fix, advice="")
+        except Exception as error:  # the finding stands without its fix
+            self.failed.append(internal_error(self.source, draft.rule, error))
+            return finding
+
+    def _told(self, fix: Fix) -> Fix | None:
+        from placement_lint.lint.fixes.finalize import placed
+
+        return placed(fix, self.editor) if self._may_be_fixed else None
+
+    def place(self, span: Span) -> tuple[Span, int | None]:
+        """Turn a place in the text into one in its cell, in a notebook."""
+        cell = self.source.cell_at(span.line)
+        if cell is None:
+            return span, None
+        shift = cell.first_line - 1
+        moved = Span(span.line - shift, span.column, span.end_line - shift, span.end_column)
+        return moved, cell.number

@@ -1,0 +1,318 @@
+"""Files that are interpreted together, because a placement made in one reaches another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from placement_lint.files.opening import decode
+from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.limits.budget import (
+    MemoryUpError,
+    TimeUpError,
+    give_up,
+    interpreting,
+    spending,
+)
+from placement_lint.lint.check_file import Analysis, failed, lint_source
+from placement_lint.lint.file_results import FileOptions, FileResult, internal_error, unfinished
+from placement_lint.lint.gc_pause import collection_paused
+from placement_lint.lint.parsing import parse_what_can_be
+from placement_lint.project.graph import closure
+from placement_lint.project.placing_files import importing_jax
+from placement_lint.project.sources import text_of
+from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.timing import INTERPRETATION, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from placement_lint.lint.parsing import Parsed
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.placement.interpreter import Program
+    from placement_lint.project.project import Project
+    from placement_lint.project.queries import Questions
+
+_PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
+"""What a file has that does something with a device which it has from elsewhere."""
+
+
+def lint_together(
+    sources: Mapping[str, Source],
+    options_for: Callable[[Source], FileOptions],
+    project: Project,
+    members: Iterable[str] = (),
+    *,
+    without: frozenset[str] = frozenset(),
+) -> dict[str, FileResult]:
+    """Check files as one program. More files of the run are read where it leads into them.
+
+    `members` are those of them that are executed for themselves; without, all are. Gives a result
+    for each file that was given, and for each other one that a rule found something in, whether or
+    not a comment silences it. `without` are files that are no part of the program. Raises
+    LimitError where interpreting one of them takes more than it may.
+    """
+    together = Together(sources, options_for, project, without)
+    run_deep(together.interpret_or_fail, [*members] or sources)
+    results = together.lint()
+    together.let_go()
+    for path in sources.keys() - results.keys():
+        # Nothing leads into it any longer.
+        asked = project.questions(path)
+        options = options_for(sources[path])
+        results[path] = lint_source(sources[path], options, asked.name, asked)
+    return results
+
+
+class Together:
+    """One program: the files given, and those that are read on the way."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        options_for: Callable[[Source], FileOptions],
+        project: Project,
+        without: frozenset[str] = frozenset(),
+        parsed: dict[str, Parsed] | None = None,
+    ) -> None:
+        """Take the files whose text is known already. Nothing is parsed yet.
+
+        `without` are files that are no part of the program, whoever imports them. `parsed` keeps
+        what is parsed, by path, for another program of the same texts.
+        """
+        self.sources = dict(sources)
+        self._given = frozenset(sources)
+        self.options_for = options_for
+        self.project = project
+        self.without = without
+        self._parsed = {} if parsed is None else parsed
+        self.members: list[str] = []
+        """The files that were given to be interpreted together."""
+        self.results: dict[str, FileResult] = {}
+        self.asked: dict[str, Questions] = {}
+        self.analyses: dict[str, Analysis] = {}
+        self.program: Program | None = None
+
+    @collection_paused()
+    def interpret(self, members: Iterable[str]) -> dict[str, Module]:
+        """Execute files as one program, and give those that can be parsed."""
+        from placement_lint.placement.flow import interpret
+
+        self.members, self.program = sorted({*members} - self.without), None
+        with timed(INTERPRETATION):
+            modules = {path: module for path in self.members if (module := self.load(path))}
+            self.program = interpret([*modules.values()], self)
+        return modules
+
+    def interpret_or_fail(self, members: Iterable[str]) -> None:
+        """Execute files as one program; where that fails, each is still checked alone."""
+        try:
+            self.interpret(members)
+        except Exception as error:  # our fault
+            if not self.analyses:
+                raise
+            for path, analysis in self.analyses.items():
+                analysis.failures.append(internal_error(self.sources[path], None, error))
+
+    def lint(self) -> dict[str, FileResult]:
+        """Check the files, by what was found out about all of them."""
+        return run_deep(self._lint)
+
+    def let_go(self) -> None:
+        """Free the trees and all that was found out: nothing can be asked any longer."""
+        for analysis in self.analyses.values():
+            analysis.let_go()
+        vars(self).clear()
+
+    def analysed(self) -> dict[str, Analysis]:
+        """Give the files of the program; each knows what was found out about all of them."""
+        from placement_lint.placement.flow import Flow
+
+        program = self.program
+        read = self.analyses if program is None else program.modules
+        analyses = {path: self.analyses[path] for path in sorted(read)}
+        for path, analysis in analyses.items():
+            analysis.siblings = analyses
+            analysis.facts.siblings = {name: each.facts for name, each in analyses.items()}
+            if program is not None:
+                analysis.facts.flow = Flow(program, program.modules[path])
+        return analyses
+
+    @collection_paused()
+    def _lint(self) -> dict[str, FileResult]:
+        for path, analysis in self.analysed().items():
+            try:
+                with spending(path):
+                    result = analysis.run()
+            except (TimeUpError, MemoryUpError) as error:
+                give_up(error)
+                seconds = analysis.options.time_limit
+                result = FileResult((unfinished(path, error, seconds),), parsed=True)
+            except Exception as error:  # the other files go on
+                result = failed(self.sources[path], error)
+            if path in self.members or path in self._given or result.says_something:
+                self.results[path] = result
+        return self.results
+
+    # -- what the interpreter asks --------------------------------------------------------------
+
+    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        """Give the file that a name in another one leads into, and the rest of the name."""
+        return self.project.module_of(importer, qualified)
+
+    def load(self, name: str) -> Module | None:
+        """Read a file; what cannot be read or parsed is no part of the program."""
+        from placement_lint.placement.facts.module import Module
+
+        if name in self.without:
+            return None
+        with interpreting(name):
+            if name not in self.analyses and not self._read(name):
+                return None
+            facts = self.analyses[name].facts
+            return Module(
+                name, facts.tree, facts.names, accelerator=facts.accelerator, is_open=facts.is_open
+            )
+
+    def _read(self, name: str) -> bool:
+        if name not in self.sources:
+            try:
+                self.sources[name] = decode(name, read_bytes(name))
+            except UnreadableError:
+                # It is a finding of the run already, if it is one of its files.
+                return False
+        source = self.sources[name]
+        parsed = self._parsed.get(name) or parse_what_can_be(source)
+        if isinstance(parsed, FileResult):
+            if name in self.members:
+                self.results[name] = parsed
+            return False
+        self._parsed[name] = parsed
+        asked = self.asked[name] = self.project.questions(name)
+        options = self.options_for(source)
+        self.analyses[name] = Analysis(parsed.source, parsed.module, options, asked.name, asked)
+        self.analyses[name].broken = parsed.broken
+        return True
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Files that have to do with one another: they import one another, in any number of steps."""
+
+    paths: frozenset[str]
+    placing: frozenset[str]
+    """Those that place arrays, or commit some."""
+    importers: Mapping[str, list[tuple[str, str]]]
+    """From each file of the run to those that import it, with the first part of the name."""
+
+
+def neighbourhoods(
+    carrying: Iterable[str],
+    committing: Iterable[str],
+    project: Project,
+    importing: Mapping[str, bool | None],
+) -> list[Neighbours]:
+    """Give the files among which a placement may get from one to another.
+
+    `carrying` are those that place arrays, `committing` those that only commit some; `importing`
+    has what is known of whether they import JAX.
+    """
+    importers: dict[str, list[tuple[str, str]]] = {}
+    imports: dict[str, set[str]] = {}
+    neighbours: dict[str, set[str]] = {}
+    for importer, imported, name in project.imports:
+        importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
+        imports.setdefault(importer, set()).add(imported)
+        neighbours.setdefault(importer, set()).add(imported)
+        neighbours.setdefault(imported, set()).add(importer)
+    carrying = importing_jax(carrying, imports, importing)
+    placing = frozenset(carrying | {*committing})
+    found: list[Neighbours] = []
+    seen: set[str] = set()
+    for path in sorted(carrying & neighbours.keys()):
+        if path not in seen:
+            paths = closure([path], neighbours)
+            seen |= paths
+            found.append(Neighbours(frozenset(paths), placing & paths, importers))
+    return found
+
+
+def group(
+    neighbours: Neighbours,
+    options_for: Callable[[Source], FileOptions],
+    project: Project,
+    without: frozenset[str] = frozenset(),
+    parsed: dict[str, Parsed] | None = None,
+) -> Together:
+    """Interpret the files together that have to be.
+
+    Those are the files that place arrays, and the files that import something through which a
+    placement gets out of one of these; but not those that are to be left out: see `Together`.
+    Raises LimitError where interpreting one of them takes more than it may.
+    """
+    together = Together({}, options_for, project, without, parsed)
+    return run_deep(_group, neighbours, together)
+
+
+def _group(neighbours: Neighbours, together: Together) -> Together:
+    importers = neighbours.importers
+    members = set(neighbours.placing)
+    for steps in _steps():
+        try:
+            modules = together.interpret(members)
+        except Exception as error:  # our fault; each file is still checked alone
+            if not together.analyses:
+                raise
+            for path, analysis in together.analyses.items():
+                analysis.failures.append(internal_error(together.sources[path], None, error))
+            return together
+        found: set[str] = set()
+        for path, module in modules.items():
+            if path not in importers or together.program is None:
+                continue
+            with interpreting(path):
+                names, devices = together.program.carried_by(module)
+            for importer, name in importers[path]:
+                carried = _leads_to(name, names)
+                if not carried and _leads_to(name, devices):
+                    # Others may have the device from it in turn.
+                    carried = importer in importers or bool(_PLACING.search(text_of(importer)))
+                if carried:
+                    found.add(importer)
+        found -= together.without
+        if found <= members:
+            break
+        members |= _importing(found - members, importers, steps)
+    return together
+
+
+def _steps() -> Iterator[int]:
+    """Give how many steps of imports the files of a program go beyond what is known, each time.
+
+    A placement seldom goes through more than two files. One that is handed on and on takes a round
+    for each file, and each round takes in all files: so ever more are added at once.
+    """
+    yield from (0, 0)
+    steps = 0
+    while True:
+        yield steps
+        steps = 2 * steps + 1
+
+
+def _importing(
+    found: set[str], importers: Mapping[str, list[tuple[str, str]]], steps: int
+) -> set[str]:
+    """Give files, and those that import them in so many steps."""
+    every, last = set(found), found
+    for _ in range(steps):
+        last = {importer for path in last for importer, _ in importers.get(path, ())} - every
+        if not last:
+            break
+        every |= last
+    return every
+
+
+def _leads_to(imported: str, names: frozenset[str]) -> bool:
+    """Tell whether an import brings one of these names; "" is the whole module."""
+    return bool(names) and imported in {"", "*", *names}

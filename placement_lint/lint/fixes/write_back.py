@@ -1,0 +1,52 @@
+"""Writing what fixes made of the files of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.lint.file_results import tool_finding
+from placement_lint.lint.results import Skipped
+from placement_lint.lint.tasks import Change, Examined, failure
+from placement_lint.rules.tool.io_error import IoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+def written(examined: Iterable[Examined]) -> list[Examined]:
+    """Write what fixes made of files; where that fails, report them as they are.
+
+    Files that a fix has edited together are written together, or none of them is.
+    """
+    done = {one.path: one for one in examined}
+    waiting = {path: one.change for path, one in sorted(done.items()) if one.change is not None}
+    while waiting:
+        first = next(iter(waiting))
+        paths = [path for path in waiting if path in {first, *waiting[first].linked}]
+        group = {path: waiting.pop(path) for path in paths}
+        done |= _unwritten(group)
+    return [*done.values()]
+
+
+def _unwritten(group: Mapping[str, Change]) -> dict[str, Examined]:
+    """Write files, and give what is to be reported of those that could not be."""
+    from placement_lint.files.write import Replacement, WriteError, replace_files
+
+    try:
+        replace_files(Replacement(path, each.before, each.after) for path, each in group.items())
+    except WriteError as error:
+        reason = IoError.describe_unwritten(str(error))
+        finding = tool_finding(IoError, error.path, reason)
+        note = f"not fixed: what mends it also edits {error.path}, which cannot be written"
+        return {
+            path: Examined(path, each.unchanged, unwritten=finding)
+            if path == error.path
+            else Examined(path, each.unchanged, skipped=Skipped(path, note))
+            for path, each in group.items()
+        }
+    except Exception as error:  # our fault, and no reason to lose the other files
+        return {
+            path: Examined(path, each.unchanged, unwritten=failure(path, error))
+            for path, each in group.items()
+        }
+    return {}

@@ -1,0 +1,1 @@
+"""Incremental runs: the cache, its records, and which of them are still valid."""

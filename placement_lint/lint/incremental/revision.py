@@ -1,0 +1,168 @@
+"""What is known of the files of a run from the last one, and what is noted for the next."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from placement_lint.files.source import read_bytes
+from placement_lint.lint.incremental.cache import Seen, digest, stamp_of, unchanged
+from placement_lint.lint.incremental.records import Memory, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from placement_lint.lint.file_results import FileResult
+    from placement_lint.lint.incremental.records import Sorted
+    from placement_lint.project.dependencies import Summarised
+    from placement_lint.project.file_facts import Wording
+    from placement_lint.project.project import Project
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """What came of a file that ran out of time or memory."""
+
+    content: str
+    """A digest of its bytes."""
+    settings: str
+    """A digest."""
+    result: FileResult
+    is_closed: bool
+    """Whether nothing more is to be asked of it; else it is only not to be interpreted."""
+
+
+class Recollection:
+    """The memory of the last run, asked by this one, and the memory of this one."""
+
+    def __init__(
+        self, before: Memory, seen: Mapping[str, Seen], settings: Callable[[str], str]
+    ) -> None:
+        """Take what the last run remembered, and what tells the settings of a file, as a digest."""
+        self.now = Memory()
+        self.exhausted: dict[str, Exhausted] = {}
+        """What ran out of time or memory, and would again: kept by whoever looks again soon, not
+        from one run of the program to the next."""
+        self.files: dict[str, Seen] = {}
+        """The files of this run."""
+        self.looked_at: set[str] = set()
+        """Those in which something had to be found out."""
+        self.is_certain = True
+        """Whether the same will be found as long as nothing changes."""
+        self._before = before
+        self._seen = seen
+        self._settings = settings
+        self._started = time.time_ns()
+        self._unread: set[str] = set()
+
+    @property
+    def recalled(self) -> int:
+        """Of how many files it was known already what is in them."""
+        return len(self._unread - self.looked_at)
+
+    def read(self, path: str) -> bytes | None:
+        """Read a file; None where it is what it was, and so are its settings.
+
+        Raises UnreadableError.
+        """
+        seen = self._seen.get(path)
+        settings = self._settings(path)
+        is_sorted = path in self._before.sorted and path in self._before.texts
+        if is_sorted and seen is not None and unchanged(path, seen):
+            self._note(path, seen.stamp, seen.content, settings)
+            if self._is_unchanged(path):
+                self._unread.add(path)
+                return None
+        stamp = stamp_of(path, self._started)
+        data = read_bytes(path)
+        self._note(path, stamp, digest(data), settings)
+        if is_sorted and self._is_unchanged(path):
+            self._unread.add(path)
+            return None
+        return data
+
+    def sorted(self, path: str) -> Sorted:
+        """Give what the bytes say of a file that need not be read."""
+        found = self.now.sorted[path] = self._before.sorted[path]
+        return found
+
+    def known_exhausted(self, path: str) -> Exhausted | None:
+        """Give what came of a file that ran out of something, and is what it was."""
+        known, text = self.exhausted.get(path), self.now.texts.get(path)
+        if (
+            known is None
+            or text is None
+            or (known.content, known.settings)
+            != (
+                text.content,
+                text.settings,
+            )
+        ):
+            return None
+        return known
+
+    def note_exhausted(self, path: str, result: FileResult, *, is_closed: bool) -> None:
+        """Note what came of a file that ran out of something."""
+        text = self.now.texts.get(path)
+        if text is not None:
+            self.exhausted[path] = Exhausted(text.content, text.settings, result, is_closed)
+
+    def summary(self, path: str) -> Summarised | None:
+        """Give what executing a file does that is what it was, if what it was told still holds."""
+        return self._before.summaries.get(path) if self._has_same_text(path) else None
+
+    def wording(self, path: str) -> Wording | None:
+        """Give what is known of a text that is what it was."""
+        return self._before.wordings.get(path) if self._has_same_text(path) else None
+
+    def gains(self, path: str, told: str) -> bool | None:
+        """Tell whether a file passes the filter by its imports; None where that is not known."""
+        before = self._before.gains.get(path)
+        if before is None or before.told != told or not self._is_unchanged(path):
+            return None
+        self.now.gains[path] = before
+        return before.passes
+
+    def checked(self, path: str, project: Project, *, accelerator: bool) -> FileResult | None:
+        """Give what was found in a file, if it would be found again."""
+        before = self._before.checked.get(path)
+        if (
+            before is None
+            or before.accelerator != accelerator
+            or not self._is_unchanged(path)
+            or not project.still_gives(before.answers, path)
+        ):
+            return None
+        self.now.checked[path] = before
+        return before.result
+
+    def group(self, paths: Iterable[str], accelerated: set[str]) -> str:
+        """Give a digest of all that the files of a group say."""
+        rows = [
+            f"{path!r} {text.content} {text.settings} {path in accelerated}"
+            for path in sorted(paths)
+            if (text := self.now.texts.get(path)) is not None
+        ]
+        return digest("\n".join(rows).encode("utf-8", "surrogatepass"))
+
+    def results(self, group: str, project: Project) -> Mapping[str, FileResult] | None:
+        """Give what was found in the files of a group, if it would be found again."""
+        before = self._before.groups.get(group)
+        if before is None or not all(
+            project.still_gives(answers, path) for path, answers in before.answers.items()
+        ):
+            return None
+        self.now.groups[group] = before
+        return before.results
+
+    def _note(self, path: str, stamp: tuple[int, int, int, int], content: str, key: str) -> None:
+        self.now.texts[path] = Text(content, key)
+        self.files[path] = Seen(stamp, content, key)
+
+    def _is_unchanged(self, path: str) -> bool:
+        return path in self.now.texts and self.now.texts[path] == self._before.texts.get(path)
+
+    def _has_same_text(self, path: str) -> bool:
+        before, now = self._before.texts.get(path), self.now.texts.get(path)
+        return before is not None and now is not None and before.content == now.content

@@ -1,0 +1,132 @@
+"""What the analysis knows of the names in one file, for somebody who points at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.describe import describe
+from placement_lint.placement.domain.values import SYSTEM_DEFAULT, Array
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from placement_lint.findings import Span
+    from placement_lint.placement.domain.values import Place, Value
+    from placement_lint.placement.flow import Flow
+    from placement_lint.syntax.edits import Editor
+
+_NOTHING_TO_SAY = frozenset({"unknown", "no array", "no array or unknown", "nothing"})
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known of the value of a name at one place."""
+
+    name: str
+    span: Span
+    description: str
+
+
+class Known:
+    """The names of one file, and where the arrays live that they stand for."""
+
+    def __init__(self, flow: Flow, editor: Editor) -> None:
+        """Take what the interpreter found out, and where the nodes of the file stand."""
+        self._flow = flow
+        self.editor = editor
+
+    def at(self, offset: int, where: Callable[[str, int], str]) -> Told | None:
+        """Say what the name at an offset of the text stands for, if that is worth saying.
+
+        On `tokens` in `self.tokens` that is the attribute, on `self` the object, and on a
+        parameter what all calls together give. `where` writes a file and a line of it.
+        """
+        node = self._name_at(offset)
+        told = node
+        if node is None:
+            node = self._parameter_at(offset)
+            told = None if node is None else self._use_of(node)
+        if node is None or told is None:
+            return None
+        text = describe(self._flow.value(told), self._written(where))
+        if text in _NOTHING_TO_SAY:
+            return None
+        return Told(dotted(node), self.editor.span(node), text)
+
+    def uncommitted(self, first: int, last: int) -> Iterator[Told]:
+        """Give the names that are bound, on some lines, to arrays that nothing holds in place.
+
+        Only those that surely are arrays, and that are not on the system's default device: there
+        everything is uncommitted, and at home.
+        """
+        for node in self._flow.tree.nodes:
+            target = node.target if isinstance(node, cst.AssignTarget | cst.AnnAssign) else None
+            for name in _names_in(target):
+                devices = _astray(self._flow.value(name))
+                if devices and first <= self.editor.line_of(name) <= last:
+                    text = f"uncommitted on {' or '.join(devices)}"
+                    yield Told(dotted(name), self.editor.span(name), text)
+
+    def _name_at(self, offset: int) -> cst.CSTNode | None:
+        best: tuple[int, cst.CSTNode] | None = None
+        for node in self._flow.tree.nodes:
+            if isinstance(node, cst.Name | cst.Attribute) and dotted(node):
+                start, end = self.editor.spans.inner(node)
+                if start <= offset <= end and (best is None or end - start < best[0]):
+                    best = (end - start, node)
+        return None if best is None else best[1]
+
+    def _parameter_at(self, offset: int) -> cst.Name | None:
+        for param in self._flow.tree.every(cst.Param):
+            start, end = self.editor.spans.inner(param.name)
+            if start <= offset <= end:
+                return param.name
+        return None
+
+    def _use_of(self, parameter: cst.Name) -> cst.CSTNode | None:
+        """Give where a parameter is used; None where the name is bound anew, or never used.
+
+        Nothing is known of its own name in the signature, which no execution comes by.
+        """
+        tree, names = self._flow.tree, self._flow.module.names
+        param = next(each for each in tree.every(cst.Param) if each.name is parameter)
+        around = tree.ancestors(param)
+        body = next(each.body for each in around if isinstance(each, cst.FunctionDef | cst.Lambda))
+        scope = names.scope(body)
+        if len(scope.bindings.get(parameter.value, ())) != 1:
+            return None
+        return next(iter(names.uses(parameter.value, scope)), None)
+
+    def _written(self, where: Callable[[str, int], str]) -> Callable[[Place], str]:
+        def written(place: Place) -> str:
+            there = self.editor.of(place.module)
+            return where(place.module, there.line_of(there.tree.nodes[place.node]))
+
+        return written
+
+
+def _names_in(target: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    if isinstance(target, cst.Name | cst.Attribute):
+        yield target
+    elif isinstance(target, cst.Tuple | cst.List):
+        for element in target.elements:
+            yield from _names_in(element.value)
+
+
+def _astray(value: Value) -> list[str]:
+    """Give the devices of what surely is an array that is uncommitted, and not at home."""
+    devices = set()
+    for atom in value:
+        if (
+            not isinstance(atom, Array)
+            or atom.committed
+            or atom.is_small
+            or atom.device in {None, SYSTEM_DEFAULT}
+        ):
+            return []
+        devices.add(str(atom.device))
+    return sorted(devices)

@@ -1,0 +1,419 @@
+"""The files of a run, sorted into those that can hold a finding and those that cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from placement_lint.files.notebook import NotPythonError, is_notebook
+from placement_lint.files.source import UnreadableError, read_bytes
+from placement_lint.limits.budget import (
+    LimitError,
+    TimeUpError,
+    allow,
+    current_budget,
+    give_up,
+    spending,
+)
+from placement_lint.lint.check_file import NeedsError, passes_filter
+from placement_lint.lint.file_results import (
+    FileOptions,
+    FileResult,
+    syntax_finding,
+    tool_finding,
+    unfinished,
+)
+from placement_lint.lint.incremental.cache import digest
+from placement_lint.lint.incremental.records import Checked, Gain, Sorted
+from placement_lint.lint.results import Skipped
+from placement_lint.lint.tasks import Examined, Request, Task, failure
+from placement_lint.prefilter.conditions import JAX, FileText, text_of_source
+from placement_lint.prefilter.early_exit import has_long_lines
+from placement_lint.project.file_facts import Wordings
+from placement_lint.project.imported_names import (
+    imported_names,
+    meanings,
+    with_imports,
+    with_meanings,
+)
+from placement_lint.project.modules import mentions_roots
+from placement_lint.project.placing_files import Placing
+from placement_lint.project.platform import PINS
+from placement_lint.project.project import Project
+from placement_lint.project.sources import open_source, reopened
+from placement_lint.rules.tool.io_error import IoError
+from placement_lint.syntax.parse import guard
+from placement_lint.timing import FILTER, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from placement_lint.findings import Finding
+    from placement_lint.lint.check_program import Neighbours
+    from placement_lint.lint.incremental.revision import Recollection
+
+T = TypeVar("T")
+
+_TIMES_FASTER = 20
+"""How much longer it takes to check a file than to see that it can be parsed."""
+_REVEAL = b"# reveal:"
+
+
+class Sifted:
+    """The files of a run, sorted into those that may hold a finding and those that cannot."""
+
+    def __init__(self, recollection: Recollection | None = None) -> None:
+        self.recollection = recollection
+        self.files: list[str] = []
+        self.tasks: list[Task] = []
+        self.findings: list[Finding] = []
+        self.skipped: list[Skipped] = []
+        self.requests: dict[str, Request] = {}
+        self.left_out: set[str] = set()
+        """Files that ran out of time or memory when several were analysed as one program."""
+        self.incomplete: dict[str, str] = {}
+        """Files that are not analysed with others as one program; and because of which one."""
+        self.exhausted: list[Examined] = []
+        """Files of which it is known that they run out of time or memory, and what came of them."""
+        self.is_complete = False
+        """Whether it is known of every file whether it can hold a finding."""
+        self._mentioning: list[str] = []
+        known = None if recollection is None else recollection.wording
+        self._wordings = Wordings(known)
+        self._undecided: list[Task] = []
+        self._to_parse: set[str] = set()
+        self._carrying: list[str] = []
+        self._committing: list[str] = []
+        self._importing_jax: dict[str, bool | None] = {}
+        """Of the files that carry placements and were read, what their bytes tell of that."""
+        self._choosing: list[str] = []
+
+    def fail(self, path: str, error: UnreadableError) -> None:
+        """Note a file that cannot be read."""
+        self.files.append(path)
+        self.findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
+
+    def break_off(self, path: str, error: Exception) -> None:
+        """Note a file on which the work failed: our fault, and no reason to lose the others."""
+        self.files.append(path)
+        self.findings.append(failure(path, error))
+
+    def run_out(self, path: str, request: Request, error: LimitError) -> None:
+        """Note a file that took more than it may before anything was found in it."""
+        give_up(error)
+        self.files.append(path)
+        self.requests[path] = request
+        seconds = request.options.time_limit
+        self.findings.append(unfinished(path, error.with_traceback(None), seconds))
+
+    def leave_out(self, path: str, error: LimitError) -> None:
+        """Note a file without which those are analysed that it has to do with."""
+        self.left_out.add(path)
+        self.findings.append(unfinished(path, error, self.requests[path].options.time_limit))
+
+    def attempt(self, work: Callable[[], T], otherwise: T) -> T:
+        """Do what is about the files together; where it fails, each is still checked alone."""
+        try:
+            return work()
+        except Exception as error:
+            self.findings.append(failure(self.files[0], error))
+            return otherwise
+
+    def take(self, path: str, request: Request) -> None:
+        """Sort a file, by its bytes where these are not known already.
+
+        Raises RunOverError where the run has taken all its time.
+        """
+        allow(path, request.options.time_limit)
+        try:
+            with spending(path):
+                self._take(path, request)
+        except LimitError as error:
+            self.run_out(path, request, error)
+
+    def _take(self, path: str, request: Request) -> None:
+        recollection = self.recollection
+        try:
+            with timed(FILTER):
+                data = read_bytes(path) if recollection is None else recollection.read(path)
+        except UnreadableError as error:
+            self.fail(path, error)
+            return
+        except Exception as error:
+            self.break_off(path, error)
+            return
+        if recollection is not None and self._is_known_exhausted(path, request, recollection):
+            return
+        if data is not None:
+            self.add(path, data, request)
+        elif recollection is not None:
+            self._file(path, request, recollection.sorted(path))
+            self.files.append(path)
+
+    def _is_known_exhausted(self, path: str, request: Request, recollection: Recollection) -> bool:
+        """Tell whether a file is known to run out of time or memory; then it is not tried again."""
+        known = recollection.known_exhausted(path)
+        budget = current_budget()
+        if known is None or budget is None:
+            return False
+        self.files.append(path)
+        self.requests[path] = request
+        self.left_out.add(path)
+        self.exhausted.append(Examined(path, known.result))
+        budget.account(path).barred = TimeUpError
+        if known.is_closed:
+            budget.exhaust(TimeUpError(path))
+        return True
+
+    def add(self, path: str, data: bytes, request: Request) -> None:
+        """Sort a file by its bytes. Raises LimitError where it takes more than it may."""
+        try:
+            with timed(FILTER):
+                self._sort(path, data, request)
+        except UnreadableError as error:
+            self.fail(path, error)
+            return
+        except NotPythonError as error:
+            self.skipped.append(Skipped(path, str(error)))
+        except Exception as error:
+            self.break_off(path, error)
+            return
+        self.files.append(path)
+
+    def _sort(self, path: str, data: bytes, request: Request) -> None:
+        words = _words(path, data)
+        in_python = not is_notebook(path)
+        places = in_python and asks_for_placements(request.options)
+        placing = Placing(words if places else b"")
+        asks = request.options.reveal and _REVEAL in words
+        text = FileText(words, jax=JAX in words, path=path)
+        before = len(self.findings)
+        found = Sorted(
+            size=len(words),
+            mentions_roots=mentions_roots(words),
+            carries=placing.carries,
+            commits=placing.commits,
+            chooses=in_python and any(word in words for word in PINS),
+            passes=asks or self._passes(text, path, request),
+            is_to_be_parsed=JAX in words,
+        )
+        self._file(path, request, found)
+        if found.carries:
+            self._importing_jax[path] = placing.imports_jax
+        if not found.passes and text.knows_names:
+            imported_names(text, self._wordings[path])
+        if not found.passes and has_long_lines(words):
+            # Nobody will parse it, but whoever planted it shall not go unnamed.
+            source = open_source(path, data)
+            guarded = guard(source)
+            if guarded is not None:
+                place = guarded.line, guarded.column
+                self.findings.append(syntax_finding(source, guarded.reason, *place))
+        if self.recollection is not None and len(self.findings) == before:
+            self.recollection.now.sorted[path] = found
+
+    def _passes(self, text: FileText, path: str, request: Request) -> bool:
+        try:
+            return passes_filter(text, request.options.rules)
+        except NeedsError as error:
+            # Whether there is anything to see, all rules can tell that look.
+            self.findings.append(failure(path, error.error, error.rule))
+            return True
+
+    def _file(self, path: str, request: Request, found: Sorted) -> None:
+        """Put a file where it belongs."""
+        self.requests[path] = request
+        if found.carries:
+            self._carrying.append(path)
+        elif found.commits:
+            self._committing.append(path)
+        if found.chooses:
+            self._choosing.append(path)
+        if found.mentions_roots:
+            self._mentioning.append(path)
+        (self.tasks if found.passes else self._undecided).append(Task(path, request, found.size))
+        if found.is_to_be_parsed and not found.passes:
+            self._to_parse.add(path)
+
+    @property
+    def project(self) -> Project:
+        """The files as modules of one program, as they are on the disk from now on."""
+        known = None if self.recollection is None else self.recollection.summary
+        budget = current_budget()
+        closed = [one.path for one in self.exhausted if budget and budget.is_closed(one.path)]
+        return Project(self.files, self._mentioning, known, self._wordings, closed)
+
+    def with_reexports(self) -> Project:
+        """Add the files that could hold a finding by what they import from other files."""
+        project = self.project
+        for task in self._undecided if self.attempt(lambda: project.hands_names_on, False) else ():
+            try:
+                with spending(task.path):
+                    gains = self._gains(task, project)
+            except LimitError as error:
+                self.run_out(task.path, task.request, error)
+                self.files.pop()
+            except Exception as error:
+                self.findings.append(failure(task.path, error))
+            else:
+                self.tasks += [task] if gains else []
+        self.is_complete = True
+        return project
+
+    @property
+    def left(self) -> int:
+        """How many of the files that were taken are to be looked at once more."""
+        return len(self.tasks) + len(self._to_parse)
+
+    @property
+    def parse_tasks(self) -> list[Task]:
+        """The files in which no rule can find anything, but that they cannot be parsed."""
+        decided = {task.path for task in self.tasks}
+        return [
+            replace(task, size=task.size // _TIMES_FASTER, only_parse=True)
+            for task in self._undecided
+            if task.path in self._to_parse and task.path not in decided
+        ]
+
+    def _gains(self, task: Task, project: Project) -> bool:
+        """Tell whether a file passes the filter by what it imports from other files of the run."""
+        if not project.may_bring_names(task.path):
+            return False
+        wording = self._wordings[task.path]
+        imported, text = wording.imported, None
+        if imported is None:
+            text = _text_at(task.path)
+            if text is None:
+                return False
+            imported = imported_names(text, wording)
+            if imported is None:
+                full = with_imports(text, task.path, project)
+                return self._passes(full, task.path, task.request)
+        stands_for = meanings(imported, task.path, project)
+        if not stands_for:
+            return False
+        told = digest(repr(stands_for).encode("utf-8", "surrogatepass"))
+        known = None if self.recollection is None else self.recollection.gains(task.path, told)
+        if known is None:
+            text = text or _text_at(task.path)
+            if text is None:
+                return False
+            before = len(self.findings)
+            full = with_meanings(text, stands_for, task.path, project)
+            known = self._passes(full, task.path, task.request)
+            if self.recollection is not None and len(self.findings) == before:
+                self.recollection.now.gains[task.path] = Gain(told, known)
+        return known
+
+    def pin(self, project: Project) -> None:
+        """Note the files that belong to programs which only ever use the CPU."""
+        if len(self.files) < 2 or not (self._carrying and self._choosing):
+            return
+        from placement_lint.project.platform import pinned_files
+
+        for path in pinned_files(self._choosing, project) & self.requests.keys():
+            request = self.requests[path]
+            options = replace(request.options, accelerator=False)
+            self.requests[path] = replace(request, options=options)
+        self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
+
+    def in_order(self, tasks: Iterable[Task]) -> list[Task]:
+        """Give what is to be checked alone, with what it has taken so far: the largest first.
+
+        So none of them is what all the others' processes wait for.
+        """
+        budget = current_budget()
+        tasks = sorted(tasks, key=lambda task: (-task.size, task.path))
+        if budget is None:
+            return tasks
+        return [replace(task, spent=budget.spent(task.path)) for task in tasks]
+
+    def neighbourhoods(self, project: Project) -> list[Neighbours]:
+        """Give the files that may have to be interpreted together."""
+        if len(self.files) < 2 or not self._carrying:
+            return []
+        from placement_lint.lint.check_program import neighbourhoods
+
+        def with_accelerator(paths: Iterable[str]) -> list[str]:
+            return [path for path in paths if self.requests[path].options.accelerator]
+
+        carrying = with_accelerator(self._carrying)
+        committing = with_accelerator(self._committing)
+        return neighbourhoods(carrying, committing, project, self._importing_jax)
+
+    def recalled(self, project: Project) -> list[Examined]:
+        """Take out the files of which it is known what would be found in them."""
+        if self.recollection is None:
+            return []
+        known = {}
+        for task in self.tasks:
+            accelerator = task.request.options.accelerator
+            result = self.recollection.checked(task.path, project, accelerator=accelerator)
+            if result is not None:
+                known[task.path] = Examined(task.path, result)
+        self.tasks = [task for task in self.tasks if task.path not in known]
+        return [*known.values()]
+
+    def noted(self, examined: Iterable[Examined]) -> list[Examined]:
+        """Remember what was found in files that were looked at alone."""
+        examined = [*examined]
+        if self.recollection is None:
+            return examined
+        for one in examined:
+            self.recollection.looked_at.add(one.path)
+            if one.is_only_parsed:
+                known = self.recollection.now.sorted
+                if one.path in known:
+                    known[one.path] = replace(known[one.path], is_to_be_parsed=False)
+            elif one.answers is not None:
+                accelerator = self.requests[one.path].options.accelerator
+                checked = Checked(one.result, one.answers, accelerator)
+                self.recollection.now.checked[one.path] = checked
+            else:
+                self.recollection.is_certain = False
+            self.recollection.now.summaries.update(one.summaries)
+        return examined
+
+    def note_exhausted(self, examined: Iterable[Examined]) -> None:
+        """Remember which files ran out of time or memory, for whoever looks again soon."""
+        budget, recollection = current_budget(), self.recollection
+        if budget is None or recollection is None:
+            return
+        results = {
+            finding.path: FileResult((finding,))
+            for finding in self.findings
+            if finding.code == IoError.code
+        }
+        results |= {one.path: one.result for one in (*examined, *self.exhausted)}
+        for path, result in results.items():
+            if budget.is_exhausted(path):
+                is_closed = budget.is_closed(path)
+                recollection.note_exhausted(path, result, is_closed=is_closed)
+
+
+def asks_for_placements(options: FileOptions) -> bool:
+    """Tell whether a rule may ask where arrays are."""
+    return options.reveal or any(rule.follows_callers for rule in options.rules)
+
+
+def _text_at(path: str) -> FileText | None:
+    source = reopened(path)
+    return None if source is None else text_of_source(source)
+
+
+def _words(path: str, data: bytes) -> bytes:
+    """Give what the file filter searches: the code as UTF-8.
+
+    Raises UnreadableError, or NotPythonError for a notebook in another language.
+    """
+    # Without an encoding declared in the first two lines, bytes that are UTF-8 are the text.
+    second_line = data.find(b"\n") + 1
+    head = data[: data.find(b"\n", second_line)] if second_line else data
+    if not is_notebook(path) and b"coding" not in head:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+        else:
+            return data
+    return open_source(path, data).text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,1 @@
+"""Suppressions: `noqa` comments, those that are unused, and baselines."""

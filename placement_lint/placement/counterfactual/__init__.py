@@ -1,0 +1,1 @@
+"""Counterfactual executions: what would change in a program if arrays were committed."""

@@ -1,0 +1,1 @@
+"""The abstract domain: values, containers, states, and the record of an execution."""

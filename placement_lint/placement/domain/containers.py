@@ -1,0 +1,419 @@
+"""Lists and dicts that change: one container may have several names, and all of them see it.
+
+A container is known by its *site*: the expression that made it, and, for one that a function made
+and returned, the call. What is stored through one name is stored under every variable, attribute
+and container that holds the site.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.placement.domain.values import (
+    DOUBTFUL,
+    MAX_DEPTH,
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Mapping,
+    Sequence,
+    Site,
+    Value,
+    join,
+    known_key,
+    parts_of,
+    value,
+)
+
+MAX_ITEMS = 128
+"""Items of one container that are told apart, where not each is written in a literal."""
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from placement_lint.placement.domain.state import State, Variable
+    from placement_lint.placement.domain.values import Atom, Place
+
+    Container: TypeAlias = Sequence | Mapping
+    Change: TypeAlias = Callable[[Container], Container]
+
+_MAX_TOLD_APART = 8
+"""Variables of one container of which each is known by itself when that changes."""
+_MAX_HOLDERS = 64
+"""Variables of one container that are told of a change: a program with more has none for it."""
+
+
+class Containers:
+    """Every container that the program made, and the variables that may hold each."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._holders: dict[Site, dict[Variable, None]] = {}
+        self._made: set[Site] = set()
+        self._repeated: set[Site] = set()
+
+    def made(self, site: Site, *, again: bool) -> None:
+        """Note that a container was made; `again`: in a loop, so that there are several."""
+        if again or site in self._made:
+            self._repeated.add(site)
+        self._made.add(site)
+
+    def hold(self, key: Variable, held: Value) -> None:
+        """Note what a variable is bound to."""
+        for site in sites(held):
+            holders = self._holders.setdefault(site, {})
+            if len(holders) < _MAX_HOLDERS:
+                holders[key] = None
+
+    def holders(self, site: Site) -> list[Variable]:
+        """Give the variables that were ever bound to a container."""
+        return list(self._holders.get(site, ()))
+
+    def named(self, held: Value) -> Value:
+        """Give a value without the sites that no variable holds: such a container has no alias."""
+        return _resited(held, lambda site: site if site in self._holders else None)
+
+    def is_one(self, site: Site) -> bool:
+        """Tell whether there is but one container of a site."""
+        return site not in self._repeated
+
+    def owned(self, held: Value, owner: Place, *, again: bool) -> Value:
+        """Give a value that an object comes to hold: a new container is of that object."""
+
+        def of_owner(site: Site) -> Site:
+            if site in self._holders or site[0] == owner:
+                return site
+            renamed = (owner, site[-1])
+            self.made(renamed, again=again)
+            return renamed
+
+        return _resited(held, of_owner)
+
+    def returned(self, held: Value, made: set[Site], call: Place, *, again: bool) -> Value:
+        """Give what a call returns: containers that it made are others than the last time."""
+
+        def at_call(site: Site) -> Site:
+            if site not in made:
+                return site
+            renamed = (call, site[-1])
+            self.made(renamed, again=again)
+            return renamed
+
+        return _resited(held, at_call)
+
+
+def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
+    """Give the sites of the containers in a value, those inside of others included."""
+    for atom in held:
+        if isinstance(atom, Sequence | Mapping):
+            if atom.site is not None:
+                yield atom.site
+            if depth:
+                for part in dict.fromkeys(parts_of(atom)):
+                    yield from sites(part, depth - 1)
+
+
+def of_site(held: Value, site: Site, depth: int = MAX_DEPTH) -> Iterator[Container]:
+    """Give the containers of a site in a value, those inside of others included."""
+    for atom in held:
+        if isinstance(atom, Sequence | Mapping):
+            if atom.site == site:
+                yield atom
+            elif depth:
+                for part in parts_of(atom):
+                    yield from of_site(part, site, depth - 1)
+
+
+def is_container(held: Value) -> bool:
+    """Tell whether a value may be a list, a tuple or a dict."""
+    return any(isinstance(atom, Sequence | Mapping) for atom in held)
+
+
+def anonymous(held: Value) -> Value:
+    """Give a value in which no container is known by its site."""
+    return _resited(held, lambda _: None)
+
+
+def sited(held: Value, site: Site) -> Value:
+    """Give a value in which the containers that have no site have this one."""
+    if all(not isinstance(a, Sequence | Mapping) or a.site is not None for a in held):
+        return held
+    return frozenset(
+        replace(atom, site=site)
+        if isinstance(atom, Sequence | Mapping) and atom.site is None
+        else atom
+        for atom in held
+    )
+
+
+def changed(
+    held: Value, site: Site, change: Change, *, surely: bool, depth: int = MAX_DEPTH
+) -> Value:
+    """Give a value after the container of a site in it has changed; `surely` False: or has not."""
+    atoms: list[Atom] = []
+    touched = False
+    for atom in held:
+        if not isinstance(atom, Sequence | Mapping):
+            atoms.append(atom)
+        elif atom.site == site:
+            touched = True
+            atoms.append(change(atom))
+            if not surely:
+                atoms.append(atom)
+        elif depth:
+            new = _with_parts(
+                atom, lambda part: changed(part, site, change, surely=surely, depth=depth - 1)
+            )
+            touched |= new is not atom
+            atoms.append(new)
+        else:
+            atoms.append(atom)
+    return join(frozenset(atoms)) if touched else held
+
+
+def changed_holders(
+    held_by: dict[Variable, Value | None], site: Site, change: Change, *, surely: bool
+) -> Iterator[tuple[Variable, Value]]:
+    """Return what becomes of variables when the container of a site has changed.
+
+    Of those that hold nothing else, many hold what any of them may hold: so that the next change
+    is worked out once, and not for each.
+    """
+    after: dict[Value, Value] = {}
+    untouched: set[Value] = set()
+    for held in held_by.values():
+        if held is not None and held not in after and held not in untouched:
+            new = changed(held, site, change, surely=surely)
+            if new is held:
+                untouched.add(held)
+            else:
+                after[held] = new
+    touched = {key: held for key, held in held_by.items() if held in after}
+    if len(touched) > _MAX_TOLD_APART:
+        alike = [held for held in after if _is_only(held, site)]
+        if alike:
+            after |= dict.fromkeys(alike, join(*(after[held] for held in alike)))
+    for key, held in touched.items():
+        if held is not None:
+            yield key, after[held]
+
+
+def _is_only(held: Value, site: Site) -> bool:
+    return all(isinstance(atom, Sequence | Mapping) and atom.site == site for atom in held)
+
+
+def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
+    """Give what the values of a dict are, or `pairs`: its items."""
+    element = join(*(held for _, held in mapping.items), mapping.element)
+    if pairs:
+        element = value(Sequence((PLAIN, element), join(PLAIN, element)))
+    views = None if mapping.site is None else (mapping.site, pairs)
+    return Sequence(None, element, views=views)
+
+
+def anonymous_outside(held: Value) -> Value:
+    """Give a value in which the outermost containers are not known by their sites."""
+    return frozenset(
+        replace(atom, site=None) if isinstance(atom, Sequence | Mapping) else atom for atom in held
+    )
+
+
+def with_item(container: Container, key: str | int | None, held: Value) -> Container:
+    """Give a container after `container[key] = held`; None: a key that is not known."""
+    if isinstance(container, Mapping):
+        known = dict(container.items)
+        name = known_key(key)
+        if name is not None and (name in known or len(known) < MAX_ITEMS):
+            return container.with_item(name, held)
+        element = join(container.element, held)
+        if key is not None:
+            return (
+                container if element == container.element else replace(container, element=element)
+            )
+        pairs = tuple((each, join(inner, held)) for each, inner in container.items)
+        return replace(container, items=pairs, element=element)
+    items = container.items
+    if items is not None and isinstance(key, int) and -len(items) <= key < len(items):
+        kept = list(items)
+        kept[key] = held
+        return replace(container, items=tuple(kept), element=join(*kept))
+    return replace(container, items=None, element=join(*(items or ()), container.element, held))
+
+
+def merged(container: Container, other: Value) -> Container:
+    """Give a dict after `container.update(other)`; of another thing nothing is known."""
+    every = [atom for atom in other if isinstance(atom, Mapping)]
+    if not every or len(every) < len(other):
+        return overlaid(container)
+    atom = every[0] if len(every) == 1 else _one_of(every, container)
+    if atom.element:
+        container = with_item(container, None, atom.element)
+    for key, held in atom.items:
+        container = with_item(container, _spelt(key), held)
+    return container
+
+
+def of_items(items: tuple[Value, ...], site: Site | None = None, *, written: int = 0) -> Sequence:
+    """Return a list or tuple of items; of too many it is not known which is where.
+
+    `written` of them are in its literal.
+    """
+    element = join(*items) if items else NOTHING
+    is_known = len(items) <= max(MAX_ITEMS, written)
+    return Sequence(items if is_known else None, element, site)
+
+
+def _one_of(every: list[Mapping], container: Container) -> Mapping:
+    """Give a dict that is one of several, which a container is merged with."""
+    known = [dict(each.items) for each in every]
+    before = dict(container.items) if isinstance(container, Mapping) else {}
+    items: dict[str, Value] = {}
+    for key in {key: None for each in known for key in each}:
+        held = [each[key] for each in known if key in each]
+        if len(held) < len(known) and key in before:
+            # Where it is not, what was there before stays.
+            held.append(before[key])
+        items[key] = join(*held)
+    return Mapping(tuple(sorted(items.items())), join(*(each.element for each in every)))
+
+
+def _spelt(name: str) -> str | int:
+    """Give the key that a mapping knows by a name."""
+    return int(name[1:]) if name.startswith("\0") else name
+
+
+def has_item(container: Container, key: str | int | None) -> bool:
+    """Tell whether it is known which item a key is of, also where there is none yet."""
+    if isinstance(container, Mapping):
+        return key is not None
+    count = len(container.items or ())
+    return isinstance(key, int) and -count <= key < count
+
+
+def with_more(
+    container: Container, more: tuple[Value, ...] | None, element: Value, at: int | None
+) -> Container:
+    """Give a list after items were added; `more` None: an unknown number. `at`: before which one,
+    -1 for the end, None where that is not known.
+    """
+    if isinstance(container, Mapping):
+        return loosened(container)
+    items = container.items
+    if items is None or more is None or at is None or len(items) + len(more) > MAX_ITEMS:
+        return replace(container, items=None, element=join(*parts_of(container), element))
+    kept = (*items, *more) if at < 0 else (*items[:at], *more, *items[at:])
+    return replace(container, items=kept, element=join(*kept) if kept else container.element)
+
+
+def without_item(
+    container: Container, key: str | int | None, *, reverse: bool = False
+) -> Container:
+    """Give a container after an item was taken out, or all were put in another order.
+
+    `key`: of the item, where it is known; `reverse`: none was taken out.
+    """
+    if isinstance(container, Sequence):
+        items = container.items
+        if items and reverse:
+            return replace(container, items=items[::-1])
+        if items and isinstance(key, int) and -len(items) <= key < len(items):
+            at = key % len(items)
+            kept = (*items[:at], *items[at + 1 :])
+            return replace(container, items=kept, element=join(*kept) if kept else NOTHING)
+        return replace(container, items=None, element=join(*parts_of(container)))
+    if key is not None:
+        name = known_key(key)
+        return replace(container, items=tuple(i for i in container.items if i[0] != name))
+    return replace(container, items=(), element=join(*parts_of(container)))
+
+
+def emptied(container: Container) -> Container:
+    """Give a container after all items were taken out."""
+    if isinstance(container, Sequence):
+        return replace(container, items=(), element=NOTHING)
+    return replace(container, items=(), element=NOTHING)
+
+
+def loosened(container: Container) -> Container:
+    """Give a container of which only is known that there is one."""
+    if isinstance(container, Sequence):
+        return replace(container, items=None, element=UNKNOWN)
+    return replace(container, items=(), element=UNKNOWN)
+
+
+def unsure(container: Container) -> Container:
+    """Give a container that something may have changed: what it held, most likely."""
+    return _with_other(container, DOUBTFUL)
+
+
+def overlaid(container: Container) -> Container:
+    """Give a container of which some items, nobody knows which, have become other things."""
+    return _with_other(container, UNKNOWN)
+
+
+def _with_other(container: Container, other: Value) -> Container:
+    def more(held: Value) -> Value:
+        return join(held, other) if held else UNKNOWN
+
+    if isinstance(container, Sequence):
+        every = join(*(container.items or ()), container.element)
+        return replace(container, items=None, element=more(every))
+    items = tuple((key, more(held)) for key, held in container.items)
+    return replace(container, items=items, element=more(container.element))
+
+
+def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:
+    """Give a container with every part changed; itself where none is."""
+    if isinstance(container, Sequence):
+        items = container.items and tuple(change(item) for item in container.items)
+        element = change(container.element)
+        same = element is container.element and all(
+            new is old for new, old in zip(items or (), container.items or (), strict=True)
+        )
+        return container if same else replace(container, items=items, element=element)
+    pairs = tuple((key, change(held)) for key, held in container.items)
+    element = change(container.element)
+    same = element is container.element and all(
+        new is old for (_, new), (_, old) in zip(pairs, container.items, strict=True)
+    )
+    return container if same else replace(container, items=pairs, element=element)
+
+
+def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MAX_DEPTH) -> Value:
+    """Give a value with the site of every container renamed."""
+    if not is_container(held):
+        return held
+    atoms: list[Atom] = []
+    touched = False
+    for atom in held:
+        new: Atom = atom
+        if isinstance(atom, Sequence | Mapping):
+            inner = _with_parts(atom, lambda p: _resited(p, rename, depth - 1)) if depth else atom
+            site = None if atom.site is None else rename(atom.site)
+            new = inner if site == atom.site else replace(inner, site=site)
+            touched |= new is not atom
+        atoms.append(new)
+    return frozenset(atoms) if touched else held
+
+
+def once(change: Change) -> Change:
+    """Give a change that is worked out once for all variables that hold the same."""
+    known: dict[Container, Container] = {}
+
+    def changed_once(container: Container) -> Container:
+        after = known.get(container)
+        if after is None:
+            known[container] = after = change(container)
+        return after
+
+    return changed_once
+
+
+def forget(held: Value, state: State, containers: Containers, change: Change) -> None:
+    """Change every container in a value, under each variable that holds it, as may have been."""
+    change = once(change)
+    for site in set(sites(held)):
+        held_by = {key: state.variables.get(key) for key in containers.holders(site)}
+        for key, after in changed_holders(held_by, site, change, surely=True):
+            state.variables[key] = after

@@ -1,0 +1,112 @@
+"""What is known of a value, in words: for `--reveal`, and for whoever hovers over a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.values import (
+    Anything,
+    AnyTree,
+    Array,
+    Class,
+    Computation,
+    Coroutine,
+    DefaultDeviceContext,
+    DeviceList,
+    Dispatched,
+    Executor,
+    External,
+    Function,
+    Future,
+    Generator,
+    Getter,
+    Host,
+    Instance,
+    Lazy,
+    Mapping,
+    Method,
+    Optimizer,
+    Partial,
+    Pickled,
+    Plain,
+    Sequence,
+    Target,
+    TheDevice,
+    Thread,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from placement_lint.placement.domain.values import Atom, Place, Value
+
+_DEPTH = 3
+
+
+def describe(held: Value, where: Callable[[Place], str], depth: int = _DEPTH) -> str:
+    """Say what a value may be. `where` writes a place as `file:line`."""
+    known = sorted(
+        {_describe(atom, where, depth) for atom in held if not isinstance(atom, Anything)}
+    )
+    if len(known) < len(held) and any(isinstance(atom, Anything) for atom in held):
+        known.append("unknown")
+    return " or ".join(known) if known else "nothing"
+
+
+def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
+    if isinstance(atom, Array):
+        return _array(atom, where)
+    if isinstance(atom, Sequence | Mapping):
+        if not depth:
+            return "a container"
+        kind = "a sequence" if isinstance(atom, Sequence) else "a mapping"
+        parts = (
+            frozenset().union(*(atom.items or (atom.element,)))
+            if isinstance(atom, Sequence)
+            else atom.element.union(*(held for _, held in atom.items))
+        )
+        return f"{kind} of ({describe(parts, where, depth - 1)})" if parts else f"{kind}, empty"
+    if isinstance(atom, AnyTree):
+        return f"a tree of ({describe(atom.leaf, where, depth - 1)})" if depth else "a tree"
+    if isinstance(atom, TheDevice):
+        return "a device" if atom.device is None else f"the device {atom.device}"
+    if isinstance(atom, DefaultDeviceContext):
+        devices = sorted(str(device or "unknown") for device in atom.devices)
+        return f"a context in which the default device is {' or '.join(devices)}"
+    if isinstance(atom, Coroutine):
+        return f"a coroutine that gives ({describe(atom.result, where, depth - 1)})"
+    if isinstance(atom, Function | Class):
+        kind = "a function" if isinstance(atom, Function) else "a class"
+        return f"{kind} defined at {where(atom.place)}"
+    if isinstance(atom, Instance):
+        return f"an object of the class at {where(atom.cls)}"
+    if isinstance(atom, External):
+        return f"{atom.name} of {atom.module}"
+    return _NAMES.get(type(atom), "a context manager")
+
+
+_NAMES: dict[type, str] = {
+    Computation: "a function that computes on the default device",
+    DeviceList: "a list of devices",
+    Dispatched: "a function that dispatches by type",
+    Executor: "an executor",
+    Future: "a future",
+    Generator: "a generator",
+    Getter: "a getter",
+    Lazy: "an iterator",
+    Host: "a NumPy array",
+    Method: "a method",
+    Optimizer: "an optimizer",
+    Partial: "a partial",
+    Pickled: "a pickle",
+    Plain: "no array",
+    Target: "a sharding",
+    Thread: "a thread",
+}
+
+
+def _array(array: Array, where: Callable[[Place], str]) -> str:
+    state = "committed to" if array.committed else "uncommitted on"
+    device = "an unknown device" if array.device is None else str(array.device)
+    made = "" if array.origin is None else f", made at {where(array.origin.created)}"
+    return f"a JAX array, {state} {device}{made}"

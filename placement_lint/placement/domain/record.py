@@ -1,0 +1,138 @@
+"""What the interpreter saw: uses of arrays, values of expressions, default devices at calls.
+
+A statement in a loop is executed several times until nothing changes; the record of a node joins
+what was seen each time.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.pulls import Pulls
+from placement_lint.placement.domain.values import Array, Device, Place, Value, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.placement.domain.state import DefaultDevice
+
+
+class UseKind(enum.Enum):
+    """How an array is used."""
+
+    INDEXED = enum.auto()
+    """Indexed, sliced, unpacked or iterated."""
+    COMPUTED = enum.auto()
+    """An operand of any other JAX computation."""
+
+
+@dataclass
+class Use:
+    """One place at which an array is an operand that JAX may have to move."""
+
+    node: int
+    """The expression that is the array."""
+    kind: UseKind
+    operations: set[int] = field(default_factory=set)
+    """The operations that it is an operand of: of an iteration, itself."""
+    moved: set[Array] = field(default_factory=set)
+    """The arrays, of those that the operand may be, that are copied to another device."""
+    possible: set[Array] = field(default_factory=set)
+    """Those that are copied where a device that is chosen at run time comes out one way, and not
+    where it comes out the other: nobody is told of them."""
+    always: bool = True
+    """On every way that leads here the operand is one of these, and it is copied."""
+    in_loop: bool = False
+
+
+@dataclass
+class Mixture:
+    """One operation whose operands are committed to different devices: JAX refuses it."""
+
+    node: int
+    operands: set[tuple[int, Device]] = field(default_factory=set)
+    """The operands that surely are committed, each with its device."""
+    always: bool = True
+    """Every time that the operation was executed."""
+
+
+@dataclass
+class Record:
+    """Everything that is remembered of one module."""
+
+    uses: dict[int, Use] = field(default_factory=dict)
+    values: dict[int, Value] = field(default_factory=dict)
+    defaults: dict[int, set[DefaultDevice]] = field(default_factory=dict)
+    derived: dict[Place, set[Place]] = field(default_factory=dict)
+    """For what made an array: the operations that made another array of it."""
+    companions: dict[Place, set[Device | None]] = field(default_factory=dict)
+    """For what made an array: the devices to which other operands of it are committed; None among
+    them: to a device that is not known."""
+    escaped: set[Place] = field(default_factory=set)
+    """What made arrays that are given to calls which nobody follows."""
+    reads: dict[Place, set[Place]] = field(default_factory=dict)
+    """For what opened a file of arrays: the calls that read one from it."""
+    put: set[Place] = field(default_factory=set)
+    """What made arrays that are put on a device after that."""
+    mixtures: dict[int, Mixture] = field(default_factory=dict)
+    agreeing: set[int] = field(default_factory=set)
+    """Operations that were executed with operands which JAX may accept."""
+    parts: dict[int, set[Array]] = field(default_factory=dict)
+    """For operands that are objects, or hold some: the arrays in these."""
+    pulled: dict[Place, set[tuple[Place, Device]]] = field(default_factory=dict)
+    """For what made an uncommitted array: the operations that surely run where another operand
+    is committed, and that device."""
+    pulls: Pulls = field(default_factory=Pulls)
+
+    def saw_value(self, node: int, seen: Value) -> None:
+        """Remember a value that an expression had."""
+        before = self.values.setdefault(node, seen)
+        if before is not seen:
+            self.values[node] = join(before, seen)
+
+    def saw_parts(self, node: int, seen: Iterable[Array]) -> None:
+        """Remember the arrays in an object that an expression was."""
+        self.parts.setdefault(node, set()).update(seen)
+
+    def saw_read(self, opened: Place | None, read: Place) -> None:
+        """Remember a call that reads an array from a file, by the call that opened it."""
+        if opened is not None:
+            self.reads.setdefault(opened, set()).add(read)
+
+    def saw_default(self, node: int, default: DefaultDevice) -> None:
+        """Remember a default device that was in force at a call."""
+        self.defaults.setdefault(node, set()).add(default)
+
+    def saw_use(
+        self,
+        node: int,
+        kind: UseKind,
+        operation: int,
+        moved: set[Array],
+        possible: set[Array],
+        *,
+        always: bool,
+        in_loop: bool,
+    ) -> None:
+        """Remember a use: which arrays it copies, if any."""
+        use = self.uses.get(node)
+        if use is None:
+            use = self.uses[node] = Use(node, kind)
+        use.operations.add(operation)
+        use.moved |= moved
+        use.possible |= possible
+        use.always &= always
+        use.in_loop |= in_loop
+
+    def saw_operands(self, node: int, mixed: set[tuple[int, Device]]) -> None:
+        """Remember which operands of an operation are committed to different devices."""
+        if mixed:
+            mixture = self.mixtures.setdefault(node, Mixture(node))
+            mixture.operands |= mixed
+            mixture.always &= node not in self.agreeing
+        else:
+            self.agreeing.add(node)
+            if node in self.mixtures:
+                self.mixtures[node].always = False

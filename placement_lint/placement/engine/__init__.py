@@ -1,0 +1,1 @@
+"""The engine: the evaluation of statements, expressions and calls."""

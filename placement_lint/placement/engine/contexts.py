@@ -1,0 +1,99 @@
+"""What a context manager does to the default device."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.state import DefaultDevice
+from placement_lint.placement.domain.values import (
+    Array,
+    Context,
+    DefaultDeviceContext,
+    Device,
+    Executor,
+    ExitStack,
+    Host,
+    Instance,
+    Place,
+    Plain,
+    TensorFile,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.placement.facts.module import Module
+
+_NEUTRAL = (Context, Executor, ExitStack, Plain, Host, Array, TensorFile)
+"""What changes no default device where it is entered."""
+_FOLLOWED = (*_NEUTRAL, Instance)
+"""What changes none but by what it executes: an object's `__enter__`."""
+
+_NEUTRAL_PACKAGES = frozenset(sys.stdlib_module_names) | {
+    "builtins", "h5py", "numpy", "pytest", "rich", "safetensors", "torch", "tqdm", "wandb",
+}  # fmt: skip
+_NEUTRAL_JAX = frozenset({
+    "jax.named_scope", "jax.profiler", "jax.debug_nans", "jax.debug_infs", "jax.disable_jit",
+    "jax.enable_x64", "jax.log_compiles", "jax.checking_leaks", "jax.check_tracer_leaks",
+    "jax.default_matmul_precision", "jax.transfer_guard", "jax.transfer_guard_device_to_device",
+    "jax.transfer_guard_device_to_host", "jax.transfer_guard_host_to_device",
+    "jax.numpy_rank_promotion", "jax.numpy_dtype_promotion", "jax.default_prng_impl",
+    "jax.ensure_compile_time_eval", "jax.experimental.enable_x64",
+})  # fmt: skip
+
+
+def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
+    """Tell whether a context manager that is not followed leaves the default device alone."""
+    function = node.func if isinstance(node, cst.Call) else node
+    name = module.names.qualified(function)
+    if name is None:
+        return False
+    if name.partition(".")[0] in _NEUTRAL_PACKAGES:
+        return True
+    return any(name == known or name.startswith(known + ".") for known in _NEUTRAL_JAX)
+
+
+def entered_default(held: Value) -> DefaultDevice | None:
+    """Give the default device inside a `with` of a value; None where it certainly stays.
+
+    An object is taken to be one whose `__enter__` is executed too.
+    """
+    devices: set[Device | None] = set()
+    expressions: set[Place | None] = set()
+    inherited = may_be_absent = False
+    for atom in held:
+        if isinstance(atom, DefaultDeviceContext):
+            devices |= atom.devices
+            expressions.add(atom.expression)
+            inherited |= atom.inherited
+        elif isinstance(atom, _FOLLOWED):
+            may_be_absent = True
+        else:
+            devices.add(None)
+            expressions.add(None)
+    if not devices:
+        return None
+    # Where the device is chosen at run time, there is none to commit to.
+    names = {place for place in expressions if place is not None}
+    is_named = len(devices) == 1 and None not in expressions
+    return DefaultDevice(
+        frozenset(devices),
+        min(names) if is_named else None,
+        inherited,
+        may_be_absent=may_be_absent,
+        is_chosen=may_be_absent or len(devices) > 1,
+    )
+
+
+def entered_by_hand(held: Value) -> frozenset[Place]:
+    """Give what identifies a context of a default device that is entered by `__enter__()`.
+
+    That is the expression that names its device; nothing where the context is not known for sure.
+    """
+    if len(held) == 1:
+        (atom,) = held
+        if isinstance(atom, DefaultDeviceContext) and atom.expression is not None:
+            return frozenset({atom.expression})
+    return frozenset()

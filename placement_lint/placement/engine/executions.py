@@ -1,0 +1,114 @@
+"""What the executions of one kind have left behind: those that happen, or those on tracers."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.placement.domain.containers import Containers
+from placement_lint.placement.domain.values import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from placement_lint.placement.domain.state import DefaultDevice, State, Variable
+    from placement_lint.placement.domain.values import Generator, Place, Site, Value
+    from placement_lint.placement.engine.context_managers import Suspensions
+    from placement_lint.placement.engine.expressions import Expressions
+
+Key: TypeAlias = (
+    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
+)
+"""A way to call a function: with which arguments, under which default device, in a loop or not."""
+
+
+@dataclass
+class Execution:
+    """One execution of a function, and what it depends on and does beside its result."""
+
+    result: Value
+    reads: dict[Variable, Value | None]
+    writes: dict[Variable, Value]
+    base: DefaultDevice | None
+    """The default device that it left behind, where it changed it."""
+    made: set[Site]
+    """The containers that it made, and that nothing but its result holds."""
+    objects: set[Instance]
+    """The objects that it made, and that nothing but its result holds."""
+    released: frozenset[Place] | None = frozenset()
+    """What of its caller's it left; None: something that cannot be named."""
+    entered: tuple[DefaultDevice, ...] = ()
+    """What it entered, through an `ExitStack` or by hand, and did not leave."""
+    suspended: dict[Variable, Value] | None = None
+    """What its variables hold at the `yield` of a context manager that goes on at its end."""
+
+
+@dataclass
+class Ledger:
+    """What is known of functions and objects by the executions so far."""
+
+    suspensions: Suspensions
+    expressions: dict[str, Expressions] = field(default_factory=dict)
+    """The evaluators, by module."""
+    executed: set[Place] = field(default_factory=set)
+    results: dict[Place, Value] = field(default_factory=dict)
+    memo: dict[Place, dict[Key, list[Execution]]] = field(default_factory=dict)
+    running: set[Place] = field(default_factory=set)
+    final: MutableMapping[Variable, Value] = field(default_factory=dict)
+    """What held at the end of the bodies that were executed. `keep` sets it."""
+    attributes: dict[Place, dict[Variable, None]] = field(default_factory=dict)
+    """Those variables of it that are attributes of objects, by the class of these."""
+    beneath: Ledger | None = None
+    """The one of what happened, for one of what is traced."""
+    instances: dict[Place, dict[Instance, None]] = field(default_factory=dict)
+    sets_default: set[Place] = field(default_factory=set)
+    """Functions that change the default device outside of every block."""
+    recursed: dict[Place, list[tuple[dict[str, Value], State]]] = field(default_factory=dict)
+    """Calls of functions from inside of themselves, that are still to be executed."""
+    again: dict[Place, int] = field(default_factory=dict)
+    executions: int = 0
+    widened: dict[Place, dict[str, Value]] = field(default_factory=dict)
+    """For functions that are called in too many ways: what holds for all of those."""
+    over_full: set[tuple[Place, str]] = field(default_factory=set)
+    """Of those functions, the parameters with too many alternatives."""
+    unconsumed: dict[Generator, State] = field(default_factory=dict)
+    """Generators of which nothing was consumed yet, and where they were made."""
+    consumed_under: dict[Place, set[DefaultDevice]] = field(default_factory=dict)
+    """The default devices under which an iterator is consumed, by the place that makes it."""
+    cached: MutableMapping[Place, Value] = field(default_factory=dict)
+    """What the calls of functions gave that keep what the first ones gave."""
+    containers: Containers = field(default_factory=Containers)
+    hands_out: set[Place] = field(default_factory=set)
+    """Functions that give a placement to one of another file."""
+    moving: set[Place] = field(default_factory=set)
+    """Functions in which, or in what they call, something is copied: whether it is, the default
+    device of their callers decides."""
+
+    def keep(self, key: Variable, held: Value) -> None:
+        """Note what a variable holds at the end of a body."""
+        owner = key[0]
+        if isinstance(owner, Instance):
+            self.attributes.setdefault(owner.cls, {})[key] = None
+        self.final[key] = held
+
+    def attributes_of(self, cls: Place) -> list[Variable]:
+        """Return the attributes that objects of a class have at the end of bodies."""
+        own = self.attributes.get(cls, {})
+        return (
+            [*own]
+            if self.beneath is None
+            else [*dict.fromkeys((*self.beneath.attributes_of(cls), *own))]
+        )
+
+    def on_tracers(self, suspensions: Suspensions) -> Ledger:
+        """Give an empty one, in which nothing happens that is seen here.
+
+        What happened here is seen there.
+        """
+        return Ledger(
+            suspensions,
+            final=ChainMap({}, self.final),
+            cached=ChainMap({}, self.cached),
+            beneath=self,
+        )

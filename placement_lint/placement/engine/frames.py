@@ -1,0 +1,36 @@
+"""What the execution of a function keeps while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.state import DefaultDevice, State, Variable, Variables
+    from placement_lint.placement.domain.values import Instance, Place, Site, Value
+
+
+@dataclass
+class Frame:
+    """A function being executed."""
+
+    place: Place
+    entry: Variables
+    own: set[int]
+    """The scopes, by id, of the function and of what is defined in it."""
+    around: int
+    """How many blocks are around its body."""
+    reads: dict[Variable, Value | None] = field(default_factory=dict)
+    returns: list[Value] = field(default_factory=list)
+    yields: list[tuple[tuple[DefaultDevice, ...], Value]] = field(default_factory=list)
+    """What is yielded, and the default devices of which one is in force there, innermost first."""
+    made: set[Site] = field(default_factory=set)
+    """The lists and dicts that the execution makes."""
+    objects: set[Instance] = field(default_factory=set)
+    """The objects that the execution makes."""
+    suspends: bool = False
+    """It ends at its `yield`, until the context manager that it makes is left."""
+    suspended: list[State] = field(default_factory=list)
+    """What holds there."""
+    resumption: State | None = None
+    """What holds after its `yield`."""

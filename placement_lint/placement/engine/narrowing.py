@@ -1,0 +1,258 @@
+"""What a test says of the variables in it: `isinstance(x, list)`, `x is None`, `x == "train"`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.values import (
+    Anything,
+    Array,
+    External,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from placement_lint.placement.domain.values import Atom, Value
+
+_ARRAY_TYPES = frozenset({"jax.Array", "jax.numpy.ndarray"})
+_PLAIN_TYPES = frozenset({
+    "builtins.bool", "builtins.bytes", "builtins.complex", "builtins.float", "builtins.int",
+    "builtins.str",
+})  # fmt: skip
+_SEQUENCE_TYPES = frozenset({"builtins.list", "builtins.tuple", "builtins.set"})
+_EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
+_NEGATIVE = (cst.NotEqual, cst.IsNot, cst.NotIn)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the names in a test stand for."""
+
+    name_of: Callable[[cst.CSTNode], str | None]
+    """Their qualified names."""
+    value_of: Callable[[cst.BaseExpression], Value]
+    """What they hold."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of a test: what is left of the value of an operand where the part comes out so."""
+
+    operand: cst.BaseExpression
+    keep: Callable[[Atom], bool]
+
+
+def narrowed(
+    test: cst.BaseExpression, names: Names, *, holds: bool
+) -> list[tuple[cst.BaseExpression, Value, Value]] | None:
+    """Give the operands of a test, what they hold, and what is left where it holds, or not.
+
+    None where it cannot come out so.
+    """
+    found: list[tuple[cst.BaseExpression, Value, Value]] = []
+    pending = [(test, holds)]
+    while pending:
+        part, wanted = pending.pop()
+        while isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not):
+            part, wanted = part.expression, not wanted
+        if isinstance(part, cst.BooleanOperation):
+            operands = [*_chain(part)]
+            if isinstance(part.operator, cst.And) == wanted:
+                pending += [(operand, wanted) for operand in reversed(operands)]
+            elif all(narrowed(each, names, holds=wanted) is None for each in operands):
+                return None
+            continue
+        for each in _parts(part, names, holds=wanted):
+            held = names.value_of(each.operand)
+            left = frozenset(atom for atom in held if each.keep(atom))
+            if not left:
+                return None
+            found.append((each.operand, held, left))
+    return found
+
+
+def _chain(test: cst.BooleanOperation) -> Iterator[cst.BaseExpression]:
+    """Give the operands of `a and b and c`."""
+    found: list[cst.BaseExpression] = []
+    node: cst.BaseExpression = test
+    while isinstance(node, cst.BooleanOperation) and isinstance(node.operator, type(test.operator)):
+        found.append(node.right)
+        node = node.left
+    yield node
+    yield from reversed(found)
+
+
+def _parts(test: cst.BaseExpression, names: Names, *, holds: bool) -> list[_Part]:
+    if isinstance(test, cst.Name | cst.Attribute):
+        return [_Part(test, lambda atom: truth(atom) is not (not holds))]
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        return _compared(test, names, holds=holds)
+    if isinstance(test, cst.Call) and names.name_of(test.func) == "builtins.isinstance":
+        return _instance(test, names.name_of, holds=holds)
+    return []
+
+
+def _compared(test: cst.Comparison, names: Names, *, holds: bool) -> list[_Part]:
+    operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+    positive = holds != isinstance(operator, _NEGATIVE)
+    is_none = isinstance(right, cst.Name) and right.value == "None"
+    if is_none and isinstance(operator, cst.Is | cst.IsNot):
+        if not isinstance(test.left, cst.Name | cst.Attribute):
+            return []
+        return [_Part(test.left, lambda atom: _may_be_none(atom) or not positive)]
+    if isinstance(operator, _EQUALITIES):
+        return [
+            *_equal(test.left, right, names, positive=positive),
+            *_equal(right, test.left, names, positive=positive),
+        ]
+    if isinstance(operator, cst.In | cst.NotIn) and _is_constant(test.left):
+        verdict = _membership(right, names)
+        return [_Part(test.left, lambda atom: verdict(atom) is not (not positive))]
+    return []
+
+
+def _equal(
+    one: cst.BaseExpression, other: cst.BaseExpression, names: Names, *, positive: bool
+) -> list[_Part]:
+    """Give what an equality says of one of its sides."""
+    if not _is_constant(one) or not _is_constant(other):
+        return []
+
+    def keep(atom: Atom) -> bool:
+        verdicts = {equal(atom, each) for each in names.value_of(other)}
+        # Of several the other side is one: of which, is not known.
+        return verdicts != {not positive}
+
+    return [_Part(one, keep)]
+
+
+def _is_constant(node: cst.BaseExpression) -> bool:
+    """Tell whether an expression is one whose value may be a known text, and costs nothing."""
+    return isinstance(node, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString)
+
+
+def _membership(container: cst.BaseExpression, names: Names) -> Callable[[Atom], bool | None]:
+    """Give what tells whether a thing is in a container; None: perhaps."""
+    if isinstance(container, cst.List | cst.Set | cst.Tuple):
+        parts = [element.value for element in container.elements]
+        if not all(map(_is_constant, parts)):
+            return lambda _: None
+        return lambda atom: _is_among(atom, [names.value_of(part) for part in parts])
+    if not isinstance(container, cst.Name | cst.Attribute):
+        return lambda _: None
+
+    def verdict(atom: Atom) -> bool | None:
+        held = names.value_of(container)
+        found = {_is_in(atom, each) for each in held}
+        return found.pop() if len(found) == 1 else None
+
+    return verdict
+
+
+def _is_in(atom: Atom, container: Atom) -> bool | None:
+    if isinstance(container, Sequence) and container.items is not None:
+        return _is_among(atom, list(container.items))
+    if isinstance(container, Mapping) and not container.element:
+        text = atom.text if isinstance(atom, Plain) else None
+        return None if text is None else text in dict(container.items)
+    return None
+
+
+def _is_among(atom: Atom, items: list[Value]) -> bool | None:
+    verdicts = [{equal(atom, each) for each in item} for item in items]
+    if {True} in verdicts:
+        return True
+    return False if all(found == {False} for found in verdicts) else None
+
+
+def equal(one: Atom, other: Atom) -> bool | None:
+    """Tell whether two things are equal; None where that is not known."""
+    if not isinstance(one, Plain) or not isinstance(other, Plain):
+        kinds = [isinstance(each, Sequence | Mapping) or is_known(each) for each in (one, other)]
+        return False if all(kinds) and type(one) is not type(other) else None
+    if one.text is not None and other.text is not None:
+        return one.text == other.text
+    if one.member is not None and other.member is not None:
+        return one.member == other.member
+    if one.truth is True and other.truth is True:
+        return True
+    if one.truth is False and other.truth is False:
+        # None and False are not told apart.
+        return None
+    return False if is_known(one) and is_known(other) else None
+
+
+def is_known(atom: Atom) -> bool:
+    """Tell whether a thing is a constant."""
+    return isinstance(atom, Plain) and (
+        atom.text is not None or atom.member is not None or atom.truth is not None
+    )
+
+
+def truth(atom: Atom) -> bool | None:
+    """Tell which way a test of a thing goes; None where that is not known."""
+    if not isinstance(atom, Plain):
+        return None
+    return bool(atom.text) if atom.text is not None else atom.truth
+
+
+def compared(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
+    """Tell what comparing two values gives; None where that is not known."""
+    if not isinstance(operator, _EQUALITIES):
+        return None
+    verdicts = {equal(one, other) for one in left for other in right}
+    verdict = verdicts.pop() if len(verdicts) == 1 else None
+    return None if verdict is None else verdict != isinstance(operator, _NEGATIVE)
+
+
+def _may_be_none(atom: Atom) -> bool:
+    return isinstance(atom, Anything | External) or (
+        isinstance(atom, Plain) and atom.text is None and atom.truth is not True
+    )
+
+
+def _instance(
+    test: cst.Call, name_of: Callable[[cst.CSTNode], str | None], *, holds: bool
+) -> list[_Part]:
+    if len(test.args) != 2 or not isinstance(test.args[0].value, cst.Name | cst.Attribute):
+        return []
+    kinds = test.args[1].value
+    parts = [e.value for e in kinds.elements] if isinstance(kinds, cst.Tuple) else [kinds]
+    names = [name_of(part) for part in parts]
+    if None in names:
+        return []
+
+    def matches(atom: Atom) -> bool | None:
+        """Tell whether the test holds of a thing; None where that cannot be said."""
+        verdicts = [is_instance(atom, name or "") for name in names]
+        if any(verdict is True for verdict in verdicts):
+            return True
+        return None if None in verdicts else False
+
+    return [_Part(test.args[0].value, lambda atom: matches(atom) is not (not holds))]
+
+
+def is_instance(atom: Atom, kind: str) -> bool | None:
+    """Tell whether a thing is of a type, by its qualified name; None where that is not known."""
+    if isinstance(atom, Plain) and atom.text is not None:
+        return kind == "builtins.str" if kind in _KNOWN_TYPES else None
+    if isinstance(atom, Array):
+        return True if kind in _ARRAY_TYPES else (None if kind not in _KNOWN_TYPES else False)
+    if isinstance(atom, Host):
+        return None if kind not in _KNOWN_TYPES else (kind == "numpy.ndarray" or None)
+    if isinstance(atom, Sequence):
+        return None if kind in _SEQUENCE_TYPES or kind not in _KNOWN_TYPES else False
+    if isinstance(atom, Mapping):
+        return None if kind == "builtins.dict" or kind not in _KNOWN_TYPES else False
+    return None
+
+
+_KNOWN_TYPES = _ARRAY_TYPES | _PLAIN_TYPES | _SEQUENCE_TYPES | {"builtins.dict", "numpy.ndarray"}

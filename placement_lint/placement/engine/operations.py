@@ -1,0 +1,369 @@
+"""What an operation does with its operands: rules R1 to R3 of how JAX places a computation.
+
+It runs where a committed operand is, else on the default device; every uncommitted operand that is
+elsewhere is copied there whole, each time, and stays where it was.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.values import (
+    ANYTHING,
+    DOUBT,
+    MAX_DEPTH,
+    NO_CAUSES,
+    NOWHERE,
+    SYSTEM_DEFAULT,
+    Anything,
+    Array,
+    Device,
+    External,
+    Host,
+    Mapping,
+    Origin,
+    Place,
+    Sequence,
+    Value,
+    arrays,
+    differ,
+    limited,
+    parts_of,
+)
+from placement_lint.placement.domain.values import Sequence as SequenceOf
+
+if TYPE_CHECKING:
+    from collections import abc
+
+    from placement_lint.placement.domain.record import Record, UseKind
+    from placement_lint.placement.domain.state import Devices, State
+    from placement_lint.placement.domain.values import Atom, Causes
+    from placement_lint.placement.engine.supposition import Supposition
+    from placement_lint.placement.facts.module import Module
+
+
+_NONE = frozenset({NO_CAUSES})
+
+
+class Operations:
+    """Applies operations, and records what they copy."""
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        record: Record,
+        moves: abc.Callable[[], None],
+        touched: set[Place] | None,
+        supposed: Supposition | None,
+    ) -> None:
+        """Record into a record of a module; `name`: what the places of what is made are in.
+
+        `moves` is told that something is, or may be, copied. `touched`: what made the operands.
+        """
+        self._touched = touched
+        self._module = module
+        self.module = name
+        self.record = record
+        self.moves = moves
+        self.supposed = supposed
+        self.accelerator = module.has_accelerator
+        self.later: frozenset[int] = frozenset()
+        """Operands that were evaluated earlier than what is done to them now, perhaps for nothing:
+        not every way that leads to them leads here."""
+
+    def created(
+        self,
+        node: int,
+        state: State,
+        *,
+        is_small: bool = False,
+        is_weak: bool = False,
+        certain: bool = True,
+    ) -> Value:
+        """Give what a creator makes here: on the default device, uncommitted."""
+        default = state.default
+        place = Place(self.module, node)
+        # Made on one of several devices, it can be committed to none of them.
+        named = default.expression if len(default.devices) == 1 else None
+        origin = Origin(place, place, named)
+        atoms = {
+            Array(device, committed=False, origin=origin, is_small=is_small, is_weak=is_weak)
+            for device in default.devices
+        }
+        return limited(frozenset(atoms) if certain else frozenset({*atoms, DOUBT}))
+
+    def computed(
+        self,
+        node: int,
+        operands: abc.Sequence[tuple[int, Value]],
+        state: State,
+        kind: UseKind,
+        *,
+        in_loop: bool,
+        certain: bool = True,
+        judged: int | None = None,
+        is_call: bool = False,
+    ) -> Value:
+        """Run an operation on operands (places and values) and give its result.
+
+        `certain` False: it may find that there is nothing to do. `judged`: only so many of the
+        operands, from the first, may be arrays that are unknown (an index seldom is one).
+        `is_call`: it is a call of a jitted function, or of one like it.
+        """
+        every = [list(arrays(held)) for _, held in operands]
+        if self._touched is not None:
+            of = (array.origin for found in every for array in found)
+            self._touched.update(origin.created for origin in of if origin is not None)
+        pinned: set[Device | None] = set()
+        surely = False
+        open_to_more = False
+        for position, (_, held) in enumerate(operands):
+            committed = {array.device for array in every[position] if array.committed}
+            pinned |= committed
+            if committed and all(isinstance(a, Array) and a.committed for a in held):
+                surely = True
+            if (judged is None or position < judged) and any(
+                isinstance(atom, Anything | External) for atom in held
+            ):
+                open_to_more = True
+        if sum(map(bool, every)) > 1 or len(pinned) > 1:
+            self.record.saw_operands(node, self._mixed(operands[:judged]))
+        because: dict[Device | None, set[Causes]] = {}
+        if self.supposed is not None:
+            default = state.default.devices
+            because = self.supposed.ran(self._module, node, operands, default, judged)
+        places: Devices = frozenset(pinned)
+        if not surely:
+            places |= state.default.devices
+        pinning = Counter(
+            device for found in every for device in {a.device for a in found if a.committed}
+        )
+        for position, (place, held) in enumerate(operands):
+            others_open = open_to_more and not _is_only_open(operands, position, judged)
+            instead = _committed_instead(held) - state.default.devices
+            self._judge(
+                node,
+                place,
+                held,
+                every[position],
+                places,
+                places.difference(device for device in instead if pinning[device] == 1),
+                kind,
+                in_loop=in_loop,
+                certain=certain and not others_open,
+                chosen=not surely and state.default.is_chosen,
+            )
+            for array in every[position]:
+                if array.origin is not None and not array.committed:
+                    made = Place(self.module, node)
+                    self.record.derived.setdefault(array.origin.created, set()).add(made)
+                    met = self.record.companions.setdefault(array.origin.created, set())
+                    met |= pinned
+                    if others_open:
+                        met.add(None)
+                    # What runs there by default too would copy it whatever is committed.
+                    if surely and len(pinned) == 1 and not {None, *state.default.devices} & pinned:
+                        pulls = self.record.pulled.setdefault(array.origin.created, set())
+                        pulls.update((made, device) for device in pinned if device is not None)
+        weak = _stay_weak(operands, every)
+        via = NOWHERE
+        if pinned or is_call:
+            via = self.record.pulls.operation(
+                Place(self.module, node), operands, state.default,
+                accelerator=self.accelerator, movable=judged, in_loop=in_loop,
+                certain=certain and not any(place in self.later for place, _ in operands),
+                is_call=is_call,
+            )  # fmt: skip
+        result: set[Atom] = {
+            Array(device, committed=True, is_weak=weak, via=via, supposed=causes)
+            for device in pinned
+            for causes in because.get(device, _NONE)
+        }
+        if not surely:
+            result |= set(self.created(node, state, is_weak=weak))
+        if open_to_more:
+            result.add(DOUBT)
+        return limited(frozenset(result))
+
+    def stays(self, held: Value, state: State) -> bool:
+        """Tell whether what is taken of the arrays in a value surely is where they are."""
+        return all(
+            array.committed or state.default.devices == {array.device} for array in arrays(held)
+        )
+
+    def meets(self, held: Value, other: Value) -> None:
+        """Note that arrays would meet those of another operand, were they committed."""
+        devices: set[Device | None] = {array.device for array in arrays(other) if array.committed}
+        if any(isinstance(atom, Anything | External) for atom in other):
+            devices.add(None)
+        for array in arrays(held):
+            if array.origin is not None and not array.committed:
+                self.record.companions.setdefault(array.origin.created, set()).update(devices)
+
+    def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
+        """Give the operands that surely are committed to different devices."""
+        committed = [
+            (place, devices)
+            for place, held in operands
+            for part in _parts(held)
+            if (devices := _surely_committed_to(part))
+        ]
+        found: set[tuple[int, Device]] = set()
+        for one, other in itertools.combinations(committed, 2):
+            if all(
+                differ(here, there, accelerator=self.accelerator)
+                for here in one[1]
+                for there in other[1]
+            ):
+                found.update(
+                    (place, device) for place, devices in (one, other) for device in devices
+                )
+        return found
+
+    def _judge(
+        self,
+        node: int,
+        place: int,
+        held: Value,
+        found: list[Array],
+        places: Devices,
+        places_beside: Devices,
+        kind: UseKind,
+        *,
+        in_loop: bool,
+        certain: bool,
+        chosen: bool,
+    ) -> None:
+        if not found:
+            return
+        moved: set[Array] = set()
+        possible: set[Array] = set()
+        unsure = _beside_others(held)
+        always = (certain and place not in self.later) and (
+            all(isinstance(atom, Array) for atom in held)
+            or all(isinstance(atom, Mapping | Sequence) for atom in held)
+        )
+        for array in found:
+            may_be = places_beside if array in held and not array.committed else places
+            verdicts = [self._moves(array, device) for device in may_be]
+            if any(verdict is True for verdict in verdicts):
+                on_some = chosen and not all(verdict is True for verdict in verdicts)
+                (possible if on_some or array in unsure else moved).add(array)
+            elif self._moves_by_choice(array, may_be):
+                possible.add(array)
+            always &= all(verdict is True for verdict in verdicts)
+        if moved or possible:
+            self.moves()
+        self.record.saw_use(
+            place,
+            kind,
+            node,
+            moved,
+            possible,
+            always=always,
+            in_loop=in_loop,
+        )
+
+    def _moves(self, array: Array, to: object) -> bool | None:
+        """Tell whether an array is copied to a device.
+
+        What was made on the default device is no hazard elsewhere: carrying it into a host block is
+        what such a block is for.
+        """
+        if array.committed or array.is_small:
+            return False
+        if array.origin is None or array.origin.device is None:
+            return False
+        return differ(array.device, to, accelerator=self.accelerator)  # type: ignore[arg-type]
+
+    def _moves_by_choice(self, array: Array, places: Devices) -> bool:
+        """Tell whether an array that may have been made on the default device moves if it was not.
+
+        It was made under a device that was chosen at run time.
+        """
+        if array.committed or array.is_small or array.device is None:
+            return False
+        accelerator = self.accelerator
+        away = differ(array.device, SYSTEM_DEFAULT, accelerator=accelerator) is True
+        return away and any(
+            differ(array.device, place, accelerator=accelerator) is True for place in places
+        )
+
+
+def _committed_instead(held: Value) -> Devices:
+    """Give the devices that one operand may be committed to, and is not where it is another array.
+
+    Items of containers are there at the same time.
+    """
+    direct = frozenset(atom for atom in held if isinstance(atom, Array))
+    if all(array.committed for array in direct):
+        return frozenset()
+    inside = {array.device for array in arrays(held - direct) if array.committed}
+    return frozenset(a.device for a in direct if a.committed and a.device not in inside)
+
+
+def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:
+    """Give the arrays in a value in the place of which there may be something else.
+
+    A NumPy array, or nobody knows what, which is chosen when the program runs: mostly by what also
+    chooses what is done to it. Nobody is told of it.
+    """
+    if any(isinstance(atom, External | Host) or atom == ANYTHING for atom in held):
+        return frozenset(arrays(held, depth))
+    if not depth:
+        return frozenset()
+    return frozenset().union(
+        *(
+            _beside_others(part, depth - 1)
+            for atom in held
+            if isinstance(atom, Mapping | Sequence)
+            for part in parts_of(atom)
+        )
+    )
+
+
+def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array]]) -> bool:
+    """Tell whether nothing but Python numbers, or what has their type, is among operands."""
+    return any(array.is_weak for found in every for array in found) and all(
+        any(array.is_weak for array in found)
+        if found
+        else not any(isinstance(atom, Host) for atom in held)
+        for (_, held), found in zip(operands, every, strict=True)
+    )
+
+
+def _parts(held: Value) -> tuple[Value, ...]:
+    """Give the items of a list of known length; all else is one part."""
+    if len(held) == 1:
+        (atom,) = held
+        if isinstance(atom, SequenceOf) and atom.items:
+            return atom.items
+    return (held,)
+
+
+def _surely_committed_to(held: Value) -> set[Device]:
+    """Give the devices to one of which a value surely is committed; none where that is unsure."""
+    found: set[Device] = set()
+    for atom in held:
+        if not isinstance(atom, Array) or not atom.committed or atom.device is None:
+            return set()
+        found.add(atom.device)
+    return found
+
+
+def _is_only_open(
+    operands: abc.Sequence[tuple[int, Value]], position: int, judged: int | None
+) -> bool:
+    """Tell whether no operand but this one may be anything."""
+    for other, (_, held) in enumerate(operands):
+        counts = judged is None or other < judged
+        if (
+            other != position
+            and counts
+            and any(isinstance(atom, Anything | External) for atom in held)
+        ):
+            return False
+    return True

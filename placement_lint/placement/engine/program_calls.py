@@ -1,0 +1,675 @@
+"""Evaluation of calls of what the program defines: functions, classes, methods, and jitted ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import libcst as cst
+
+from placement_lint.placement.domain.state import SYSTEM, State, meet, variable
+from placement_lint.placement.domain.values import (
+    ANYTHING,
+    DOUBT,
+    DOUBTFUL,
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    AnyTree,
+    Array,
+    Class,
+    Computation,
+    Context,
+    Coroutine,
+    DefaultDeviceContext,
+    Dispatched,
+    ExitStack,
+    External,
+    Function,
+    Getter,
+    Host,
+    Instance,
+    Mapping,
+    Method,
+    NamedTupleType,
+    Partial,
+    Place,
+    Plain,
+    Sequence,
+    Value,
+    arrays,
+    iterated_of,
+    join,
+    limited,
+    value,
+)
+from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
+from placement_lint.placement.engine.operand_layouts import Given, LaidOut
+from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
+from placement_lint.placement.facts.decorators import keeps_signature
+from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+
+Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
+"""The fields of a class that has its initializer from them, with their defaults."""
+
+
+@dataclass
+class Left:
+    """The places of the arguments that a computation leaves where they are."""
+
+    surely: set[int] = field(default_factory=set)
+    perhaps: set[int] = field(default_factory=set)
+    is_certain: bool = True
+    """There are no others of which it is not known."""
+
+    @property
+    def every(self) -> set[int]:
+        """Those that it leaves, and those that it may leave."""
+        return self.surely | self.perhaps
+
+
+class ObjectCalls:
+    """Calls functions, classes and objects of the program."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        """Bind to the evaluator of the body."""
+        self.on = expressions
+        self.names = expressions.names
+
+    def passed(self, node: cst.Call, state: State) -> CallArguments:
+        """Evaluate the arguments of a call, for a function of the program."""
+        given: list[tuple[cst.Arg, Value]] = []
+        for argument in node.args:
+            # A generator expression is consumed by the function, if it does so.
+            held = self.on.evaluate(argument.value, state)
+            if argument.star == "*":
+                held = self.on.program.consumed(held, state)
+            given.append((argument, held))
+        return sort_arguments(given)
+
+    def called(self, node: cst.Call, held: Value, state: State) -> Value:
+        """Call a value: a computation computes; a function of the program is executed."""
+        computations = frozenset(atom for atom in held if isinstance(atom, Computation))
+        found: set[Any] = set()
+        if computations:
+            laid_out = LaidOut(self.on, node, state)
+            trees = self.on.program.trees
+            for _, given in laid_out.operands:
+                # What is in an object that is no tree is not looked at as an operand.
+                closed = (a for a in given if isinstance(a, Instance) and not trees.is_tree(a))
+                self.on.escapes(frozenset(closed), state)
+                if any(atom.donates for atom in computations):
+                    self.on.escapes(given, state)
+                    if self.on.supposed is not None:
+                        # It was a copy that was donated, and would be the array itself.
+                        self.on.supposed.refused(given)
+            if any(atom.changes_objects for atom in computations):
+                for _, given in laid_out.operands:
+                    self.on.spoil(given, state, UNKNOWN)
+            for atom in sorted(computations, key=repr):
+                left = self._left(node, atom)
+                found |= self._computed(node, atom, laid_out, left, state)
+        others = held - computations
+        if others:
+            found |= self.called_with(node, others, self.passed(node, state), state)
+        return limited(frozenset(found)) or UNKNOWN
+
+    def _computed(
+        self, node: cst.CSTNode, atom: Computation, given: LaidOut | Given, left: Left, state: State
+    ) -> Value:
+        """Give what a computation gives, and note what calling it copies."""
+        operands = given.operands
+        if atom.places_arguments:
+            if self.on.supposed is not None:
+                for _, held in operands:
+                    self.on.supposed.refused(held)
+            return UNKNOWN
+        closed = self._closed(node, atom)
+
+        def placed(used: list[Operand], *, certain: bool) -> Value:
+            return self.on.computed(node, [*used, *closed], state, certain=certain, is_call=True)
+
+        # What is left aside may be taken after all, and say where it runs.
+        is_array = atom.gives_array and (left.is_certain or not left.every)
+        is_flat = given.is_flat if isinstance(given, LaidOut) else atom.usage is None
+        if is_array and is_flat and all(map(_is_array_or_number, operands)):
+            used = [operand for operand in operands if operand[0] not in left.every]
+            return placed(used, certain=left.is_certain and atom.is_known)
+        spread = self.on.spread(operands, state)
+        everything = [held for _, held in (*spread, *closed)]
+        if (
+            atom.is_staged
+            and not self.on.program.is_tracing
+            and not is_worth_following(everything, state)
+        ):
+            used = [operand for operand in spread if operand[0] not in left.every]
+            return tree_of(placed(used, certain=left.is_certain and atom.is_known))
+        trace = Trace(self.on, node, state)
+        tracers = [trace.tracers(held) for _, held in operands]
+        made = trace.transformed(atom, given.passed(tracers))
+        if not trace.is_followed:
+            used = [operand for operand in spread if operand[0] not in left.every]
+            certain = left.is_certain and atom.is_known
+            return trace.given(made, placed(used, certain=certain))
+        if not atom.keeps_unused:
+            places = [place for place, _ in operands]
+            spread = list(zip(places, map(trace.used, tracers), strict=True))
+        used = [operand for operand in spread if operand[0] not in left.surely]
+        # Of what is linear, the compiled derivative takes nothing.
+        certain = not (atom.is_staged and is_derivative(atom))
+        return trace.given(made, placed(used, certain=certain))
+
+    def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
+        """Give the committed arrays that a computation closes over, or was given before."""
+        place = self.on.index(node.func if isinstance(node, cst.Call) else node)
+        before = (*atom.bound, *(held for _, held in atom.bound_by_name))
+        bound = frozenset(a for held in before for a in arrays(held) if a.committed)
+        return [(place, held) for held in (atom.closure, bound) if held]
+
+    def _left(self, node: cst.Call, computation: Computation) -> Left:
+        """Give the places of arguments that a computation leaves where they are, with their parts.
+
+        Perhaps so what is collected, of which it may take some.
+        """
+        usage = computation.usage
+        left = Left()
+        if usage is None:
+            return left
+        names_unknown = usage.keywords is None
+        if any(each.star or (each.keyword is not None and names_unknown) for each in node.args):
+            left.is_certain = False
+            return left
+        for position, argument in enumerate(node.args):
+            is_used = usage.of(position if argument.keyword is None else argument.keyword.value)
+            if not is_used:
+                left.is_certain &= is_used is not None
+                places = left.perhaps if is_used is None else left.surely
+                places.add(self.on.index(argument.value))
+                places |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
+        return left
+
+    def called_with(
+        self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
+    ) -> Value:
+        """Call each thing that a value may be, with arguments that are evaluated already."""
+        found: set[Any] = set()
+        several = len(held) > 1
+        ends: list[State | None] = []
+        for atom in sorted(held, key=repr) if several else held:
+            branch = state.copy() if several else state
+            found |= self._atom_called(node, atom, passed, branch)
+            ends.append(branch)
+        if several:
+            met = meet(ends)
+            if met is not None:
+                state.become(met)
+        return limited(frozenset(found)) or UNKNOWN
+
+    def _atom_called(
+        self, node: cst.CSTNode, atom: Any, passed: CallArguments, state: State
+    ) -> Value:
+        program = self.on.program
+        if isinstance(atom, Function):
+            self._loosen_stored(node, atom.place, state)
+            return program.call_function(
+                atom.place,
+                passed.numbered(),
+                state,
+                rest=passed.rest,
+                more=passed.more,
+                call=self.on.module.place(node),
+            )
+        if isinstance(atom, Method):
+            return self._method_called(atom.function, value(atom.receiver), passed, state, node)
+        if isinstance(atom, Class):
+            return self._instantiated(node, atom.place, passed, state)
+        if isinstance(atom, NamedTupleType):
+            fields: Fields = [(name, None) for name in atom.names]
+            return self._named_tuple(None, fields, _with_defaults(atom, passed), state)
+        if isinstance(atom, Partial):
+            inner = CallArguments(
+                [*atom.positional, *passed.positional],
+                dict(atom.keywords) | passed.keywords,
+                passed.rest,
+                more=passed.more,
+            )
+            return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, Getter):
+            return self.on.calls.library.got(node, atom, passed, state)
+        if isinstance(atom, Dispatched) and passed.positional:
+            chosen = program.chosen_for_arrays(atom)
+            if chosen is not None and all(isinstance(a, Array) for a in passed.positional[0]):
+                return self._atom_called(node, Function(chosen), passed, state)
+        if isinstance(atom, Instance):
+            function = program.method(atom.cls, "__call__")
+            if function is not None:
+                return self._method_called(function, value(atom), passed, state, node)
+        if isinstance(atom, Computation) and program.is_tracing:
+            # Which arguments it leaves is told by following it: their places are not known here.
+            left = Left(is_certain=atom.usage is None)
+            return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
+        placed = state.default.devices != SYSTEM or any(
+            program.carries_placement(held, state) for held in passed.every()
+        )
+        if isinstance(atom, External) and (placed or program.may_follow(atom)):
+            found = program.loaded(atom, state)
+            if not any(isinstance(inner, External) for inner in found):
+                if isinstance(node, cst.Call):
+                    self._now_known(node.func, atom, found)
+                computes = any(isinstance(a, Computation) for a in found)
+                if isinstance(node, cst.Call) and computes and not program.is_tracing:
+                    return self.called(node, found, state)
+                return self.called_with(node, found, passed, state)
+        if placed:
+            program.hands_out()
+        if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
+            "optax."
+        ):
+            for held in passed.every():
+                program.assume_traced(held)
+        for held in passed.every():
+            self.on.escapes(held, state)
+            self.on.may_change(held, state)
+        return DOUBTFUL if atom == DOUBT else UNKNOWN
+
+    def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
+        """Note what a name stands for whose module was read only now."""
+        place = self.on.index(node)
+        before = self.on.record.values.get(place, NOTHING)
+        if external in before:
+            self.on.record.values[place] = limited(before - {external} | held)
+
+    def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value:
+        """Give what a name stands for, with its module read."""
+        found: set[Any] = set()
+        for atom in held:
+            if isinstance(atom, External):
+                known = self.on.program.loaded(atom, state)
+                if node is not None:
+                    self._now_known(node, atom, known)
+                found |= known
+            else:
+                found.add(atom)
+        return frozenset(found)
+
+    def _loosen_stored(self, node: cst.CSTNode, function: Place, state: State) -> None:
+        """Forget what containers hold that a function stores something into."""
+        stored = self.on.program.stored_parameters(function)
+        if stored and isinstance(node, cst.Call):
+            for position, argument in enumerate(node.args):
+                named = argument.keyword.value if argument.keyword is not None else position
+                if named in stored and self._has_no_site(argument.value):
+                    self.on.loosen(argument.value, state)
+
+    def _has_no_site(self, argument: cst.BaseExpression) -> bool:
+        """Tell whether a container has no site, by which a change under another name is seen."""
+        held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
+        return any(
+            isinstance(a, AnyTree) or (isinstance(a, Sequence | Mapping) and a.site is None)
+            for a in held
+        )
+
+    def _method_called(
+        self,
+        function: Place,
+        receiver: Value,
+        passed: CallArguments,
+        state: State,
+        node: cst.CSTNode | None = None,
+    ) -> Value:
+        numbered = passed.numbered(1)
+        numbered[0] = receiver
+        return self.on.program.call_function(
+            function,
+            numbered,
+            state,
+            bound=True,
+            rest=passed.rest,
+            more=passed.more,
+            call=None if node is None else self.on.module.place(node),
+        )
+
+    def super_method(self, node: cst.Call, name: str, state: State) -> Value:
+        """`super().method(…)`: the same object, the method of the next class."""
+        passed = self.passed(node, state)
+        function: cst.FunctionDef | None = None
+        for ancestor in self.on.tree.ancestors(node):
+            if isinstance(ancestor, cst.FunctionDef):
+                function = ancestor
+            elif isinstance(ancestor, cst.ClassDef):
+                break
+        else:
+            return UNKNOWN
+        if function is None or not function.params.params:
+            return UNKNOWN
+        scope = self.names.scope(function.body)
+        first = function.params.params[0].name.value
+        receivers = state.variables.get(variable(scope, first)) or UNKNOWN
+        program = self.on.program
+        after = program.bases(self.on.module.place(ancestor))[1:]
+        found_methods = (program.method(base, name) for base in after)
+        method = next((each for each in found_methods if each is not None), None)
+        known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
+        if method is None or not known:
+            return UNKNOWN
+        # Once for all of them: each of the methods in a row would otherwise double the calls.
+        found = self._method_called(method, known, passed, state)
+        return found if known == receivers else found | UNKNOWN
+
+    def _instantiated(
+        self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
+    ) -> Value:
+        """Make an object: run its initializer, or set the fields of a dataclass."""
+        program = self.on.program
+        fields = program.tuple_fields(cls)
+        if fields is not None and program.method(cls, "__new__") is None:
+            return self._named_tuple(cls, fields, passed, state)
+        instance = Instance(cls, self.on.module.place(node))
+        program.made(instance)
+        before = {
+            name: held
+            for name in program.attribute_names(instance)
+            if (held := state.variables.get((instance, name))) is not None
+        }
+        initializer = program.method(cls, "__init__")
+        fields = program.fields(cls) if initializer is None else None
+        if initializer is not None:
+            self._method_called(initializer, value(instance), passed, state)
+        elif fields is not None:
+            self._set_fields(instance, fields, passed, state)
+        for name, held in before.items():
+            # Another object that was made here before may still be in use.
+            now = state.variables.get((instance, name))
+            if now is not None and now != held:
+                state.variables[instance, name] = join(held, now)
+        return value(instance)
+
+    def _named_tuple(
+        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
+    ) -> Value:
+        """Make a named tuple."""
+        items = tuple(self._fields(cls, fields, passed, state).values())
+        names = tuple(name for name, _ in fields)
+        return value(Sequence(items, join(*items) if items else NOTHING, None, names, cls))
+
+    def named_tuple_type(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`collections.namedtuple(name, fields)`, `typing.NamedTuple(name, [(field, type)])`."""
+        given = arguments.get(1, "field_names", "fields")
+        names: list[str | None] = []
+        if isinstance(given, cst.List | cst.Tuple):
+            for element in given.elements:
+                part = element.value
+                if isinstance(part, cst.Tuple | cst.List) and part.elements:
+                    part = part.elements[0].value
+                names.append(string_value(part))
+        else:
+            names += (string_value(given) or "").replace(",", " ").split()
+        known = tuple(name for name in names if name is not None)
+        if len(known) != len(names) or not known or arguments.is_open:
+            return UNKNOWN
+        defaults = arguments.get(None, "defaults")
+        if defaults is None:
+            return value(NamedTupleType(known))
+        held = self.on.evaluate(defaults, state)
+        only = next(iter(held)) if len(held) == 1 else None
+        if not isinstance(only, Sequence) or only.items is None:
+            return UNKNOWN
+        return value(NamedTupleType(known, only.items))
+
+    def transformation(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`optax.GradientTransformation(init, update)`: two functions, which a training step calls.
+
+        The step is traced.
+        """
+        passed = self.passed(node, state)
+        for held in passed.every():
+            self.on.program.assume_traced(held)
+        made = NamedTupleType(("init", "update"))
+        return self._named_tuple(None, [(name, None) for name in made.names], passed, state)
+
+    def _set_fields(
+        self, instance: Instance, fields: Fields, passed: CallArguments, state: State
+    ) -> None:
+        program = self.on.program
+        for name, given in self._fields(instance.cls, fields, passed, state).items():
+            held = program.containers.owned(given, instance.site, again=self.on.in_loop)
+            program.bind((instance, name), held, state)
+            program.named_attribute(instance, name)
+        after = program.method(instance.cls, "__post_init__")
+        if after is not None:
+            self._method_called(after, value(instance), CallArguments([]), state)
+
+    def _fields(
+        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
+    ) -> dict[str, Value]:
+        """Give what each field of a new object holds."""
+        found: dict[str, Value] = {}
+        position = -1
+        for name, default in fields:
+            if self._is_not_passed(cls, default):
+                found[name] = self._field_default(cls, default, state)
+                continue
+            position += 1
+            if name in passed.keywords:
+                held = passed.keywords[name]
+            elif position < len(passed.positional):
+                held = passed.positional[position]
+            elif passed.rest is not None or passed.more is not None:
+                given = [v for v in (passed.rest, passed.more) if v is not None]
+                if default is not None:
+                    given.append(self._field_default(cls, default, state))
+                held = join(*given)
+            else:
+                held = self._field_default(cls, default, state)
+            found[name] = held
+        return found
+
+    def _is_not_passed(self, cls: Place | None, default: cst.BaseExpression | None) -> bool:
+        """Tell whether a field is no argument: `field(init=False)`."""
+        if cls is None or not isinstance(default, cst.Call):
+            return False
+        names = self.on.program.module_of(cls).names
+        init = Arguments(default).get(None, "init")
+        return (
+            names.qualified(default.func) == "dataclasses.field"
+            and isinstance(init, cst.Name)
+            and init.value == "False"
+        )
+
+    def _field_default(
+        self, cls: Place | None, default: cst.BaseExpression | None, state: State
+    ) -> Value:
+        """Give what a field of a dataclass is that nobody passes."""
+        if default is None or _is_constant(default):
+            return PLAIN
+        if cls is None:
+            return UNKNOWN
+        there = self.on.program.expressions(self.on.program.module_of(cls))
+        name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
+        if not isinstance(default, cst.Call) or name != "dataclasses.field":
+            return UNKNOWN
+        arguments = Arguments(default)
+        factory = arguments.get(None, "default_factory")
+        if factory is None:
+            given = arguments.get(None, "default")
+            return UNKNOWN if given is None else there.evaluate(given, state)
+        made = _EMPTY.get(there.names.qualified(factory) or "")
+        if made is not None:
+            return value(replace(made, site=there.made(factory)))
+        held = there.evaluate(factory, state)
+        return there.calls.objects.called_with(factory, held, CallArguments([]), state)
+
+    def replaced(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
+        passed = self.passed(node, state)
+        if not passed.positional:
+            return UNKNOWN
+        return self.like(node, passed.positional[0], passed, state)
+
+    def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value:
+        """Give other objects like these, with the fields that are passed by keyword."""
+        if passed.more is not None or passed.rest is not None:
+            return UNKNOWN
+        program = self.on.program
+        found: set[Any] = set()
+        for atom in held:
+            fields = program.fields(atom.cls) if isinstance(atom, Instance) else None
+            if not isinstance(atom, Instance) or fields is None:
+                for each in passed.keywords.values():
+                    self.on.escapes(each, state)
+                found.add(ANYTHING)
+                continue
+            given = {
+                name: passed.keywords[name]
+                if name in passed.keywords
+                else program.attribute(value(atom), name, state)
+                for name, _ in fields
+            }
+            found |= self._instantiated(node, atom.cls, CallArguments([], given), state)
+        return frozenset(found)
+
+    def special(
+        self, instance: Instance, name: str, positional: list[Value], state: State
+    ) -> Value:
+        """Call a special method of an object, as an operator does."""
+        function = self.on.program.method(instance.cls, name)
+        if function is None:
+            return UNKNOWN
+        return self._method_called(function, value(instance), CallArguments(positional), state)
+
+    def iterated_instance(self, instance: Instance, state: State) -> Value:
+        """Give what iterating over an object of the program gives."""
+        program = self.on.program
+        if program.method(instance.cls, "__iter__") is not None:
+            held = program.consumed(self.special(instance, "__iter__", [], state), state)
+            found: set[Any] = set()
+            for atom in held:
+                if isinstance(atom, Instance):
+                    found |= self.special(atom, "__next__", [], state)
+                elif isinstance(atom, Array):
+                    found.add(ANYTHING)
+                else:
+                    found |= iterated_of(value(atom)) or UNKNOWN
+            return frozenset(found) or UNKNOWN
+        return self.special(instance, "__getitem__", [PLAIN], state)
+
+    def entered_value(self, held: Value, state: State) -> Value:
+        """Enter contexts, as far as the program says how; give what `with … as` binds."""
+        found: set[Any] = set()
+        ends: list[State | None] = []
+        for atom in held:
+            if isinstance(atom, DefaultDeviceContext | Context):
+                found |= atom.gives or PLAIN
+            elif isinstance(atom, Instance):
+                branch = state.copy() if len(held) > 1 else state
+                found |= self.special(atom, "__enter__", [], branch)
+                ends.append(branch)
+            elif not isinstance(atom, Anything):
+                found.add(atom)
+        if len(held) > 1 and ends:
+            met = meet([state.copy(), *ends])
+            if met is not None:
+                state.become(met)
+        return frozenset(found) or UNKNOWN
+
+    def left(self, held: Value, state: State) -> bool:
+        """Leave contexts, as far as the program says how; tell whether they may hide an error."""
+        hides = False
+        suspensions = self.on.program.suspensions
+        makers = {a.maker for a in held if isinstance(a, Context | DefaultDeviceContext)}
+        for maker in sorted(maker for maker in makers if maker is not None):
+            branch = state.copy() if len(makers) > 1 else state
+            suspensions.resume(maker, branch)
+            hides |= suspensions.may_hide(maker)
+            if branch is not state and (met := meet([state, branch])) is not None:
+                state.become(met)
+        for atom in held:
+            if isinstance(atom, ExitStack) and atom.site is not None:
+                suspensions.left_by(atom.site, state)
+            if isinstance(atom, Instance) and self.on.program.method(atom.cls, "__exit__"):
+                branch = state.copy() if len(held) > 1 else state
+                verdict = self.special(atom, "__exit__", [UNKNOWN] * 3, branch)
+                hides |= any(not isinstance(v, Plain) or v.truth is not False for v in verdict)
+                if branch is not state:
+                    met = meet([state, branch])
+                    if met is not None:
+                        state.become(met)
+        return hides
+
+    def contexts(self, held: Value) -> Value:
+        """Give contexts with those forgotten of which the program does not say what they do."""
+        return frozenset(
+            ANYTHING
+            if isinstance(atom, Instance) and self.on.program.method(atom.cls, "__enter__") is None
+            else atom
+            for atom in held
+        )
+
+    def decorated(self, node: cst.FunctionDef, state: State) -> Value:
+        """Give what a function is after decorators of the program."""
+        held = value(Function(self.on.module.place(node)))
+        for decorator in reversed(node.decorators):
+            if keeps_signature(self.on.module, decorator):
+                continue
+            made = self.on.evaluate(decorator.decorator, state)
+            if _places(node, self.on.tree, self.names):
+                made = self.read(decorator.decorator, made, state)
+            if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
+                return UNKNOWN
+            held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
+        return held
+
+
+def _with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
+    """Give the arguments of a named tuple, with what its items are that are not passed."""
+    keywords = dict(passed.keywords)
+    others = [held for held in (passed.rest, passed.more) if held is not None]
+    last = len(made.names) - len(made.defaults)
+    for position, default in enumerate(made.defaults, last):
+        if position >= len(passed.positional):
+            keywords.setdefault(made.names[position], join(default, *others))
+    return replace(passed, keywords=keywords)
+
+
+_PLACING = frozenset({"default_device", "device_put"})
+
+
+def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
+    """Tell whether a function has a word in it of where arrays are put."""
+    return any(
+        (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING
+        for node in tree.every(cst.Name, cst.Attribute, below=function)
+    )
+
+
+def _is_array_or_number(operand: Operand) -> bool:
+    """Tell whether an argument certainly is no container of arrays."""
+    return all(isinstance(atom, Array | Host | Plain) for atom in operand[1])
+
+
+def awaited(held: Value) -> Value:
+    """Give what awaiting a value gives."""
+    return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])
+
+
+_EMPTY: dict[str, Mapping | Sequence] = {
+    "builtins.dict": Mapping((), NOTHING),
+    "builtins.list": Sequence((), NOTHING),
+}
+"""What the usual factories of a field make."""
+
+
+def _is_constant(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Integer | cst.Float | cst.SimpleString) or (
+        isinstance(node, cst.Name) and node.value in {"None", "True", "False"}
+    )

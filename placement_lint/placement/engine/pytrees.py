@@ -1,0 +1,263 @@
+"""Trees of arrays, as JAX sees them: containers, and objects of classes that are trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.values import (
+    ANYTHING,
+    MAX_DEPTH,
+    NONE,
+    NOTHING,
+    UNKNOWN,
+    Anything,
+    AnyTree,
+    Array,
+    External,
+    Host,
+    Instance,
+    Mapping,
+    Plain,
+    Sequence,
+    join,
+    limited,
+    parts_of,
+    value,
+)
+from placement_lint.placement.engine.pytree_classes import Pytrees
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.domain.values import Atom, Place, Value
+    from placement_lint.placement.engine.protocols import Interpreter
+
+    Change: TypeAlias = Callable[[Value], Value]
+
+
+class Trees:
+    """Takes trees apart, and makes others of the same structure."""
+
+    def __init__(self, program: Interpreter) -> None:
+        """Bind to the program that says what the classes of objects are."""
+        self._program = program
+        self.classes = Pytrees(program)
+
+    def fields(self, instance: Instance, state: State) -> dict[str, Value]:
+        """Give what the attributes of an object hold, by name."""
+        found: dict[str, Value] = {}
+        for name in self._program.attribute_names(instance):
+            held = self._program.held((instance, name), state)
+            if held:
+                found[name] = held
+        return found
+
+    def is_tree(self, instance: Instance) -> bool | None:
+        """Tell whether JAX takes an object apart; None where that is not known."""
+        return self.classes.is_tree(instance.cls)
+
+    def spread(self, held: Value, state: State, depth: int = MAX_DEPTH) -> Value:
+        """Give a value in which a dict of its leaves is in the place of each object."""
+        if not has_object(held):
+            return held
+        found: set[Atom] = set()
+        for atom in held:
+            if isinstance(atom, Instance):
+                if depth and self.is_tree(atom):
+                    found.add(self._spread(atom, state, depth - 1))
+                else:
+                    found.add(atom)
+            elif isinstance(atom, Sequence) and depth:
+                items = atom.items and tuple(self.spread(i, state, depth - 1) for i in atom.items)
+                element = self.spread(atom.element, state, depth - 1)
+                found.add(replace(atom, items=items, element=element))
+            elif isinstance(atom, Mapping) and depth:
+                pairs = tuple((key, self.spread(i, state, depth - 1)) for key, i in atom.items)
+                found.add(Mapping(pairs, self.spread(atom.element, state, depth - 1)))
+            else:
+                found.add(atom)
+        return limited(frozenset(found))
+
+    def _spread(self, instance: Instance, state: State, depth: int) -> Mapping:
+        static = self.classes.static_fields(instance.cls)
+        pairs = [
+            (name, self.spread(held, state, depth))
+            for name, held in sorted(self.fields(instance, state).items())
+            if name not in static
+        ]
+        return Mapping(tuple(pairs), NOTHING)
+
+    def leaves(self, held: Value, state: State, depth: int = MAX_DEPTH) -> Iterator[Value]:
+        """Give the leaves of a tree: what it may be that is no container."""
+        for atom in self.spread(held, state, depth):
+            yield from _leaves(atom)
+
+    def rebuilt(
+        self,
+        held: Value,
+        change: Change,
+        at: Place,
+        state: State,
+        *,
+        is_given: bool = False,
+        is_put: bool = False,
+        into: State | None = None,
+    ) -> Value:
+        """Give a tree of the same structure with every leaf changed, as the call `at` gives it.
+
+        Its objects are others than those of the first one; `into`: where they are made.
+        `is_given`: JAX takes it, so that objects are trees of which that is not known. `is_put`: it
+        would refuse any that is none.
+        """
+        rebuilding = _Rebuilding(self, change, at, state, into or state, is_given, is_put)
+        return rebuilding.of(held, MAX_DEPTH)
+
+    def make(self, made: Instance, fields: dict[str, Value], state: State) -> None:
+        """Make an object that has these fields, beside those of its site that are in use."""
+        self._program.made(made)
+        for name, held in fields.items():
+            before = state.variables.get((made, name))
+            new = held if before is None or before == held else join(before, held)
+            self._program.bind((made, name), new, state)
+            self._program.named_attribute(made, name)
+
+
+@dataclass
+class _Rebuilding:
+    """Makes one tree of another."""
+
+    trees: Trees
+    change: Change
+    at: Place
+    state: State
+    into: State
+    is_given: bool
+    is_put: bool
+
+    def of(self, held: Value, depth: int) -> Value:
+        """Give what is made of a tree, or of a part of one."""
+        found: set[Atom] = set()
+        # In the same order at every run.
+        for atom in held if len(held) == 1 else sorted(held, key=repr):
+            if isinstance(atom, Sequence | Mapping):
+                found.add(self._container(atom, depth - 1) if depth else ANYTHING)
+            elif isinstance(atom, AnyTree):
+                found |= tree_of(self.change(atom.leaf))
+            elif isinstance(atom, Instance):
+                found |= self._object(atom, depth)
+            elif is_leaf(atom):
+                found |= self.change(value(atom))
+            else:
+                found.add(atom)
+        return limited(frozenset(found))
+
+    def _container(self, atom: Sequence | Mapping, depth: int) -> Atom:
+        if isinstance(atom, Mapping):
+            pairs = tuple((key, self.of(item, depth)) for key, item in atom.items)
+            return Mapping(pairs, self.of(atom.element, depth))
+        items = atom.items and tuple(self.of(item, depth) for item in atom.items)
+        element = join(*items) if items else self.of(atom.element, depth)
+        return replace(atom, items=items, element=element, site=None, views=None)
+
+    def _object(self, instance: Instance, depth: int) -> Value:
+        is_tree = self.is_put or self.trees.is_tree(instance)
+        if is_tree is False:
+            return self.change(value(instance))
+        if not depth:
+            return UNKNOWN
+        static = self.trees.classes.static_fields(instance.cls)
+        fields = {
+            name: held if name in static else self.of(held, depth - 1)
+            for name, held in self.trees.fields(instance, self.state).items()
+        }
+        made = Instance(instance.cls, instance.site, self.at)
+        self.trees.make(made, fields, self.into)
+        return value(made) if is_tree or self.is_given else value(made, ANYTHING)
+
+
+def has_object(held: Value, depth: int = MAX_DEPTH) -> bool:
+    """Tell whether an object of a class of the program is somewhere in a value."""
+    return any(
+        isinstance(atom, Instance)
+        or (
+            depth > 0
+            and isinstance(atom, Sequence | Mapping)
+            and any(has_object(part, depth - 1) for part in parts_of(atom))
+        )
+        for atom in held
+    )
+
+
+def objects_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Instance]:
+    """Give the objects in a value and in its containers."""
+    for atom in held:
+        if isinstance(atom, Instance):
+            yield atom
+        elif depth and isinstance(atom, Sequence | Mapping):
+            for part in parts_of(atom):
+                yield from objects_in(part, depth - 1)
+
+
+def with_objects(held: Value, others: dict[Instance, Instance], depth: int = MAX_DEPTH) -> Value:
+    """Give a value with other objects in the place of some."""
+    if not has_object(held, depth):
+        return held
+    found: set[Atom] = set()
+    for atom in held:
+        if isinstance(atom, Instance):
+            found.add(others.get(atom, atom))
+        elif depth and isinstance(atom, Sequence):
+            items = atom.items and tuple(with_objects(i, others, depth - 1) for i in atom.items)
+            element = with_objects(atom.element, others, depth - 1)
+            found.add(replace(atom, items=items, element=element))
+        elif depth and isinstance(atom, Mapping):
+            pairs = tuple((key, with_objects(i, others, depth - 1)) for key, i in atom.items)
+            element = with_objects(atom.element, others, depth - 1)
+            found.add(replace(atom, items=pairs, element=element))
+        else:
+            found.add(atom)
+    return frozenset(found)
+
+
+def tree_of(leaf: Value) -> Value:
+    """Give a tree of unknown structure, of what each of its leaves may be."""
+    found: set[Atom] = set()
+    pending = [leaf]
+    while pending:
+        for atom in pending.pop():
+            if isinstance(atom, Sequence | Mapping):
+                pending += parts_of(atom)
+            elif isinstance(atom, AnyTree):
+                pending.append(atom.leaf)
+            elif isinstance(atom, External | Instance) or atom == ANYTHING:
+                return UNKNOWN
+            else:
+                found.add(atom)
+    return value(AnyTree(limited(frozenset(found)))) if found else UNKNOWN
+
+
+def is_leaf(atom: Atom) -> bool:
+    """Tell whether a thing that is no container may be a leaf that is an array, or becomes one."""
+    if isinstance(atom, Plain):
+        return atom.text is None and atom.truth is None and atom.member is None
+    return isinstance(atom, Array | Host | Anything | External)
+
+
+def _leaves(atom: Atom) -> Iterator[Value]:
+    if isinstance(atom, Sequence):
+        parts = list(atom.items) if atom.items is not None else [atom.element]
+    elif isinstance(atom, Mapping):
+        parts = [*(held for _, held in atom.items), *([atom.element] if atom.element else [])]
+    elif isinstance(atom, AnyTree):
+        parts = []
+        yield atom.leaf
+    else:
+        parts = []
+        if atom not in NONE:
+            yield value(atom)
+    for part in parts:
+        for inner in part:
+            yield from _leaves(inner)

@@ -1,0 +1,670 @@
+"""Execution of statements: where ways part and meet, and which default device is in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.state import State, meet, variable
+from placement_lint.placement.domain.values import (
+    DOUBTFUL,
+    NONE,
+    UNKNOWN,
+    Array,
+    Class,
+    Context,
+    DefaultDeviceContext,
+    ExitStack,
+    External,
+    Instance,
+    Place,
+    Value,
+    join,
+    value,
+)
+from placement_lint.placement.engine.contexts import entered_default, is_neutral_context
+from placement_lint.placement.engine.patterns import bind_pattern, matched
+from placement_lint.placement.facts.import_statements import modules_named, names_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from placement_lint.placement.domain.state import DefaultDevice, Variable
+    from placement_lint.placement.engine.frames import Frame
+    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.engine.supposition import Supposition
+    from placement_lint.placement.facts.module import Module
+
+_MAX_RAISING = 64
+_MAX_LAST_BLOCKS = 3
+"""`finally` blocks inside one another that run for each way on which they are reached: as after an
+error, behind a `return`, and at the end. Each multiplies the work."""
+_MAX_ROUNDS = 12
+"""Rounds after which a loop that still changes is given up on: its variables become unknown."""
+
+
+@dataclass
+class _Loop:
+    """The ways out of one loop."""
+
+    breaks: list[State | None] = field(default_factory=list)
+    continues: list[State | None] = field(default_factory=list)
+
+
+class Statements:
+    """Executes one body: a module's, a class's or a function's."""
+
+    def __init__(self, program: Interpreter, module: Module) -> None:
+        """Bind to the program, and to the module that the body is in."""
+        self.program = program
+        self.module = module
+        self.names = module.names
+        self.expressions = program.expressions(module)
+        self._loops: list[_Loop] = []
+        self._heads: dict[int, _Head] = {}
+        """Of the loops within the one that is executed, by their bodies."""
+        self._unsettled = False
+        """Whether one of these is to be executed again."""
+        self._raised: list[State | None] = []
+        self._guarded: list[list[State | None]] = []
+        """For each `try` around: the states in which its body may raise."""
+        self._last_blocks = 0
+        """How many `finally` blocks are around."""
+        self._exits: list[State | None] = []
+        """The states in which the function returns before its end."""
+        self._executors: dict[type[cst.CSTNode], Callable[[Any, State], State | None]] = {
+            cst.AnnAssign: self.annotated,
+            cst.Assert: self.assert_,
+            cst.Assign: self.assign,
+            cst.AugAssign: self.augmented,
+            cst.Break: self.break_,
+            cst.ClassDef: self.class_,
+            cst.Continue: self.continue_,
+            cst.Del: self.del_,
+            cst.Expr: self.expression,
+            cst.For: self.for_,
+            cst.FunctionDef: self.function,
+            cst.If: self.if_,
+            cst.Import: self.import_,
+            cst.ImportFrom: self.import_,
+            cst.Match: self.match,
+            cst.Raise: self.raise_,
+            cst.Return: self.return_,
+            cst.Try: self.try_,
+            cst.TryStar: self.try_,
+            cst.While: self.while_,
+            cst.With: self.with_,
+        }
+
+    def raised(self) -> State | None:
+        """Give the state in which the body may leave by an exception of its own."""
+        return meet(self._raised)
+
+    def function_body(self, node: cst.FunctionDef, state: State, frame: Frame) -> State | None:
+        """Execute a function's body; give the state in which its caller goes on."""
+        around = tuple(state.alternatives())
+        after = self.suite(node.body, state)
+        if after is not None and not self.module.is_generator(node):
+            frame.returns.append(NONE)
+        if self.module.is_generator(node) and not frame.yields:
+            frame.yields.append((around, UNKNOWN))
+        return meet([after, *self._exits])
+
+    # -- blocks -----------------------------------------------------------------------------
+
+    def suite(self, suite: cst.BaseSuite, state: State) -> State | None:
+        """Execute an indented block or a one-line body."""
+        return self.block(suite.body, state)
+
+    def block(self, statements: Sequence[cst.CSTNode], state: State) -> State | None:
+        """Execute statements in order; None where none of the ways comes to the end."""
+        current: State | None = state
+        for statement in statements:
+            if current is None:
+                return None
+            executor = self._executors.get(type(statement))
+            if executor is None and isinstance(statement, cst.SimpleStatementLine):
+                current = self.block(statement.body, current)
+            elif executor is not None:
+                current = executor(statement, current)
+                if current is not None and current.suspended:
+                    return None
+                if self._guarded and current is not None:
+                    # What comes next may raise.
+                    self._guarded[-1].append(current.copy())
+        return current
+
+    # -- small statements ---------------------------------------------------------------------
+
+    def expression(self, node: cst.Expr, state: State) -> State:
+        """Execute an expression on its own."""
+        self.expressions.evaluate(node.value, state)
+        supposed = self.program.supposed
+        if supposed is not None and supposed.rebinds:
+            self._rebind(node.value, supposed, state)
+        return state
+
+    def _rebind(self, node: cst.BaseExpression, supposed: Supposition, state: State) -> None:
+        place = self.module.place(node)
+        if place not in supposed.committed or not isinstance(node, cst.Call):
+            return
+        given = node.args[0].value if self.names.qualified(node.func) else node.func
+        target = given.value if isinstance(given, cst.Attribute) and given is node.func else given
+        if isinstance(target, cst.Name | cst.Attribute | cst.Subscript):
+            held = supposed.rebound(place, self.expressions.evaluate(target, state))
+            self.expressions.assign(target, held, state)
+
+    def assign(self, node: cst.Assign, state: State) -> State:
+        """`x = y = value`."""
+        held = self.expressions.evaluate(node.value, state)
+        if any(isinstance(target.target, cst.Name) for target in node.targets):
+            held = self.expressions.bound(node.value, held, state)
+        for target in node.targets:
+            self._assign_target(target.target, node.value, held, state)
+        return state
+
+    def _assign_target(
+        self, target: cst.CSTNode, source: cst.BaseExpression, held: Any, state: State
+    ) -> None:
+        if isinstance(target, cst.Tuple | cst.List):
+            arrays = frozenset(atom for atom in held if isinstance(atom, Array))
+            if arrays:
+                row = self.expressions.iterated(source, held, state)
+                rest = frozenset(atom for atom in held if not isinstance(atom, Array))
+                row |= rest and UNKNOWN
+                for element in target.elements:
+                    is_starred = isinstance(element, cst.StarredElement)
+                    part = value(values.Sequence(None, row)) if is_starred else row
+                    self.expressions.assign(element.value, part, state)
+                return
+            if (
+                isinstance(source, cst.Tuple | cst.List)
+                and len(source.elements) == len(target.elements)
+                and not any(
+                    isinstance(element, cst.StarredElement)
+                    for element in (*source.elements, *target.elements)
+                )
+            ):
+                self._assign_pairs(target, source, held, state)
+                return
+        self.expressions.assign(target, held, state)
+
+    def _assign_pairs(
+        self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Any, state: State
+    ) -> None:
+        """Bind each name of `a, b = x, y` to its own expression."""
+        items = next(iter(held)).items if len(held) == 1 else None
+        for position, element in enumerate(target.elements):
+            part = items[position] if items else UNKNOWN
+            expression = source.elements[position].value
+            if isinstance(element.value, cst.Name):
+                part = self.expressions.bound(expression, part, state)
+            self._assign_target(element.value, expression, part, state)
+
+    def annotated(self, node: cst.AnnAssign, state: State) -> State:
+        """`x: T = value`."""
+        if node.value is not None:
+            held = self.expressions.evaluate(node.value, state)
+            if isinstance(node.target, cst.Name):
+                held = self.expressions.bound(node.value, held, state)
+            self.expressions.assign(node.target, held, state)
+        return state
+
+    def augmented(self, node: cst.AugAssign, state: State) -> State:
+        """`x += value`, which for an array is `x = x + value`."""
+        self.expressions.augmented(node, state)
+        return state
+
+    def assert_(self, node: cst.Assert, state: State) -> State:
+        """`assert test, message`."""
+        self.expressions.evaluate(node.test, state)
+        if node.msg is not None:
+            self.expressions.evaluate(node.msg, state)
+        return state
+
+    def del_(self, node: cst.Del, state: State) -> State:
+        """`del x`."""
+        pending: list[cst.CSTNode] = [node.target]
+        while pending:
+            target = pending.pop()
+            if isinstance(target, cst.Name):
+                owner = self.expressions.owner_of(target)
+                state.variables[variable(owner, target.value)] = UNKNOWN
+            elif isinstance(target, cst.Subscript):
+                self.expressions.delete_item(target, state)
+            elif isinstance(target, cst.Tuple | cst.List):
+                pending += [element.value for element in target.elements]
+        return state
+
+    def return_(self, node: cst.Return, state: State) -> None:
+        """`return value`."""
+        held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
+        frame = self.program.frame
+        if frame is not None:
+            frame.returns.append(held)
+            self._exits.append(state)
+
+    def raise_(self, node: cst.Raise, state: State) -> None:
+        """`raise error from cause`."""
+        self._raised.append(state)
+        if node.exc is not None:
+            self.expressions.evaluate(node.exc, state)
+        if node.cause is not None:
+            self.expressions.evaluate(node.cause.item, state)
+
+    def break_(self, node: cst.Break, state: State) -> None:
+        """`break`."""
+        if self._loops:
+            self._loops[-1].breaks.append(state)
+
+    def continue_(self, node: cst.Continue, state: State) -> None:
+        """`continue`."""
+        if self._loops:
+            self._loops[-1].continues.append(state)
+
+    def import_(self, node: cst.Import | cst.ImportFrom, state: State) -> State:
+        """`import m`, `from m import x`: runs the modules of the program that nobody has run."""
+        for name in modules_named(node):
+            self.program.run_import(self.module, name, state)
+        scope = self.names.scope(node)
+        for name, qualified in names_bound(node):
+            owner = self.names.owner(name, scope)
+            if owner is not None and len(owner.bindings[name]) > 1:
+                # Which of them holds depends on the way: `except ImportError`.
+                held = self.program.imported(self.module, qualified, state)
+                # The other one is to do the same.
+                state.variables[variable(owner, name)] = DOUBTFUL if held == UNKNOWN else held
+        return state
+
+    # -- definitions --------------------------------------------------------------------------
+
+    def function(self, node: cst.FunctionDef, state: State) -> State:
+        """`def f(…)`: its defaults and decorators run now, its body when it is called."""
+        for decorator in node.decorators:
+            self.expressions.evaluate(decorator.decorator, state)
+        params = node.params
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+            if param.default is not None:
+                self.expressions.evaluate(param.default, state)
+        held = self.program.defined(self.module, node)
+        if held == UNKNOWN:
+            held = self.expressions.calls.objects.decorated(node, state)
+        owner = self.names.scope(node)
+        if node.name.value in owner.global_names:
+            owner = self.names.module_scope
+        state.variables[variable(owner, node.name.value)] = held
+        return state
+
+    def class_(self, node: cst.ClassDef, state: State) -> State:
+        """`class C(…)`: its body runs now."""
+        for argument in (*node.bases, *node.keywords):
+            self.expressions.evaluate(argument.value, state)
+        loops, self._loops = self._loops, []
+        after = self.suite(node.body, state)
+        self._loops = loops
+        state = state if after is None else after
+        decorated = [
+            self.program.keeps_class(self.module, decorator) for decorator in node.decorators
+        ]
+        held = value(Class(self.module.place(node))) if all(decorated) else UNKNOWN
+        state.variables[variable(self.names.scope(node), node.name.value)] = held
+        return state
+
+    # -- branches -----------------------------------------------------------------------------
+
+    def if_(self, node: cst.If, state: State) -> State | None:
+        """`if` … `elif` … `else`, without recursion for a long chain."""
+        ends: list[State | None] = []
+        current: cst.If | cst.Else | None = node
+        while isinstance(current, cst.If):
+            self.expressions.evaluate(current.test, state)
+            branch = state.copy()
+            if self.expressions.narrow(current.test, branch, holds=True):
+                ends.append(self.suite(current.body, branch))
+            if not self.expressions.narrow(current.test, state, holds=False):
+                return meet(ends)
+            current = current.orelse
+        if current is not None:
+            ends.append(self.suite(current.body, state.copy()))
+        else:
+            ends.append(state)
+        return meet(ends)
+
+    def match(self, node: cst.Match, state: State) -> State | None:
+        """`match`: any case that may match, or none."""
+        on = self.expressions
+        subject = node.subject if isinstance(node.subject, cst.Name) else None
+        left = on.evaluate(node.subject, state) or UNKNOWN
+        ends: list[State | None] = []
+        for case in node.cases:
+            taken, rest = matched(on, case.pattern, left, state)
+            if not taken:
+                continue
+            branch = state.copy()
+            if subject is not None and taken != left:
+                on.assign(subject, taken, branch)
+            bind_pattern(on, case, case.pattern, taken, branch)
+            is_sure = True
+            if case.guard is not None:
+                on.evaluate(case.guard, branch)
+                is_sure = not on.narrow(case.guard, branch.copy(), holds=False)
+                if not on.narrow(case.guard, branch, holds=True):
+                    continue
+            ends.append(self.suite(case.body, branch))
+            if is_sure:
+                left = rest
+                if not left:
+                    return meet(ends)
+                if subject is not None and rest != taken:
+                    on.assign(subject, left, state)
+        return meet([*ends, state])
+
+    # -- loops --------------------------------------------------------------------------------
+
+    def for_(self, node: cst.For, state: State) -> State | None:
+        """`for x in iterable`."""
+        held = self.expressions.evaluate(node.iter, state)
+        with self.expressions.loop():
+            element = self.expressions.iterated(node.iter, held, state)
+        entry = state.copy()
+
+        def begin(branch: State) -> State:
+            more = self.expressions.grown(held, branch, entry)
+            given = element
+            if more != held:
+                with self.expressions.loop():
+                    given = self.expressions.iterated(node.iter, more, branch)
+            self.expressions.assign(node.target, given, branch)
+            return branch
+
+        return self._loop(begin, node.body, node.orelse, state, ends=True)
+
+    def while_(self, node: cst.While, state: State) -> State | None:
+        """`while test`."""
+
+        def begin(branch: State) -> State:
+            self.expressions.evaluate(node.test, branch)
+            return branch
+
+        endless = isinstance(node.test, cst.Name) and node.test.value == "True"
+        # The test is evaluated once more than the body: what it binds holds after the loop.
+        return self._loop(begin, node.body, node.orelse, state, ends=not endless, at_end=begin)
+
+    def _loop(
+        self,
+        begin: Callable[[State], State],
+        body: cst.BaseSuite,
+        orelse: cst.Else | None,
+        state: State,
+        *,
+        ends: bool,
+        at_end: Callable[[State], State] | None = None,
+    ) -> State | None:
+        """Execute a loop until what holds at its head no longer changes.
+
+        One within a loop is executed once in each round of that, and begins with what held in the
+        round before: otherwise each loop would double those in it.
+        """
+        entered = state.copy()
+        head = self._head_of(body, entered)
+        breaks: list[State | None] = []
+        unsettled = self._unsettled
+        for round_number in range(_MAX_ROUNDS):
+            loop = _Loop()
+            self._loops.append(loop)
+            self._unsettled = False
+            with self.expressions.loop():
+                after = self.suite(body, begin(head.copy()))
+            self._loops.pop()
+            breaks = loop.breaks
+            joined = meet([head, after, *loop.continues])
+            settled = joined is None or (
+                joined.base == head.base
+                and joined.blocks == head.blocks
+                and joined.variables.equals(head.variables)
+            )
+            if settled and not self._unsettled:
+                break
+            if round_number == _MAX_ROUNDS - 2 and joined is not None:
+                ways = [way.variables for way in (after, *loop.continues) if way is not None]
+                for key in {key for way in ways for key in way.assigned_since(head.variables)}:
+                    joined.variables[key] = UNKNOWN
+                for held in self._heads.values():
+                    held.changed = dict.fromkeys(held.changed, UNKNOWN)
+            head = joined or head
+            if self._loops:
+                unsettled = True
+                break
+        self._unsettled = unsettled
+        if self._loops:
+            changed = {
+                key: there
+                for key in head.variables.differences(entered.variables)
+                if (there := head.variables.get(key)) is not None
+            }
+            self._heads[id(body)] = _Head(head.base, head.blocks, changed)
+        else:
+            self._heads.clear()
+        normal: State | None = head.copy() if ends else None
+        if normal is not None and at_end is not None:
+            with self.expressions.loop():
+                normal = at_end(normal)
+        if normal is not None and orelse is not None:
+            normal = self.suite(orelse.body, normal)
+        return meet([normal, *breaks])
+
+    def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
+        """Give what holds at the head of a loop: what did in the round before, too."""
+        head = entered.copy()
+        known = self._heads.get(id(body))
+        if known is None:
+            return head
+        if (known.base, known.blocks) != (head.base, head.blocks):
+            other = State(known.base, known.blocks, head.variables.copy())
+            head = meet([head, other]) or head
+        for key, held in known.changed.items():
+            there = head.variables.get(key)
+            head.variables[key] = held if there is None else join(there, held)
+        return head
+
+    # -- with ---------------------------------------------------------------------------------
+
+    def with_(self, node: cst.With, state: State) -> State | None:
+        """`with a as b, c as d:`; the default device of before holds again after it."""
+        outside = state.blocks
+        contexts = [self._enter(item, state) for item in node.items]
+        left = _Left(outside, state.blocks, frozenset().union(*map(_stacks, contexts)))
+        ways = self._ways()
+        marks = [len(way) for way in ways]
+        hides = self._suppresses(node)
+        followed = any(
+            isinstance(atom, Instance)
+            or (isinstance(atom, Context | DefaultDeviceContext) and self._may_hide(atom.maker))
+            for held in contexts
+            for atom in held
+        )
+        raised: State | None = None
+        if hides or followed:
+            self._guarded.append([state.copy()])
+        after = self.suite(node.body, state)
+        if hides or followed:
+            raised = meet(_thinned(self._guarded.pop()))
+            if self._guarded and raised is not None:
+                self._guarded[-1].append(raised.copy())
+        for ends, mark in zip(ways, marks, strict=True):
+            for way in ends[mark:]:
+                if way is not None:
+                    self._leave(contexts, left, way)
+        if after is not None:
+            self._leave(contexts, left, after)
+        if raised is not None and self._leave(contexts, left, raised) | hides:
+            return meet([after, raised])
+        return after
+
+    def _ways(self) -> list[list[State | None]]:
+        """Give all lists of states in which the statement at hand may be left before its end."""
+        loops = [ends for loop in self._loops for ends in (loop.breaks, loop.continues)]
+        return [*loops, self._exits, self._raised, *self._guarded]
+
+    def _suppresses(self, node: cst.With) -> bool:
+        """Tell whether the body of a `with` may end early, and the program goes on."""
+        return any(
+            isinstance(item.item, cst.Call)
+            and self.names.qualified(item.item.func) in {"contextlib.suppress", "pytest.raises"}
+            for item in node.items
+        )
+
+    def _may_hide(self, maker: Place | None) -> bool:
+        return maker is not None and self.program.suspensions.may_hide(maker)
+
+    def _enter(self, item: cst.WithItem, state: State) -> Value:
+        held = self.expressions.evaluate(item.item, state)
+        if held == UNKNOWN and isinstance(item.item, cst.Call):
+            held = self._entered_elsewhere(item.item, state)
+        if held == UNKNOWN and is_neutral_context(self.module, item.item):
+            held = value(Context())
+        objects = self.expressions.calls.objects
+        held = objects.contexts(held)
+        given = objects.entered_value(held, state)
+        entered = entered_default(held)
+        if entered is not None:
+            state.blocks = (*state.blocks, entered)
+        if item.asname is not None:
+            self.expressions.assign(item.asname.name, given, state)
+        return held
+
+    def _entered_elsewhere(self, call: cst.Call, state: State) -> Value:
+        """Give the context that a function or a class of another file makes, which is read now."""
+        objects = self.expressions.calls.objects
+        held = self.expressions.evaluate(call.func, state)
+        if not held or not all(isinstance(atom, External) for atom in held):
+            return UNKNOWN
+        objects.read(call.func, held, state)
+        return self.expressions.evaluate(call, state)
+
+    def _leave(self, contexts: list[Value], left: _Left, way: State) -> bool:
+        """Leave the contexts of a `with`; tell whether one of them may hide an error."""
+        hides = False
+        for held in reversed(contexts):
+            hides |= self.expressions.calls.objects.left(held, way)
+        way.blocks = left.blocks(way.blocks)
+        return hides
+
+    # -- try ----------------------------------------------------------------------------------
+
+    def try_(self, node: cst.Try | cst.TryStar, state: State) -> State | None:
+        """`try`: its body may raise before and after each statement."""
+        ways = self._ways()
+        marks = [len(way) for way in ways]
+        frame = self.program.frame
+        returned = 0 if frame is None else len(frame.returns)
+        yielded = 0 if frame is None else len(frame.suspended)
+        self._guarded.append([state.copy()])
+        after = self.suite(node.body, state)
+        before = self._guarded.pop()
+        entry = meet(_thinned(before))
+        if frame is not None and len(frame.suspended) > yielded and len(before) == 1:
+            # Nothing comes before the `yield` that could fail.
+            entry = None
+        if after is not None and node.orelse is not None:
+            after = self.suite(node.orelse.body, after)
+        ends = [after]
+        for handler in node.handlers:
+            if entry is None:
+                break
+            branch = entry.copy()
+            if handler.type is not None:
+                self.expressions.evaluate(handler.type, branch)
+            if handler.name is not None:
+                self.expressions.assign(handler.name.name, UNKNOWN, branch)
+            ends.append(self.suite(handler.body, branch))
+        if self._guarded and entry is not None:
+            # Perhaps no handler takes the error.
+            self._guarded[-1].append(entry.copy())
+        met = meet(ends)
+        if node.finalbody is None:
+            return met
+        body = node.finalbody.body
+        self._last_blocks += 1
+        if self._last_blocks > _MAX_LAST_BLOCKS:
+            end = self._last_block_at_once(body, met, ways, marks)
+        else:
+            if entry is not None and not self._guarded:
+                self.suite(body, entry.copy())
+            for way, mark in zip(ways, marks, strict=True):
+                leaving = meet(way[mark:])
+                if leaving is not None:
+                    count = 0 if frame is None else len(frame.returns)
+                    way[mark:] = [self.suite(body, leaving.copy())]
+                    if frame is not None and way[mark] is None and way is self._exits:
+                        # It returns something else itself, or raises.
+                        del frame.returns[returned:count]
+            # Where every way leaves, nothing follows the last block.
+            end = None if met is None else self.suite(body, met)
+        self._last_blocks -= 1
+        return end
+
+    def _last_block_at_once(
+        self,
+        body: cst.BaseSuite,
+        met: State | None,
+        ways: list[list[State | None]],
+        marks: list[int],
+    ) -> State | None:
+        """Execute a `finally` block once for all ways together, which go on as one."""
+        leaving = [end for way, mark in zip(ways, marks, strict=True) for end in way[mark:]]
+        every = meet([met, *leaving])
+        end = None if every is None else self.suite(body, every.copy())
+        for way, mark in zip(ways, marks, strict=True):
+            if meet(way[mark:]) is not None:
+                way[mark:] = [None if end is None else end.copy()]
+        return None if met is None else end
+
+
+@dataclass
+class _Head:
+    """What holds at the head of a loop, as far as that differs from where it is entered."""
+
+    base: DefaultDevice
+    blocks: tuple[DefaultDevice, ...]
+    changed: dict[Variable, Value]
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What the end of a `with` does to the blocks around."""
+
+    outside: tuple[DefaultDevice, ...]
+    inside: tuple[DefaultDevice, ...]
+    stacks: frozenset[Place]
+    """The `ExitStack`s that it leaves."""
+
+    def blocks(self, now: tuple[DefaultDevice, ...]) -> tuple[DefaultDevice, ...]:
+        """Give the blocks around the next statement, from those around the end of the body.
+
+        Leaving a default device restores the one before, whatever was entered since. Leaving
+        anything else ends only what was entered through it.
+        """
+        if self.inside != self.outside:
+            return self.outside
+        for position, block in enumerate(now):
+            if block.owners & self.stacks:
+                return now[:position]
+        return now
+
+
+def _stacks(held: Value) -> frozenset[Place]:
+    return frozenset(
+        atom.site for atom in held if isinstance(atom, ExitStack) and atom.site is not None
+    )
+
+
+def _thinned(states: list[State | None]) -> list[State | None]:
+    """Keep a few of many states: what one of them holds, a later one mostly does too."""
+    if len(states) <= _MAX_RAISING:
+        return states
+    step = len(states) / (_MAX_RAISING - 1)
+    return [*(states[int(i * step)] for i in range(_MAX_RAISING - 1)), states[-1]]

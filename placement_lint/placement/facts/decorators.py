@@ -1,0 +1,212 @@
+"""What the decorators of a function or a class make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from placement_lint.placement.facts.module import Module
+
+_TRANSPARENT_DECORATORS = frozenset({
+    "abc.abstractmethod", "builtins.classmethod", "builtins.property", "builtins.staticmethod",
+    "contextlib.asynccontextmanager", "contextlib.contextmanager", "functools.cache",
+    "functools.cached_property", "functools.lru_cache", "functools.wraps", "jax.default_device",
+    "jax.named_call", "jaxtyping.jaxtyped", "typing.final", "typing.no_type_check",
+    "typing.overload", "typing.override", "typing_extensions.final", "typing_extensions.override",
+})  # fmt: skip
+_WITHOUT_END = ("contextlib.", "jax.")
+"""Contexts of these do nothing at their end that is followed."""
+_CACHES = frozenset({"functools.cache", "functools.cached_property", "functools.lru_cache"})
+_DATACLASSES = frozenset({
+    "chex.dataclass", "dataclasses.dataclass", "flax.struct.dataclass", "attr.s", "attrs.define",
+    "attrs.frozen", "tree_math.struct",
+})  # fmt: skip
+_DATACLASS_BASES = frozenset({
+    "equinox.Module", "typing.NamedTuple", "flax.struct.PyTreeNode", "flax.linen.Module",
+})  # fmt: skip
+
+
+CLASS_DECORATORS = _DATACLASSES | {
+    "functools.total_ordering", "jax.tree_util.register_pytree_node_class", "typing.final",
+    "jax.tree_util.register_dataclass",
+}  # fmt: skip
+"""Decorators after which a class is what it was."""
+
+
+def decorator_name(module: Module, decorator: cst.Decorator) -> str | None:
+    """Give the qualified name of a decorator, or of what it calls, also by `functools.partial`."""
+    node = decorator.decorator
+    while isinstance(node, cst.Call):
+        is_partial = module.names.qualified(node.func) == "functools.partial"
+        node = node.args[0].value if is_partial and node.args else node.func
+    return module.names.qualified(node)
+
+
+def keeps_signature(module: Module, decorator: cst.Decorator) -> bool:
+    """Tell whether a function is called after a decorator as it was before."""
+    return decorator_name(module, decorator) in _TRANSPARENT_DECORATORS
+
+
+def makes_context(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a generator function makes context managers."""
+    return any(
+        (decorator_name(module, decorator) or "").endswith("contextmanager")
+        for decorator in node.decorators
+    )
+
+
+def goes_on(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a function that makes context managers does anything after its `yield`."""
+    statement: cst.CSTNode | None = node
+    while statement is not None:
+        if isinstance(statement, cst.With):
+            names = [module.names.qualified(_called(item.item)) for item in statement.items]
+            if not all((name or "").startswith(_WITHOUT_END) for name in names):
+                return True
+        elif not isinstance(statement, cst.FunctionDef):
+            break
+        body = statement.body.body
+        *first, statement = body
+        if any(_yields(module, node, before) for before in first):
+            return True
+        if isinstance(statement, cst.SimpleStatementLine):
+            *first, last = statement.body
+            return bool(first) or not (
+                isinstance(last, cst.Expr) and isinstance(last.value, cst.Yield)
+            )
+    return True
+
+
+def _called(node: cst.BaseExpression) -> cst.BaseExpression:
+    return node.func if isinstance(node, cst.Call) else node
+
+
+def _yields(module: Module, function: cst.FunctionDef, node: cst.CSTNode) -> bool:
+    scope = module.names.scope(function.body)
+    return any(
+        module.names.scope(inner) is scope for inner in module.tree.every(cst.Yield, below=node)
+    )
+
+
+def hides_errors(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a function that makes context managers may handle an error at its `yield`."""
+    return any(
+        not all(_raises(handler.body) for handler in inner.handlers)
+        and _yields(module, node, inner.body)
+        for inner in module.tree.every(cst.Try, cst.TryStar, below=node)
+    )
+
+
+def _raises(suite: cst.BaseSuite) -> bool:
+    """Tell whether a block ends by raising."""
+    last: cst.CSTNode = suite.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
+
+
+def is_property(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether reading a method calls it."""
+    return any(
+        decorator_name(module, decorator) in {"builtins.property", "functools.cached_property"}
+        for decorator in node.decorators
+    )
+
+
+def caches(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether calls after the first one may give what that gave, without running the body."""
+    return any(decorator_name(module, decorator) in _CACHES for decorator in node.decorators)
+
+
+def accessor_kind(node: cst.FunctionDef) -> str:
+    """Give "getter", "setter" or "deleter" for `@name.setter` on `def name`; else nothing."""
+    for decorator in node.decorators:
+        made = decorator.decorator
+        if (
+            isinstance(made, cst.Attribute)
+            and isinstance(made.value, cst.Name)
+            and made.value.value == node.name.value
+        ):
+            return made.attr.value
+    return ""
+
+
+def method_kind(module: Module, node: cst.FunctionDef) -> str:
+    """Give "staticmethod", "classmethod" or "method"."""
+    for decorator in node.decorators:
+        name = decorator_name(module, decorator)
+        if name in {"builtins.staticmethod", "builtins.classmethod"}:
+            return name.removeprefix("builtins.")
+    return "method"
+
+
+def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
+    """Tell whether a class gets its `__init__` from its annotated fields."""
+    return any(
+        decorator_name(module, decorator) in _DATACLASSES for decorator in node.decorators
+    ) or any(module.names.qualified(base.value) in _DATACLASS_BASES for base in node.bases)
+
+
+def is_enumeration(module: Module, node: cst.ClassDef) -> bool:
+    """Tell whether the names in a class are members of an enumeration, which equal nothing else."""
+    names = [module.names.qualified(base.value) for base in node.bases]
+    return names == ["enum.Enum"]
+
+
+def dispatches(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether the type of the first argument decides which function is called."""
+    names = [decorator_name(module, decorator) for decorator in node.decorators]
+    return names == ["functools.singledispatch"]
+
+
+_NO_ARRAYS = frozenset({
+    "builtins.bool", "builtins.dict", "builtins.float", "builtins.int", "builtins.list",
+    "builtins.str", "builtins.tuple", "numpy.generic", "numpy.ndarray", "pathlib.Path",
+})  # fmt: skip
+"""Types that no JAX array has."""
+
+
+def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.FunctionDef]] | None:
+    """Give the functions that are registered for types with a dispatching one, in this module.
+
+    None where it is not known for which types.
+    """
+    found: list[tuple[str, cst.FunctionDef]] = []
+    decorators: set[int] = set()
+    for node in module.tree.every(cst.FunctionDef):
+        for decorator in node.decorators:
+            made = decorator.decorator
+            called = made.func if isinstance(made, cst.Call) else made
+            if not _registers(called, base):
+                continue
+            decorators.add(id(called))
+            kind = _kind_of(node, made)
+            name = None if kind is None else module.names.qualified(kind)
+            if name is None or not (name in _NO_ARRAYS or name.startswith("jax.")):
+                return None
+            found.append((name, node))
+    for name_of_it in module.tree.every(cst.Attribute):
+        if _registers(name_of_it, base) and id(name_of_it) not in decorators:
+            return None
+    return found
+
+
+def _registers(node: cst.CSTNode, base: cst.FunctionDef) -> bool:
+    """Tell whether an expression is `name.register` of a function."""
+    return (
+        isinstance(node, cst.Attribute)
+        and node.attr.value == "register"
+        and isinstance(node.value, cst.Name)
+        and node.value.value == base.name.value
+    )
+
+
+def _kind_of(function: cst.FunctionDef, made: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Give the type for which a function is registered: the argument, or the annotation."""
+    if isinstance(made, cst.Call):
+        return made.args[0].value if made.args else None
+    params = [*function.params.posonly_params, *function.params.params]
+    annotation = params[0].annotation if params else None
+    return None if annotation is None else annotation.annotation

@@ -1,0 +1,91 @@
+"""One module of the program, as the interpreter sees it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.record import Record
+from placement_lint.placement.domain.values import Place
+from placement_lint.placement.facts.cpu_pin import pins_cpu
+from placement_lint.placement.facts.import_statements import star_import
+from placement_lint.placement.facts.traced import Traced
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+
+@dataclass(eq=False)
+class Module:
+    """A parsed module: its tree and names, what is traced in it, and what was seen of it."""
+
+    name: str
+    """What other modules know it by; the path where nothing imports it."""
+    tree: Tree
+    names: Names
+    record: Record = field(default_factory=Record)
+    accelerator: bool = True
+    """False: it is known from elsewhere that the program only ever runs on the CPU."""
+    is_open: bool = False
+    """Whether code that is not of the run may import what is in it."""
+
+    def __post_init__(self) -> None:
+        """Look for traced functions, and for what pins the program to the CPU."""
+        self.traced = Traced(self.tree, self.names)
+        self.has_accelerator = self.accelerator and not pins_cpu(self.tree, self.names)
+        """Whether the system default is an accelerator."""
+        self.star_imports: list[str] = []
+        """The modules from which the names that nothing here binds may come, in order."""
+        if self.names.module_scope.has_star_import:
+            found = map(star_import, self.tree.nodes)
+            self.star_imports = [module for module in found if module is not None]
+
+    @cached_property
+    def reads_through(self) -> frozenset[str]:
+        """The qualified names in functions that import through DLPack.
+
+        Where their modules are of the run, these are read: what is imported may be a NumPy array
+        that another file makes, in which there need be no word of JAX.
+        """
+        found: set[str] = set()
+        for node in self.tree.every(cst.Name, cst.Attribute):
+            name = self.names.qualified(node) or dotted(node)
+            if name.rpartition(".")[2] == "from_dlpack":
+                body: cst.CSTNode = self.tree.module
+                for ancestor in self.tree.ancestors(node):
+                    if isinstance(ancestor, cst.FunctionDef):
+                        body = ancestor
+                parts = self.tree.every(cst.Name, cst.Attribute, below=body)
+                found.update(self.names.qualified(part) or "" for part in parts)
+        return frozenset(found)
+
+    def again(self) -> Module:
+        """Give the same module, of which nothing was seen yet."""
+        module = copy.copy(self)
+        module.record = Record()
+        return module
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """Give the place of one of its nodes."""
+        return Place(self.name, self.tree.index(node))
+
+    def is_generator(self, function: cst.FunctionDef) -> bool:
+        """Tell whether a function yields."""
+        key = id(function)
+        if key not in self._generators:
+            scope = self.names.scope(function.body)
+            self._generators[key] = any(
+                self.names.scope(node) is scope
+                for node in self.tree.every(cst.Yield, below=function)
+            )
+        return self._generators[key]
+
+    scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)
+    """For each function: the scopes, by id, of it and of what is defined in it."""
+    _generators: dict[int, bool] = field(default_factory=dict, init=False)

@@ -1,0 +1,83 @@
+"""What makes a program other than its text: `exec`, `globals()[…] = …`, functions replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
+from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+_REBINDING = frozenset({"builtins.exec", "builtins.globals"})
+_MESHES = frozenset({"jax.set_mesh", "jax.sharding.set_mesh", "jax.sharding.use_mesh"})
+_PRECISIONS = frozenset({
+    "jax.enable_x64", "jax.experimental.disable_x64", "jax.experimental.enable_x64",
+})  # fmt: skip
+_JAX = ("jax.", "numpy.", "safetensors.")
+
+
+def tampers(tree: Tree, names: Names) -> bool:
+    """Tell whether a module changes variables by their names, or replaces functions of JAX."""
+    kinds = (cst.AnnAssign, cst.AssignTarget, cst.AugAssign, cst.Call)
+    return any(_tampers(node, names) for node in tree.every(*kinds))
+
+
+def sets_mesh(tree: Tree, names: Names) -> bool:
+    """Tell whether a module sets a mesh: then operations refuse what is committed elsewhere.
+
+    Measured on JAX 0.10.2: under `jax.set_mesh(mesh)` an array that is committed to a device
+    outside of the mesh is an error, an uncommitted one is moved into it.
+    """
+    return any(names.qualified(node.func) in _MESHES for node in tree.every(cst.Call))
+
+
+def changes_precision(module: Module) -> bool:
+    """Tell whether a module turns 64-bit types on or off for a block only.
+
+    What is made inside keeps its type outside; what NumPy hands back there does not (measured).
+    """
+    return any(
+        module.names.qualified(node.func) in _PRECISIONS for node in module.tree.every(cst.Call)
+    )
+
+
+def _tampers(node: cst.CSTNode, names: Names) -> bool:
+    if isinstance(node, cst.Call):
+        if names.qualified(node.func) in _REBINDING:
+            return True
+        return _is_patch(node) and _replaces(Arguments(node), names)
+    if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign):
+        target = node.target
+        name = names.qualified(target) if isinstance(target, cst.Attribute) else None
+        return name is not None and _is_jax(name)
+    return False
+
+
+def _is_patch(call: cst.Call) -> bool:
+    """Tell whether a call replaces an attribute: `setattr`, `monkeypatch.setattr`, `mock.patch`."""
+    last = dotted(call.func).rpartition(".")[2]
+    return last in {"setattr", "patch", "object"}
+
+
+def _replaces(arguments: Arguments, names: Names) -> bool:
+    """Tell whether what is replaced is of JAX."""
+    first = arguments.get(0, "target")
+    if first is None:
+        return False
+    name = string_value(first) or names.qualified(first)
+    attribute = string_value(arguments.get(1, "name", "attribute"))
+    return name is not None and _is_jax(f"{name}.{attribute}" if attribute else name)
+
+
+def _is_jax(name: str) -> bool:
+    """Tell whether a name is of JAX; its configuration is no function that is replaced."""
+    if name in CONFIG_CONTEXTS or name.startswith("jax.config."):
+        return False
+    return name.startswith(_JAX)

@@ -1,0 +1,356 @@
+"""Which functions of a module JAX traces: their bodies run on tracers, which live nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.structures import STRUCTURES, Structure
+from placement_lint.jaxmodel.tracing import COMPILING, TRACINGS
+from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.domain.values import Computation, Step, Usage
+from placement_lint.placement.facts.traced_results import gives_array
+from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.tree import children
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+_CALLED_IN_TRACED = ("optax.",)
+"""Libraries of which the functions call, in traced code, those that they are given."""
+_DIFFERENTIATING = frozenset({
+    Structure.DERIVATIVE, Structure.GRADIENT, Structure.VALUE_AND_GRADIENT,
+})  # fmt: skip
+_PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
+KEEPING_ARGUMENTS = frozenset({
+    "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
+})  # fmt: skip
+"""Transformations after which a function has the arguments that it had."""
+MAPPING = frozenset({"jax.jit", "jax.vmap"})
+"""Those after which it also gives what it gave, or a stack of it."""
+
+
+class Traced:
+    """The functions of one module that are traced, by a decorator or by being passed on."""
+
+    def __init__(self, tree: Tree, names: Names) -> None:
+        """Look through the module once."""
+        self.tree = tree
+        self.names = names
+        self._nodes: set[int] = set()
+        self._handed: set[int] = set()
+        self._computations: dict[int, Computation | None] = {}
+        self._traced: dict[int, bool] = {}
+        """Of the functions that were asked for, whether they are traced."""
+        functions: dict[str, list[cst.FunctionDef]] = {}
+        for node in tree.every(cst.FunctionDef):
+            functions.setdefault(node.name.value, []).append(node)
+            if any(self._tracing(d.decorator) is not None for d in node.decorators):
+                self._nodes.add(id(node))
+        for call in tree.every(cst.Call):
+            if self._traces_arguments(call):
+                for argument in call.args:
+                    self._mark(argument.value, functions, self._nodes)
+            elif (names.qualified(call.func) or "").startswith(_CALLED_IN_TRACED):
+                for argument in call.args:
+                    self._mark(argument.value, functions, self._handed)
+
+    def __contains__(self, function: cst.CSTNode) -> bool:
+        """Tell whether a function, or one around it, is traced."""
+        key = id(function)
+        if key not in self._traced:
+            self._traced[key] = key in self._nodes or any(
+                id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function)
+            )
+        return self._traced[key]
+
+    def is_handed_over(self, function: cst.CSTNode) -> bool:
+        """Tell whether a function is given to a library which calls it in traced code."""
+        return id(function) in self._handed
+
+    def computation(self, function: cst.FunctionDef) -> Computation | None:
+        """Give what the name of a decorated function is: a computation, or None."""
+        # The statement that defines it may be executed again and again.
+        key = id(function)
+        if key not in self._computations:
+            self._computations[key] = self._computation(function)
+        return self._computations[key]
+
+    def _computation(self, function: cst.FunctionDef) -> Computation | None:
+        decorators = self._transforming(function)
+        found = [self._tracing(decorator.decorator) for decorator in decorators]
+        known = [computation for computation in found if computation is not None]
+        if not known or len(known) != len(found):
+            return None
+        steps = tuple(step for computation in reversed(known) for step in computation.steps)
+        usage = usage_of(function, self.names, keeps_arguments=self.keeps_arguments(function))
+        keeps_unused = any(_keeps_unused(each.decorator) for each in function.decorators)
+        return Computation(
+            any(computation.places_arguments for computation in known),
+            donates=any(computation.donates for computation in known),
+            changes_objects=any(computation.changes_objects for computation in known),
+            usage=None if keeps_unused else usage,
+            keeps_unused=keeps_unused,
+            steps=steps,
+            gives_array=len(known) == 1
+            and all(computation.gives_array for computation in known)
+            and gives_array(function, self.names, "jax.jit"),
+            fills=len(known) == 1
+            and self.names.qualified(decorators[0].decorator) in MAPPING
+            and fills_shapes(function, self.names),
+        )
+
+    def is_only_jitted(self, function: cst.FunctionDef) -> bool:
+        """Tell whether a decorated function is traced by `jax.jit` and by nothing else."""
+        found = [self._tracing(decorator.decorator) for decorator in function.decorators]
+        return bool(found) and all(each is not None and each.gives_array for each in found)
+
+    def keeps_arguments(self, function: cst.FunctionDef) -> bool:
+        """Tell whether a decorated function takes the arguments of its definition."""
+        decorators = self._transforming(function)
+        return len(decorators) == 1 and self._keeps(decorators[0].decorator)
+
+    def _transforming(self, function: cst.FunctionDef) -> list[cst.Decorator]:
+        """Give the decorators of a function but `@staticmethod`, which changes no call of it."""
+        return [
+            each
+            for each in function.decorators
+            if self.names.qualified(each.decorator) != "builtins.staticmethod"
+        ]
+
+    def _keeps(self, transform: cst.BaseExpression) -> bool:
+        if isinstance(transform, cst.Call):
+            arguments = Arguments(transform)
+            name = self.names.qualified(transform.func)
+            if name == "functools.partial" and arguments.positional:
+                return self._keeps(arguments.positional[0])
+            return not arguments.positional and self._keeps(transform.func)
+        return self.names.qualified(transform) in KEEPING_ARGUMENTS
+
+    def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
+        """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
+        places = donates = False
+        calls: list[Arguments] = []
+        while isinstance(decorator, cst.Call):
+            arguments = Arguments(decorator)
+            calls.append(arguments)
+            places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
+            donates |= any(keyword.startswith("donate") for keyword in arguments.keywords)
+            if self.names.qualified(decorator.func) == "functools.partial":
+                inner = arguments.get(0)
+                if inner is None:
+                    return None
+                decorator = inner
+            else:
+                decorator = decorator.func
+        row = transfer.TABLE.get(self.names.qualified(decorator) or "")
+        if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
+            return None
+        is_jit = row.name == "jax.jit"
+        return Computation(
+            places or row.effect is Effect.DISTRIBUTE,
+            donates=donates,
+            changes_objects=row.name.startswith("flax.nnx."),
+            gives_array=is_jit,
+            steps=(step_of(row.name, calls),),
+        )
+
+    def _traces_arguments(self, call: cst.Call) -> bool:
+        return self.names.qualified(call.func) in TRACINGS
+
+    def _mark(
+        self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]], found: set[int]
+    ) -> None:
+        if isinstance(node, cst.Lambda):
+            found.add(id(node))
+        elif isinstance(node, cst.Name):
+            bound = {id(binding.node) for binding in self.names.bindings(node)}
+            found |= bound & {id(each) for each in functions.get(node.value, ())}
+        elif isinstance(node, cst.Attribute):
+            # A method passed on: whatever the object, a method of this name may be it.
+            found |= {id(each) for each in functions.get(node.attr.value, ())}
+        elif isinstance(node, cst.Call):
+            for argument in node.args:
+                self._mark(argument.value, functions, found)
+
+
+def step_of(name: str, calls: list[Arguments]) -> Step:
+    """Give what a transformation does to what a function gives, by the arguments that it has.
+
+    `calls`: its own, and those of the `functools.partial` around it.
+    """
+    tracing = TRACINGS.get(name)
+    structure = STRUCTURES.get(name)
+    is_staged = tracing is not None and tracing.kind in COMPILING
+    keywords = {keyword: node for call in calls for keyword, node in call.keywords.items()}
+    is_plain = not any(keyword.endswith("_axes") for keyword in keywords)
+    if structure is Structure.MAPPED:
+        is_plain &= all(len(call.positional) < 2 for call in calls)
+    if any(call.is_open for call in calls):
+        return Step(None, is_staged)
+    numbers: tuple[int, ...] | None = (0,)
+    is_single = True
+    given = keywords.get("argnums") or next((c.get(1) for c in calls if c.get(1)), None)
+    if structure in _DIFFERENTIATING and given is not None:
+        is_single = not isinstance(given, cst.Tuple | cst.List)
+        parts = (
+            [e.value for e in given.elements]
+            if isinstance(given, cst.Tuple | cst.List)
+            else [given]
+        )
+        known = [number for part in parts if (number := integer_value(part)) is not None]
+        numbers = tuple(known) if len(known) == len(parts) and min(known, default=0) >= 0 else None
+    aux = keywords.get("has_aux") or next((c.get(2) for c in calls if c.get(2)), None)
+    has_aux: bool | None = False
+    if aux is not None:
+        text = aux.value if isinstance(aux, cst.Name) else ""
+        has_aux = {"True": True, "False": False}.get(text)
+    return Step(structure, is_staged, numbers, is_single, has_aux, is_plain)
+
+
+def _keeps_unused(decorator: cst.BaseExpression) -> bool:
+    return isinstance(decorator, cst.Call) and "keep_unused" in Arguments(decorator).keywords
+
+
+# To ask each node whether it is one of these takes most of the time: LibCST's types are abstract.
+_LOOKED_AT = frozenset(
+    {cst.AssignTarget, cst.Attribute, cst.Call, cst.Name, cst.Return, cst.Subscript}
+)
+
+
+def usage_of(
+    function: cst.FunctionDef | cst.Lambda,
+    names: Names,
+    *,
+    handed_back: bool = False,
+    keeps_arguments: bool = True,
+) -> Usage | None:
+    """Tell of which of its arguments a function touches the data; None: of all of them.
+
+    It does not name the others, or takes only their metadata, or makes others like them: JAX then
+    leaves such arguments where they are (measured on all versions; what `*` and `**` collect, too).
+    `handed_back`: nor does it touch what it only returns. `keeps_arguments` False: the keywords
+    are not those of its parameters.
+    """
+    params = function.params
+    touched, partly = _touched(function, names, handed_back=handed_back)
+
+    def used(param: cst.Param) -> bool:
+        return param.name.value in touched
+
+    rest: bool | None = True
+    more: bool | None = True
+    if isinstance(params.star_arg, cst.Param):
+        name = params.star_arg.name.value
+        rest = name in touched or (None if name in partly else False)
+    if params.star_kwarg is not None:
+        # Most hand them on, to what takes some of them.
+        name = params.star_kwarg.name.value
+        more = None if name in touched | partly else False
+    by_position = [*params.posonly_params, *params.params]
+    by_keyword = [*params.params, *params.kwonly_params]
+    found = Usage(
+        tuple(map(used, by_position)),
+        rest,
+        tuple((each.name.value, used(each)) for each in by_keyword) if keeps_arguments else None,
+        more,
+    )
+    every = {*found.positions, rest, more, *map(used, by_keyword)}
+    return None if every == {True} else found
+
+
+def _touched(
+    function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool
+) -> tuple[set[str], set[str]]:
+    """Give the names of which a function touches the data, and those of which it takes parts."""
+    touched: set[str] = set()
+    partly: set[str] = set()
+    pending: list[cst.CSTNode] = [function.body]
+    star = function.params.star_arg
+    collecting = star.name.value if isinstance(star, cst.Param) else None
+    if handed_back and isinstance(function, cst.Lambda):
+        pending = _computed(function.body)
+    while pending:
+        node = pending.pop()
+        if type(node) not in _LOOKED_AT:
+            pending += children(node)
+        elif handed_back and isinstance(node, cst.Return):
+            pending += _computed(node.value)
+        elif isinstance(node, cst.Name):
+            touched.add(node.value)
+        elif isinstance(node, cst.Subscript):
+            if isinstance(node.value, cst.Name) and node.value.value == collecting:
+                partly.add(collecting)
+                pending += node.slice
+            else:
+                pending += children(node)
+        elif (isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Name)) or (
+            isinstance(node, cst.Attribute)
+            and isinstance(node.value, cst.Name)
+            and node.attr.value in transfer.METADATA_ATTRIBUTES
+        ):
+            continue
+        elif isinstance(node, cst.Call) and (like := _alike(node, names)) is not None:
+            pending += [argument for argument in node.args if argument.value is not like]
+        else:
+            pending += children(node)
+    return touched, partly
+
+
+def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
+    """Give the parts of what is returned that are more than names in containers."""
+    if isinstance(node, cst.Tuple | cst.List):
+        return [part for element in node.elements for part in _computed(element.value)]
+    if isinstance(node, cst.Dict):
+        return [part for item in node.elements for part in _computed(item.value)]
+    return [] if node is None or isinstance(node, cst.Name) else [node]
+
+
+def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
+    """Tell whether a function makes an array of a shape that it takes from a parameter."""
+    params = function.params
+    parameters = {param.name.value for param in (*params.posonly_params, *params.params)}
+    pending: list[cst.CSTNode] = [function.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.Call):
+            row = transfer.TABLE.get(names.qualified(node.func) or "")
+            makes = row is not None and row.effect in {Effect.CREATE, Effect.TREE_MAP}
+            if makes and _mentions(node, parameters):
+                return True
+        pending += children(node)
+    return False
+
+
+def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
+    """Tell whether one of these names is somewhere in a node."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Name) and part.value in names:
+            return True
+        pending += children(part)
+    return False
+
+
+def _alike(call: cst.Call, names: Names) -> cst.Name | None:
+    """Give the name of which a call takes the shapes only: `zeros_like(x)`, mapped or not."""
+    name = names.qualified(call.func)
+    given = [argument.value for argument in call.args]
+    row = transfer.TABLE.get(name or "")
+    if name in transfer.LIKE_CREATORS and given:
+        like = given[0]
+    elif row is not None and row.effect is Effect.TREE_MAP and len(given) == 2:
+        mapped, like = given
+        if isinstance(mapped, cst.Lambda):
+            usage = usage_of(mapped, names)
+            if usage is None or usage.of(0) is not False:
+                return None
+        elif names.qualified(mapped) not in transfer.LIKE_CREATORS:
+            return None
+    else:
+        return None
+    return like if isinstance(like, cst.Name) else None

@@ -1,0 +1,314 @@
+"""Evaluation of `jax.lax.scan` and its like: loops and branches that JAX compiles.
+
+Measured on JAX 0.4.30, 0.6.2 and 0.10.2: what they give is where the whole computation runs. From
+0.6.2 on, not so what comes out as it came in, such as a part of the carry that the body hands on:
+that is the array itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.values import (
+    NONE,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    AnyTree,
+    Array,
+    Mapping,
+    Plain,
+    Sequence,
+    Value,
+    arrays,
+    element_of,
+    join,
+    parts_of,
+)
+from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
+from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.engine.traced_calls import Trace, computed, is_worth_following, pair
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.operand_layouts import Layout
+    from placement_lint.placement.engine.protocols import Evaluator
+    from placement_lint.syntax.calls import Arguments
+
+
+class ControlFlow:
+    """Evaluates calls that take functions which JAX traces, and their arguments."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        """Bind to the evaluator of the body."""
+        self.on = expressions
+
+    def scan(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.lax.scan(f, init, xs)`: a pair of the carry, and of what f gives, stacked."""
+        call = _Call(self.on, node, arguments, state)
+        init, rows = call.given(1, "init"), call.given(2, "xs") or NONE
+        made = call.call(0, "f", [init, rows])
+        carried = call.carried(init, element_of(made, 0) or UNKNOWN)
+        outputs = call.stacked(rows, element_of(made, 1) or UNKNOWN)
+        return call.result(None if init is None else pair(carried, outputs))
+
+    def while_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.lax.while_loop(cond, body, init)`: a carry like the first one."""
+        call = _Call(self.on, node, arguments, state)
+        init = call.given(2, "init_val")
+        call.call(0, "cond_fun", [init])
+        made = call.call(1, "body_fun", [init])
+        if init is None:
+            return call.result(None)
+        call.is_used(init)
+        return call.result(call.carried(init, made))
+
+    def fori_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.lax.fori_loop(lower, upper, body, init)`: a carry like the first one."""
+        call = _Call(self.on, node, arguments, state)
+        call.is_scalar(0, "lower")
+        call.is_scalar(1, "upper")
+        init = call.given(3, "init_val")
+        made = call.call(2, "body_fun", [PLAIN, init])
+        return call.result(None if init is None else call.carried(init, made))
+
+    def cond(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.lax.cond(test, f, g, *operands)`: what one of the functions gives."""
+        call = _Call(self.on, node, arguments, state)
+        call.is_scalar(0, "pred")
+        operands = call.rest(3, "operand")
+        made = [call.call(1, "true_fun", operands), call.call(2, "false_fun", operands)]
+        return call.result(call.met(made))
+
+    def switch(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.lax.switch(index, functions, *operands)`: what one of the functions gives."""
+        call = _Call(self.on, node, arguments, state)
+        branches = call.plain(1, "branches")
+        only = next(iter(branches)) if len(branches) == 1 else None
+        if not isinstance(only, Sequence) or not only.items:
+            return call.result(None)
+        call.is_scalar(0, "index")
+        operands = call.rest(2, "operand")
+        return call.result(call.met([call.called(each, operands) for each in only.items]))
+
+    def map_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.lax.map(f, xs)`: what f gives of each, stacked."""
+        call = _Call(self.on, node, arguments, state)
+        rows = call.given(1, "xs")
+        made = call.call(0, "f", [rows])
+        return call.result(None if rows is None else call.stacked(rows, made))
+
+    def associative_scan(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.lax.associative_scan(f, xs)`: a tree like the one that it is given, all computed."""
+        call = _Call(self.on, node, arguments, state)
+        elements = call.given(1, "elems")
+        if elements is None:
+            return call.result(None)
+        call.is_used(elements)
+        return call.result(call.trace.rebuilt(elements, computed))
+
+    def derived(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
+        """`jax.vjp(f, x)`, `jax.linearize(f, x)`: what f gives, and a function.
+
+        Or, of `jax.jvp(f, xs, ts)`, what is derived of it.
+        """
+        call = _Call(self.on, node, arguments, state, is_staged=False)
+        is_jvp = self.on.names.qualified(node.func) == "jax.jvp"
+        operands: list[Value | None] | None = call.rest(1)
+        if is_jvp:
+            primals = call.given(1, "primals")
+            only = next(iter(primals)) if primals and len(primals) == 1 else None
+            operands = list(only.items) if isinstance(only, Sequence) and only.items else None
+        has_aux = arguments.get(3 if is_jvp else None, "has_aux") is not None
+        if operands is None or has_aux:
+            return call.result(None)
+        return call.result(pair(call.call(0, "fun", operands), UNKNOWN))
+
+
+class _Call:
+    """One such call."""
+
+    def __init__(
+        self,
+        on: Evaluator,
+        node: cst.Call,
+        arguments: Arguments,
+        state: State,
+        *,
+        is_staged: bool = True,
+    ) -> None:
+        self._on = on
+        self._node = node
+        self._state = state
+        self._is_staged = is_staged
+        self._is_open = arguments.is_open
+        self._laid_out = laid_out = LaidOut(on, node, state)
+        self._held = [held for _, held in laid_out.operands]
+        self._spread = on.spread(laid_out.operands, state)
+        self._closed = [(place, on.closed_over(held, state)) for place, held in laid_out.operands]
+        every = [held for _, held in self._spread]
+        self._is_followed = on.program.is_tracing or is_worth_following(every, state)
+        self.trace = Trace(on, node, state)
+        self._tracers = [*map(self.trace.tracers, self._held)] if self._is_followed else self._held
+        self._numbers: set[int] = set()
+        self._is_unknown = False
+        """Something in it could not be followed."""
+
+    # -- arguments --------------------------------------------------------------------------------
+
+    def _of(self, position: int | None, *keywords: str) -> Layout | None:
+        return None if self._is_open else self._laid_out.of(position, *keywords)
+
+    def given(self, position: int | None, *keywords: str) -> Value | None:
+        """Give an argument as tracers; None where it is not known."""
+        layout = self._of(position, *keywords)
+        return None if layout is None else assembled(layout, self._tracers)
+
+    def plain(self, position: int | None, *keywords: str) -> Value:
+        """Give an argument as it is."""
+        layout = self._of(position, *keywords)
+        return UNKNOWN if layout is None else assembled(layout, self._held)
+
+    def is_scalar(self, position: int, keyword: str) -> None:
+        """Note that an argument is a number: one that is not known seldom is an array."""
+        layout = self._of(position, keyword)
+        if isinstance(layout, int) and not any(True for _ in arrays(self._held[layout])):
+            self._numbers.add(layout)
+
+    def rest(self, first: int, *keywords: str) -> list[Value | None]:
+        """Give the arguments from a position on, as tracers."""
+        found: list[Value | None] = []
+        while (held := self.given(first + len(found))) is not None:
+            found.append(held)
+        named = self.given(None, *keywords) if keywords else None
+        return found if named is None else [named]
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def call(self, position: int, keyword: str, operands: list[Value | None]) -> Value:
+        """Give what the function at a position gives for tracers."""
+        return self.called(self.plain(position, keyword), operands)
+
+    def called(self, function: Value, operands: list[Value | None]) -> Value:
+        """Give what a function gives for tracers."""
+        if not self._is_followed or self._is_open:
+            return UNKNOWN
+        passed = CallArguments([UNKNOWN if held is None else held for held in operands])
+        made = self.trace.call(function, passed)
+        self._is_unknown |= made == UNKNOWN
+        return made
+
+    # -- what comes out ---------------------------------------------------------------------------
+
+    def carried(self, before: Value | None, after: Value) -> Value:
+        """Give the carry after a loop: of the structure that it had before it."""
+        if before is None:
+            return UNKNOWN
+        return self._partly(before, after)
+
+    def met(self, made: list[Value]) -> Value | None:
+        """Give what one of several branches gives: they give the same structure."""
+        known = [held for held in made if held != UNKNOWN]
+        if not known:
+            return None
+        result = known[0]
+        for other in known[1:]:
+            result = self._partly(result, other)
+        return self._partly(result, result) if len(known) == 1 else result
+
+    def _partly(self, before: Value, after: Value) -> Value:
+        """Give a tree like the first one, of leaves that are computed.
+
+        Or, where the other tree has the same tracer at the same place, handed back.
+        """
+        same = self._same(before, after)
+        perhaps = {array for tree in self._unknown(before) for array in arrays(tree.leaf)}
+        # With what becomes another one a loop begins; of branches, one hands it back.
+        for leaf in (*self.trace.leaves(before), *self.trace.leaves(after)):
+            self.trace.handed_back.update(set(arrays(leaf)) - same)
+
+        def kept(leaf: Value) -> Value:
+            return computed(leaf) | {
+                a for a in leaf if a in same or a in perhaps or isinstance(a, Plain)
+            }
+
+        return self.trace.rebuilt(before, kept)
+
+    def _same(self, before: Value, after: Value) -> set[Array]:
+        """Give the tracers that are, or may be, at the same place of two trees."""
+        trees, state = self.trace.program.trees, self.trace.state
+        same: set[Array] = set()
+        _collect(trees.spread(before, state), trees.spread(after, state), same)
+        return same
+
+    def _unknown(self, held: Value) -> list[AnyTree]:
+        """Give the parts of a tree of which the structure is not known: they may be kept."""
+        found: list[AnyTree] = []
+        pending = [*self.trace.program.trees.spread(held, self.trace.state)]
+        while pending:
+            atom = pending.pop()
+            if isinstance(atom, AnyTree):
+                found.append(atom)
+            elif isinstance(atom, Sequence | Mapping):
+                pending += [each for part in parts_of(atom) for each in part]
+        return found
+
+    def stacked(self, rows: Value | None, made: Value) -> Value:
+        """Give what a function gives of each row, stacked: rows that it hands back are all."""
+        every: set[Array] = set()
+        for leaf in () if rows is None else self.trace.leaves(rows):
+            every.update(arrays(leaf))
+        for leaf in self.trace.leaves(made):
+            self.trace.handed_back.update(set(arrays(leaf)) - every)
+        return self.trace.rebuilt(
+            made, lambda leaf: computed(leaf) | {atom for atom in leaf if atom in every}
+        )
+
+    def is_used(self, tree: Value) -> None:
+        """Note that all of a tree is taken, whatever the functions do with it."""
+        for leaf in self.trace.leaves(tree):
+            self.trace.handed_back.update(arrays(leaf))
+
+    def result(self, made: Value | None) -> Value:
+        """Give what the call gives, which the functions give for tracers."""
+        is_known = self._is_followed and made is not None and not self._is_unknown
+        used: list[Operand] = [
+            (place, self.trace.used(tracers) if is_known else held)
+            for number, ((place, held), tracers) in enumerate(
+                zip(self._spread, self._tracers, strict=True)
+            )
+            if number not in self._numbers
+        ]
+        closed = [(place, held) for place, held in self._closed if held]
+        placed = self._on.computed(self._node, [*used, *closed], self._state)
+        if made is None or not self._is_followed:
+            return tree_of(placed) if self._is_staged else UNKNOWN
+        return self.trace.given(made, placed)
+
+
+def _collect(before: Value, after: Value, found: set[Array]) -> None:
+    """Collect the tracers that are, or may be, at the same place of two trees."""
+    is_open = any(isinstance(atom, Anything) for atom in after)
+    for atom in before:
+        if isinstance(atom, Array):
+            if is_open or atom in after:
+                found.add(atom)
+        elif isinstance(atom, Sequence):
+            for position, item in enumerate(atom.items or ()):
+                _collect(item, element_of(after, position) or UNKNOWN, found)
+            if atom.items is None:
+                _collect(atom.element, element_of(after) or UNKNOWN, found)
+        elif isinstance(atom, Mapping):
+            for key, item in atom.items:
+                _collect(item, _at(after, key), found)
+            _collect(atom.element, element_of(after) or UNKNOWN, found)
+
+
+def _at(held: Value, key: str) -> Value:
+    """Give what dicts hold at a key, as they know it."""
+    found = [dict(a.items).get(key, a.element) for a in held if isinstance(a, Mapping)]
+    return join(*found) if found and len(found) == len(held) else UNKNOWN

@@ -1,0 +1,515 @@
+"""Evaluation of method calls: of arrays, of containers, of objects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.placement.domain.containers import (
+    emptied,
+    loosened,
+    merged,
+    view_of,
+    with_item,
+    with_more,
+    without_item,
+)
+from placement_lint.placement.domain.values import (
+    HOST,
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    AnyTree,
+    Array,
+    Class,
+    Context,
+    DefaultDeviceContext,
+    Executor,
+    ExitStack,
+    Future,
+    Generator,
+    Host,
+    Instance,
+    Mapping,
+    Optimizer,
+    Sequence,
+    TensorFile,
+    Thread,
+    Value,
+    arrays,
+    committed_to,
+    element_of,
+    join,
+    known_key,
+    limited,
+    value,
+    without_parts,
+)
+from placement_lint.placement.engine.arguments import sort_arguments
+from placement_lint.placement.engine.contexts import entered_by_hand, entered_default
+from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.containers import Change, Container
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.domain.values import Atom
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
+
+_ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
+_EXTENDING = frozenset({"extend", "extendleft", "update"})
+_REMOVING = frozenset({"discard", "popleft", "remove", "reverse", "rotate", "sort"})
+_ENTERING = frozenset({"enter_context", "enter_async_context"})
+_OF_ARRAYS = (
+    transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
+)
+_BY_HAND = frozenset({"__enter__", "__exit__"})
+_SUPER = "builtins.super"
+_TO_NUMPY = frozenset({"numpy", "to_numpy"})
+"""Methods by which tensors and tables of other libraries give NumPy arrays."""
+
+
+class MethodCalls:
+    """Evaluates `x.method(…)` where `x` is no module."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        """Bind to the evaluator of the body."""
+        self.on = expressions
+        self.names = expressions.names
+
+    def method(
+        self, node: cst.Call, function: cst.Attribute, arguments: Arguments, state: State
+    ) -> Value:
+        """Call a method of an object that is no module."""
+        indexed = _at_operand(function)
+        if indexed is not None:
+            return self._update(node, indexed, state)
+        receiver = function.value
+        name = function.attr.value
+        if isinstance(receiver, cst.Call) and self.names.qualified(receiver.func) == _SUPER:
+            return self.on.calls.objects.super_method(node, name, state)
+        held = self.on.evaluate(receiver, state)
+        objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
+        found: set[Any] = set()
+        if name == "replace" and objects and all(map(self._has_replace, objects)):
+            passed = self.on.calls.objects.passed(node, state)
+            found |= self.on.calls.objects.like(node, objects, passed, state)
+            held -= objects
+            if not held:
+                return frozenset(found)
+        elif objects:
+            member = self.on.program.attribute(objects, name, state)
+            self.on.record.saw_value(
+                self.on.index(function), member if objects == held else member | UNKNOWN
+            )
+            found |= self.on.calls.objects.called(node, member, state)
+            held -= objects
+            if not held:
+                return frozenset(found)
+        only = next(iter(held)) if len(held) == 1 else None
+        if isinstance(only, Executor):
+            return self.on.calls.library.executed(node, name, state)
+        if isinstance(only, Thread):
+            return self.on.calls.library.of_thread(node, only, name, state)
+        if isinstance(only, Generator) and name == "send":
+            return self._sent(node, held, state)
+        if isinstance(only, Optimizer) and name in {"init", "update"}:
+            return self._optimized(node, name, state)
+        if any(isinstance(atom, Mapping | Sequence) for atom in held):
+            # What is stored is the list or the dict itself, not what is in it.
+            operands = [
+                (self.on.index(a.value), self.on.argument(a.value, state)) for a in node.args
+            ]
+        else:
+            operands = self.on.arguments(node, state)
+        own = frozenset(atom for atom in held if isinstance(atom, Array))
+        if own:
+            found |= self._array_method(node, receiver, held, name, arguments, operands, state)
+        for atom in held:
+            if not isinstance(atom, Array):
+                found |= self._atom_method(node, receiver, held, atom, name, operands, state)
+        if any(isinstance(atom, Mapping | Sequence) for atom in held):
+            self._change(node, receiver, held, name, operands, state)
+        return frozenset(found) or UNKNOWN
+
+    def _optimized(self, node: cst.Call, name: str, state: State) -> Value:
+        """`optimizer.update(grads, state)`: updates where the gradients are committed, and a state.
+
+        The structure of neither is known. It leaves the trees alone that it is given.
+        """
+        operands = self.on.arguments(node, state)
+        for _, given in operands:
+            self.on.escapes(given, state)
+        if name == "init" or not operands:
+            return UNKNOWN
+        updates = UNKNOWN.union(array for array in arrays(operands[0][1]) if array.committed)
+        return value(Sequence((limited(updates), UNKNOWN), UNKNOWN))
+
+    def _has_replace(self, atom: Atom) -> bool:
+        """Tell whether a library gives an object its method `replace`."""
+        program = self.on.program
+        return (
+            isinstance(atom, Instance)
+            and program.trees.classes.has_replace(atom.cls)
+            and program.method(atom.cls, "replace") is None
+        )
+
+    def _atom_method(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        atom: Atom,
+        name: str,
+        operands: list[Operand],
+        state: State,
+    ) -> Value:
+        """Call a method of one thing that a value may be, which is no array."""
+        if isinstance(atom, Host):
+            return _host_method(atom, name)
+        if isinstance(atom, Mapping):
+            return self._mapping_method(atom, name, node, operands)
+        if isinstance(atom, Sequence):
+            return self._sequence_method(atom, name, node, operands, state)
+        if isinstance(atom, TensorFile) and name in {"get_tensor", "get_slice"}:
+            self.on.record.saw_read(atom.site, self.on.module.place(node))
+            return self.on.operations.created(self.on.index(node), state)
+        if isinstance(atom, Future):
+            return self.on.calls.library.of_future(atom, name)
+        if isinstance(atom, ExitStack):
+            return self._exit_stack_method(node, atom, name, operands, state)
+        if name in _ENTERING and isinstance(atom, Anything):
+            # A stack that nobody knows: what it enters stays, until the function ends.
+            return self._exit_stack_method(node, ExitStack(), name, operands, state)
+        if isinstance(atom, DefaultDeviceContext | Context) and name in _BY_HAND:
+            return self._by_hand(receiver, held, name, state)
+        for _, given in operands:
+            self.on.escapes(given, state)
+            self.on.may_change(given, state)
+        if isinstance(atom, AnyTree):
+            return self._tree_method(node, receiver, atom, name, state)
+        return HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
+
+    def _sent(self, node: cst.Call, held: Value, state: State) -> Value:
+        """`generator.send(x)`: what it yields next; where x goes is not followed."""
+        for _, given in self.on.arguments(node, state):
+            self.on.escapes(given, state)
+            self.on.may_change(given, state)
+        return element_of(self.on.program.consumed(held, state)) or UNKNOWN
+
+    def _array_method(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        name: str,
+        arguments: Arguments,
+        operands: list[Operand],
+        state: State,
+    ) -> Value:
+        own = frozenset(atom for atom in held if isinstance(atom, Array))
+        if name in transfer.IDENTITY_METHODS:
+            return own
+        if name == "to_device":
+            devices = self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
+            return committed_to(own, devices, frozenset({self.on.module.place(node)}))
+        if name in transfer.HOST_METHODS:
+            if self.on.supposed is not None:
+                self.on.supposed.asked(name, own)
+            return PLAIN
+        equal = name in transfer.SAME_WHEN_EQUAL_METHODS
+        if equal and is_own(receiver, node):
+            return own
+        if name in transfer.COMPUTING_METHODS or equal:
+            operand = (self.on.index(receiver), without_parts(held))
+            result = self.on.computed(node, [operand, *operands], state, certain=not equal)
+            return join(own, result) if equal else result
+        return UNKNOWN
+
+    def _update(self, node: cst.Call, operand: cst.BaseExpression, state: State) -> Value:
+        """`x.at[i].set(v)`.
+
+        The index and the value are made ready on the default device, also where `x` is committed
+        elsewhere (measured on 0.4.30 to 0.12).
+        """
+        function = node.func
+        indices: list[Operand] = []
+        if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Subscript):
+            for element in function.value.slice:
+                if isinstance(element.slice, cst.Index):
+                    indices += self.on.operands(element.slice.value, state)
+        held = self.on.operand(operand, state)
+        operands = self.on.arguments(node, state)
+        if self.on.touched is not None:
+            # In traced code it is one operation on all of them.
+            made = self.on.computed(node, [held, *indices, *operands], state)
+            return made if is_array(held[1]) else UNKNOWN
+        for part in (*indices, *operands):
+            if any(isinstance(atom, Array) and not atom.committed for atom in part[1]):
+                self.on.computed(node, [part], state)
+                self.on.operations.meets(part[1], held[1])
+        if not is_array(held[1]):
+            return UNKNOWN
+        ready = [(place, ready_pieces(part)) for place, part in operands]
+        return self.on.computed(node, [held, *ready], state)
+
+    def _change(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        name: str,
+        operands: list[Operand],
+        state: State,
+    ) -> None:
+        """Do to the containers that the receiver is what a method does to them."""
+        change: Change | None = None
+        arguments = Arguments(node)
+        first = arguments.get(0)
+        if name in _ADDING and operands:
+            new = operands[0 if name.startswith("put") else -1][1]
+            at = {"append": -1, "appendleft": 0}.get(name)
+            if name == "insert" and first is not None:
+                at = integer_value(first)
+                at = None if at is not None and at < 0 else at
+
+            def change(container: Container) -> Container:
+                more = None if self.on.in_loop else (new,)
+                return with_more(container, more, new, at)
+
+        elif name in _EXTENDING and (operands or arguments.keywords):
+            change = self._extension(node, name, operands, state)
+        elif name == "clear":
+            change = emptied
+        elif name == "setdefault" and len(arguments.positional) == 2:
+            key = None if first is None else self.on.key(first, operands[0][1])
+            default = operands[-1][1]
+
+            def change(container: Container) -> Container:
+                if isinstance(container, Mapping) and known_key(key) in dict(container.items):
+                    return container
+                known = element_of(value(container), key)
+                return with_item(container, key, join(known, default))
+
+        elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
+            named = None if first is None else self.on.key(first, operands[0][1])
+            taken: str | int | None = None if self.on.in_loop else named
+            if name in {"pop", "popleft"} and first is None and not self.on.in_loop:
+                taken = -1 if name == "pop" else 0
+
+            def change(container: Container) -> Container:
+                at = named if isinstance(container, Mapping) else taken
+                at = None if name not in {"pop", "popitem", "popleft"} else at
+                return without_item(container, at, reverse=name == "reverse")
+
+        if change is not None:
+            if isinstance(receiver, cst.Name | cst.Attribute):
+                # An argument may have changed it already.
+                held = self.on.evaluate(receiver, state)
+            self.on.change(receiver, held, change, state)
+
+    def _pops(self, held: Value) -> bool:
+        """Tell whether a container has items whose place or key is known."""
+        return any(isinstance(atom, Mapping | Sequence) and atom.items for atom in held)
+
+    def _extension(
+        self, node: cst.Call, name: str, operands: list[Operand], state: State
+    ) -> Change:
+        """Give what `xs.extend(ys)` and `d.update(other, key=x)` do."""
+        arguments = Arguments(node)
+        first = arguments.get(0)
+        given = PLAIN if first is None else operands[0][1]
+        keywords = {
+            argument.keyword.value: held
+            for argument, (_, held) in zip(node.args, operands, strict=True)
+            if argument.keyword is not None
+        }
+        only = next(iter(given)) if len(given) == 1 else None
+        element = NOTHING
+        if first is not None and not (isinstance(only, Mapping) and name == "update"):
+            element = self.on.iterated(first, given, state)
+        is_open = arguments.is_open
+        in_loop = self.on.in_loop
+
+        def change(container: Container) -> Container:
+            if isinstance(container, Sequence):
+                more = only.items if isinstance(only, Sequence) and not in_loop else None
+                return with_more(container, more, element, -1 if name == "extend" else None)
+            if is_open:
+                return loosened(container)
+            if first is not None:
+                container = merged(container, given)
+            for key, inner in keywords.items():
+                container = with_item(container, key, inner)
+            return container
+
+        return change
+
+    def _sequence_method(
+        self, atom: Sequence, name: str, node: cst.Call, operands: list[Operand], state: State
+    ) -> Value:
+        if atom.names and atom.items is not None:
+            named = dict(zip(atom.names, atom.items, strict=True))
+            if name == "_asdict":
+                return value(Mapping(tuple(sorted(named.items())), NOTHING))
+            if name == "_replace" and all(argument.keyword for argument in node.args):
+                for argument, (_, held) in zip(node.args, operands, strict=True):
+                    if argument.keyword is not None and argument.keyword.value in named:
+                        named[argument.keyword.value] = held
+                return value(
+                    replace(atom, items=tuple(named.values()), element=join(*named.values()))
+                )
+        if atom.cls is not None:
+            member = self.on.program.attribute(value(atom), name, state)
+            consumed = (
+                (each, self.on.program.consumed(held, state) if each.star == "*" else held)
+                for each, (_, held) in zip(node.args, operands, strict=True)
+            )
+            passed = sort_arguments(consumed)
+            return self.on.calls.objects.called_with(node, member, passed, state)
+        every = [*(atom.items or ()), atom.element]
+        if name == "pop" and atom.items:
+            key = integer_value(node.args[0].value) if node.args else -1
+            if key is not None:
+                return element_of(value(atom), key)
+        if name == "popleft" and atom.items:
+            return atom.items[0]
+        if name in {"get", "get_nowait", "pop", "popleft"}:
+            # An empty one raises, or waits.
+            return join(*every)
+        if name == "copy":
+            return value(replace(atom, site=self.on.made(node)))
+        if name in _ADDING or name in _EXTENDING or name in _REMOVING or name == "clear":
+            return PLAIN
+        return UNKNOWN
+
+    def _mapping_method(
+        self, atom: Mapping, name: str, node: cst.Call, operands: list[Operand]
+    ) -> Value:
+        if name in {"items", "values"}:
+            return value(view_of(atom, pairs=name == "items"))
+        if name == "keys":
+            return value(Sequence(None, PLAIN))
+        if name in {"get", "pop", "setdefault"} and node.args:
+            key = self.on.key(node.args[0].value, operands[0][1])
+            found = element_of(value(atom), key)
+            if len(node.args) > 1 and known_key(key) not in dict(atom.items):
+                found = join(found, operands[1][1]) if found else operands[1][1]
+            return found
+        if name == "copy":
+            return value(replace(atom, site=self.on.made(node)))
+        return PLAIN if name in {"clear", "update"} else UNKNOWN
+
+    def _tree_method(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        atom: AnyTree,
+        name: str,
+        state: State,
+    ) -> Value:
+        """Call a method of what may be an array, a dict, a named tuple or any other object."""
+        held = value(atom)
+        if name in transfer.HOST_METHODS:
+            return PLAIN
+        if name in _OF_ARRAYS or name == "get":
+            return self.on.part(node, atom, state)
+        if name == "values":
+            return value(Sequence(None, held))
+        if name == "items":
+            return value(Sequence(None, value(Sequence((PLAIN, held), join(PLAIN, held)))))
+        if name == "keys":
+            return value(Sequence(None, PLAIN))
+        self.on.escapes(held, state)
+        if name in _ADDING or name in _EXTENDING or name in {"pop", "popitem", "setdefault"}:
+            self.on.loosen(receiver, state)
+        return UNKNOWN
+
+    def _exit_stack_method(
+        self, node: cst.Call, stack: ExitStack, name: str, operands: list[Operand], state: State
+    ) -> Value:
+        site = self.on.module.place(node) if stack.site is None else stack.site
+        owners = frozenset({site})
+        if name in _ENTERING and operands:
+            given = self.on.calls.objects.contexts(operands[0][1])
+            self.on.program.suspensions.stack(site, given)
+            entered = entered_default(given)
+            outside = len(state.blocks)
+            gives = self.on.calls.objects.entered_value(given, state)
+            if entered is not None:
+                state.blocks = (*state.blocks, entered)
+            state.blocks = (
+                *state.blocks[:outside],
+                *(replace(block, owners=owners) for block in state.blocks[outside:]),
+            )
+            return gives
+        if name in {"close", "aclose"}:
+            state.release(owners)
+            return PLAIN
+        if name == "pop_all":
+            # What it holds stays entered, until the new stack is left.
+            taken = self.on.module.place(node)
+            state.blocks = tuple(
+                replace(block, owners=frozenset({taken})) if block.owners == owners else block
+                for block in state.blocks
+            )
+            return value(ExitStack(taken))
+        return UNKNOWN
+
+    def _by_hand(self, receiver: cst.BaseExpression, held: Value, name: str, state: State) -> Value:
+        """`context.__enter__()` and `context.__exit__(…)`."""
+        if all(isinstance(atom, Context) for atom in held):
+            return PLAIN
+        owners = entered_by_hand(held)
+        if not owners or isinstance(receiver, cst.Call):
+            # Entered and dropped: from JAX 0.5.3 on it stays in force, before it did not.
+            state.forget_default()
+        elif name == "__enter__":
+            entered = entered_default(held)
+            if entered is not None:
+                state.blocks = (*state.blocks, replace(entered, owners=owners))
+        elif not state.release(owners):
+            state.forget_default()
+        return PLAIN
+
+
+def ready_pieces(held: Value) -> Value:
+    """Give what an operand is after uncommitted arrays were taken where the operation runs."""
+    return frozenset(
+        Host() if isinstance(atom, Array) and not atom.committed else atom for atom in held
+    )
+
+
+def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
+    """Give `x` of `x.at[i].set`."""
+    indexed = function.value
+    if not isinstance(indexed, cst.Subscript) or not isinstance(indexed.value, cst.Attribute):
+        return None
+    return indexed.value.value if indexed.value.attr.value == "at" else None
+
+
+def is_array(held: Value) -> bool:
+    """Tell whether a value may be an array."""
+    return any(isinstance(atom, Array) for atom in held)
+
+
+def _host_method(atom: Host, name: str) -> Value:
+    if name in {"item", "tolist", "tobytes"}:
+        return PLAIN
+    return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
+
+
+def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:
+    """Tell whether a call asks for the shape or the type that the array has: `x.astype(x.dtype)`.
+
+    Then it gives back the array itself.
+    """
+    text = dotted(array)
+    return bool(text) and any(
+        dotted(argument.value) in {f"{text}.shape", f"{text}.dtype"} for argument in call.args
+    )

@@ -1,0 +1,86 @@
+"""Arrays in whose place comes what was computed of them, so that they are copied once.
+
+`params = step(params)` in a loop: what was made on the host is copied at the first turn, and what
+comes around is the result, which is on the default device. Many programs mean just that.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.values import NOTHING, arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from placement_lint.placement.domain.record import Use
+    from placement_lint.placement.domain.values import Array, Place
+    from placement_lint.placement.facts.module import Module
+
+
+class Replacements:
+    """What comes in the place of the arrays of a program that was run."""
+
+    def __init__(self, modules: Mapping[str, Module]) -> None:
+        """Look at the modules of a program."""
+        self._modules = modules
+        self._known: dict[Place, frozenset[Place]] = {}
+
+    @functools.cached_property
+    def places(self) -> frozenset[Place]:
+        """What made arrays in whose place something computed of them comes, at any use."""
+        return frozenset(
+            array.origin.created
+            for module in self._modules.values()
+            for use in module.record.uses.values()
+            for array in self.of(use, module)
+            if array.origin is not None
+        )
+
+    def of(self, use: Use, module: Module) -> dict[Array, frozenset[Place]]:
+        """Give the arrays, of those that a use copies, that the operand may be only before they
+        were computed with, and the operations whose results it may be after that.
+        """
+        held = module.record.values.get(use.node, NOTHING)
+        stays = {*arrays(held), *module.record.parts.get(use.node, ())} - use.moved
+        found: dict[Array, frozenset[Place]] = {}
+        for array in use.moved if stays else ():
+            if array.origin is None:
+                continue
+            results = self._results(array.origin.created)
+            # What copies the array away gives a result that is where the copy is.
+            others = {other for other in stays if other.device != array.device}
+            instead = results & {other.origin.created for other in others if other.origin}
+            # Where a result is committed, nothing but its device says what it is the result of.
+            pinned = {other for other in others if other.origin is None and other.committed}
+            if pinned:
+                instead |= {place for place in results if not pinned.isdisjoint(self._at(place))}
+            if instead:
+                found[array] = instead
+        return found
+
+    def _at(self, place: Place) -> frozenset[Array]:
+        held = self._modules[place.module].record.values.get(place.node, NOTHING)
+        return frozenset(arrays(held))
+
+    @functools.cached_property
+    def _derived(self) -> dict[Place, set[Place]]:
+        derived: dict[Place, set[Place]] = {}
+        for module in self._modules.values():
+            for source, results in module.record.derived.items():
+                derived.setdefault(source, set()).update(results)
+        return derived
+
+    def _results(self, made: Place) -> frozenset[Place]:
+        """Give the operations that were given an array, or something that was computed of it."""
+        known = self._known.get(made)
+        if known is None:
+            found: set[Place] = set()
+            pending = [made]
+            while pending:
+                new = self._derived.get(pending.pop(), set()) - found
+                found |= new
+                pending += new
+            known = self._known[made] = frozenset(found)
+        return known

@@ -1,0 +1,1 @@
+"""The project: the files of a run as modules of one program, and what they import."""

@@ -1,0 +1,354 @@
+"""The summary of a module from Python's own parser, where that is enough: it mostly is.
+
+LibCST takes ten times as long, and most modules do nothing at import but import others and define
+things. Where a module could do more (somewhere in what an import executes it names one of the
+functions that start the backend, or the environment, or a thing of another file that may stand for
+one), nothing is given, and its tree decides.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.files.python_tree import blocks
+from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
+from placement_lint.jaxmodel.startup import RESETTING_CALLS
+from placement_lint.semantic.module_summary import (
+    MOST_BRANCHES,
+    Does,
+    Imports,
+    Kind,
+    either,
+    import_of_jax,
+    imported_in,
+    perhaps,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from placement_lint.semantic.module_summary import Step, Summary
+
+_VARIABLES = frozenset({"environ", "putenv"})
+_READING = ["environ", "get"]
+_WORDS = _VARIABLES.union(
+    name.rpartition(".")[2] for name in STARTS_BACKEND | RESETTING_CALLS | ENTERING_STARTS_BACKEND
+)
+_MOST_MEANINGS = 64
+_OWN_MODULES = frozenset({"jax", "safetensors", "os"})
+"""What is in them is known by its name."""
+_GUARDS = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
+_TRY = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+
+
+class _UnsureError(Exception):
+    """The tree has to decide."""
+
+
+def outline(module: ast.Module, stands_for: Callable[[str], str | None]) -> Summary | None:
+    """Give what executing a module does; None where that is not to be seen in this way.
+
+    `stands_for` tells for qualified names in the file which names of JAX they stand for by what
+    another file binds.
+    """
+    try:
+        return _Outline(module, stands_for).summary()
+    except (_UnsureError, RecursionError):
+        return None
+
+
+def without_functions(module: ast.Module, text: str) -> str:
+    """Give a text without the bodies of functions, but for those that are called by their names.
+
+    What executing the module does is the same, and what is left has the lines that it had. A
+    function that binds names of the module keeps its body as well.
+    """
+    functions = [*_functions(module.body)]
+    by_name: dict[str, list[_Function]] = {}
+    for function in functions:
+        by_name.setdefault(function.name, []).append(function)
+    kept = [function for function in functions if _binds_outside(function)]
+    called = _called_outside_of_functions(module)
+    seen: set[str] = set()
+    while called or kept:
+        for name in called - seen:
+            kept += by_name.get(name, ())
+        seen |= called
+        called = set()
+        if kept:
+            function = kept.pop()
+            if function in functions:
+                functions.remove(function)
+                called = _called_in(function)
+    lines = with_line_feeds(text).split("\n")
+    for function in functions:
+        first, last = function.body[0], function.body[-1]
+        # A decorated statement begins with its decorators.
+        top = min([first, *getattr(first, "decorator_list", ())], key=lambda node: node.lineno)
+        line = lines[top.lineno - 1]
+        before = line.encode()[: top.col_offset].strip()
+        if before in {b"", b"@"} and last.end_lineno is not None:
+            indent = line[: len(line) - len(line.lstrip())]
+            emptied = [""] * (last.end_lineno - top.lineno)
+            lines[top.lineno - 1 : last.end_lineno] = [f"{indent}pass", *emptied]
+    return "\n".join(lines)
+
+
+class _Outline:
+    def __init__(self, module: ast.Module, stands_for: Callable[[str], str | None]) -> None:
+        self._module = module
+        self._stands_for = stands_for
+        self._imported: dict[str, list[str]] = {}
+        self._functions: dict[str, list[_Function]] = {}
+        self._renamed: dict[str, list[str]] = {}
+        self._seen: set[int] = set()
+
+    def summary(self) -> Summary:
+        self._bind(self._module.body)
+        return self._block(self._module.body)
+
+    # -- names --------------------------------------------------------------------------------
+
+    def _bind(self, body: Iterable[ast.stmt]) -> None:
+        """Note what is imported, defined and given another name outside of functions."""
+        for node in body:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    top = alias.name.partition(".")[0]
+                    target = top if alias.asname is None else alias.name
+                    self._imported.setdefault(alias.asname or top, []).append(target)
+            elif isinstance(node, ast.ImportFrom):
+                for alias, name in zip(node.names, _modules_of(node), strict=True):
+                    self._imported.setdefault(alias.asname or alias.name, []).append(name)
+            elif isinstance(node, _FUNCTION):
+                self._functions.setdefault(node.name, []).append(node)
+            elif isinstance(node, ast.Assign):
+                self._rename(node.targets, node.value)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self._rename([node.target], node.value)
+            else:
+                for inner in blocks(node):
+                    self._bind(inner)
+
+    def _rename(self, targets: Iterable[ast.expr], value: ast.expr) -> None:
+        chains = [*_chains(value)]
+        for target in targets if chains else ():
+            for node in ast.walk(target):
+                if isinstance(node, ast.Name):
+                    self._renamed.setdefault(node.id, []).extend(chains)
+
+    def _meanings(self, chain: str) -> Iterator[str]:
+        """Give the qualified names that a dotted name may stand for by imports and other names."""
+        pending, seen = [chain], {chain}
+        while pending:
+            name = pending.pop()
+            head, dot, rest = name.partition(".")
+            for target in self._imported.get(head, ()):
+                yield f"{target}{dot}{rest}"
+            for other in self._renamed.get(head, ()):
+                longer = f"{other}{dot}{rest}"
+                if longer not in seen and len(seen) < _MOST_MEANINGS:
+                    seen.add(longer)
+                    pending.append(longer)
+
+    # -- what is executed -----------------------------------------------------------------------
+
+    def _block(self, body: Iterable[ast.stmt], depth: int = 0) -> Summary:
+        steps: list[Step] = []
+        for statement in body:
+            self._statement(statement, steps, depth)
+        return tuple(steps)
+
+    def _statement(self, node: ast.stmt, steps: list[Step], depth: int) -> None:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for name in _modules_of(node):
+                jax = import_of_jax(name)
+                if jax is None:
+                    steps.append(Imports(name))
+                else:
+                    steps.append(Does(Kind.IMPORTS, jax, node.lineno))
+        elif isinstance(node, ast.If):
+            self._look_into(node.test)
+            if node.orelse:
+                body = self._block(node.body, depth + 1)
+                orelse = self._block(node.orelse, depth + 1)
+                if depth < MOST_BRANCHES:
+                    either(steps, body, orelse)
+                else:
+                    perhaps(steps, [*imported_in(body), *imported_in(orelse)])
+            elif not self._is_only_elsewhere(node.test):
+                perhaps(steps, self._imported_below(node.body))
+        elif isinstance(node, ast.For | ast.AsyncFor):
+            self._look_into(node.iter)
+            perhaps(steps, self._imported_below([*node.body, *node.orelse]))
+        elif isinstance(node, ast.While):
+            self._look_into(node.test)
+            perhaps(steps, self._imported_below([*node.body, *node.orelse]))
+        elif isinstance(node, _TRY):
+            steps += self._block(node.body, depth)
+            steps += self._block(node.finalbody, depth)
+            other = [each for handler in node.handlers for each in handler.body]
+            perhaps(steps, self._imported_below([*other, *node.orelse]))
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            for item in node.items:
+                self._look_into(item)
+            steps += self._block(node.body, depth)
+        elif isinstance(node, ast.ClassDef):
+            self._look_into(*node.decorator_list, *node.bases, *node.keywords)
+            steps += self._block(node.body, depth)
+        elif isinstance(node, ast.Match):
+            self._look_into(node.subject)
+            perhaps(steps, self._imported_below(each for case in node.cases for each in case.body))
+        elif isinstance(node, _FUNCTION):
+            defaults = (each for each in node.args.kw_defaults if each is not None)
+            self._look_into(*node.decorator_list, *node.args.defaults, *defaults)
+        elif isinstance(node, ast.AnnAssign):
+            self._look_into(node.target, *([] if node.value is None else [node.value]))
+        elif not isinstance(node, ast.Assert):
+            self._look_into(node)
+
+    def _imported_below(self, body: Iterable[ast.stmt]) -> Iterator[str]:
+        """Give what may be imported in some statements, outside of functions."""
+        for node in body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield from (each for each in _modules_of(node) if import_of_jax(each) is None)
+            elif isinstance(node, ast.If) and not node.orelse:
+                if not self._is_only_elsewhere(node.test):
+                    yield from self._imported_below(node.body)
+            elif not isinstance(node, _FUNCTION):
+                for inner in blocks(node):
+                    yield from self._imported_below(inner)
+
+    def _is_only_elsewhere(self, test: ast.expr) -> bool:
+        if isinstance(test, ast.Compare):
+            return isinstance(test.left, ast.Name) and test.left.id == "__name__"
+        return not _GUARDS.isdisjoint(self._meanings(_dotted(test)))
+
+    # -- what else it may do --------------------------------------------------------------------
+
+    def _look_into(self, *nodes: ast.AST) -> None:
+        """Make sure that nothing but imports happens where this is executed."""
+        pending = [*nodes]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.Call):
+                self._judge(node.func)
+                if isinstance(node.func, ast.Name):
+                    for function in self._functions.get(node.func.id, ()):
+                        self._look_into_function(function)
+            elif isinstance(node, ast.NamedExpr):
+                for each in ast.walk(node.value):
+                    self._judge(each)
+            elif isinstance(node, ast.Attribute):
+                if node.attr in _VARIABLES:
+                    self._judge(node)
+            elif isinstance(node, ast.Name) and not _VARIABLES.isdisjoint(
+                part for name in self._meanings(node.id) for part in name.split(".")
+            ):
+                raise _UnsureError
+            pending += ast.iter_child_nodes(node)
+
+    def _look_into_function(self, function: _Function) -> None:
+        """Make sure of a function that is called: it may name things in its own way."""
+        if id(function) in self._seen:
+            return
+        self._seen.add(id(function))
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                raise _UnsureError
+            if isinstance(node, ast.Attribute | ast.Name):
+                self._judge(node)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                for other in self._functions.get(node.func.id, ()):
+                    self._look_into_function(other)
+
+    def _judge(self, node: ast.AST) -> None:
+        """Make sure that a dotted name does not stand for what does something."""
+        chain = _dotted(node)
+        if not chain:
+            return
+        head, dot, rest = chain.partition(".")
+        if dot and head not in self._imported and head not in self._renamed and _does(rest):
+            raise _UnsureError
+        for name in self._meanings(chain):
+            known = name
+            if name.partition(".")[0] not in _OWN_MODULES:
+                known = self._stands_for(name) or ""
+            if _does(known):
+                raise _UnsureError
+
+
+def _does(name: str) -> bool:
+    """Tell whether something may be done by what has such a name."""
+    parts = name.split(".")
+    return not _WORDS.isdisjoint(parts) and parts[-2:] != _READING
+
+
+def _modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """Give the qualified names that a statement imports; a leading dot for each level."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    module = "." * node.level + (node.module or "")
+    dot = "" if module.endswith(".") else "."
+    return [module if alias.name == "*" else f"{module}{dot}{alias.name}" for alias in node.names]
+
+
+def _dotted(node: ast.AST) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
+
+
+def _chains(value: ast.expr) -> Iterator[str]:
+    """Give the dotted names in an expression that it may be, or hold."""
+    pending: list[ast.AST] = [value]
+    while pending:
+        node = pending.pop()
+        chain = _dotted(node)
+        if chain:
+            yield chain
+        elif not isinstance(node, ast.Call | ast.Lambda):
+            pending += ast.iter_child_nodes(node)
+
+
+def _functions(body: Iterable[ast.stmt]) -> Iterator[_Function]:
+    """Give the functions that are in no other function."""
+    for node in body:
+        if isinstance(node, _FUNCTION):
+            yield node
+        else:
+            for inner in blocks(node):
+                yield from _functions(inner)
+
+
+def _binds_outside(function: _Function) -> bool:
+    return any(isinstance(node, ast.Global | ast.Nonlocal) for node in ast.walk(function))
+
+
+def _called_in(node: ast.AST) -> set[str]:
+    """Give the plain names that are called."""
+    return {
+        each.func.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+    }
+
+
+def _called_outside_of_functions(module: ast.Module) -> set[str]:
+    called: set[str] = set()
+    pending: list[ast.AST] = [module]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+        if isinstance(node, _FUNCTION):
+            pending += [*node.decorator_list, node.args]
+        else:
+            pending += ast.iter_child_nodes(node)
+    return called

@@ -1,0 +1,36 @@
+"""What a result depends on beside its own file: what other files of the run answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from placement_lint.semantic.module_summary import Summary
+    from placement_lint.semantic.program_queries import ImportEffects, Origin
+
+
+@dataclass
+class Answers:
+    """Questions, each with its answer."""
+
+    names: dict[str, str | None] = field(default_factory=dict)
+    """From qualified names to the name of JAX that each stands for."""
+    foreign: set[str] = field(default_factory=set)
+    """First parts of names that no file of the run has to do with."""
+    calls: dict[str, Origin | None] = field(default_factory=dict)
+    """From functions to where the program calls them."""
+    words: dict[tuple[bytes, ...], bool] = field(default_factory=dict)
+    """Whether the program contains one of these elsewhere."""
+    imports: dict[str, ImportEffects] = field(default_factory=dict)
+    """What importing does, by the name of the module."""
+    importers: dict[str, str | None] = field(default_factory=dict)
+    """From files to one that imports each."""
+
+
+@dataclass(frozen=True)
+class Summarised:
+    """What executing a file does, with what it was told then."""
+
+    summary: Summary
+    answers: Answers

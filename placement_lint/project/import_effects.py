@@ -1,0 +1,477 @@
+"""What importing does: the summaries of modules, executed as Python would.
+
+Each module is executed once. One that is imported while it is being executed, in a circle of
+imports, is there already as far as it has come. Which modules are in a circle is found out first;
+what a module does that is imported from outside of its circle depends on nothing but itself, and
+is worked out once for all that ask. Inside of a circle it depends on where one is: a file that
+asks is being executed itself, and so may be the packages above it and what they import on the way
+to it. So nothing depends on which file asks first. Nothing here recurs on Python's stack, however
+long a chain of imports is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps
+from placement_lint.semantic.program_queries import NOTHING, ImportEffects, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    from placement_lint.semantic.module_summary import Summary
+
+    _Work: TypeAlias = Generator["_Work", None, None]
+    """What is to be done; it gives work that is to be done before it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Modules are imported, one after the other."""
+
+    modules: tuple[str, ...]
+    surely: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Branches:
+    """One of two branches is executed."""
+
+    body: tuple[_Step, ...]
+    orelse: tuple[_Step, ...]
+
+
+_Step: TypeAlias = "Does | _Runs | _Branches"
+
+
+class _Circle:
+    """Modules of which each imports each of the others, in any number of steps: or just one."""
+
+    __slots__ = ("can", "members")
+
+    def __init__(self, members: list[str], can: frozenset[Kind | str]) -> None:
+        self.members = frozenset(members)
+        self.can = can
+        """What may happen at most where one of them is imported: kinds, and variables."""
+
+
+@dataclass
+class _State:
+    """How far an execution has come."""
+
+    inside: frozenset[str] | None
+    """The modules that are executed in it; of the others it is known what they do. None: all."""
+    under_way: Mapping[str, int] = field(default_factory=dict)
+    """Modules that were being executed before, and how many of their steps are done."""
+    imports: Origin | None = None
+    starts: Origin | None = None
+    sets: dict[str, Origin] = field(default_factory=dict)
+    given_up: Origin | None = None
+    done: set[str] = field(default_factory=set)
+
+    def branch(self) -> _State:
+        """Give what is to become of one of several branches."""
+        return _State(self.inside, self.under_way, done=self.done)
+
+    def holds(self, module: str) -> bool:
+        """Tell whether a module is executed here, step by step."""
+        return self.inside is None or module in self.inside
+
+    def lacks(self, can: frozenset[Kind | str]) -> bool:
+        """Tell whether something that can happen would be new."""
+        if Kind.RESETS in can:
+            return True
+        return any(
+            self.imports is None
+            if each is Kind.IMPORTS
+            else self.starts is None
+            if each is Kind.STARTS
+            else each not in self.sets
+            for each in can
+        )
+
+    def add(self, kind: Kind, what: str, origin: Origin) -> None:
+        """Add something that happens."""
+        if kind is Kind.IMPORTS:
+            self.imports = self.imports or origin
+        elif kind is Kind.STARTS:
+            self.starts = self.starts or origin
+        elif kind is Kind.RESETS:
+            self.starts = None
+            self.given_up = origin
+        else:
+            self.sets.setdefault(what, origin)
+
+    def merge(self, effects: ImportEffects) -> None:
+        """Add what an import does that cannot give the backend up: else it is executed here."""
+        self.imports = self.imports or effects.imports_jax
+        self.starts = self.starts or effects.starts_backend
+        for variable, origin in effects.sets_variables.items():
+            self.sets.setdefault(variable, origin)
+
+    def join(self, one: _State, other: _State) -> None:
+        """Go on where two branches, of which one was executed, meet again."""
+        if one.imports is not None and other.imports is not None:
+            self.imports = self.imports or one.imports
+        if one.given_up is None and other.given_up is None:
+            both = one.starts is not None and other.starts is not None
+            self.starts = self.starts or (one.starts if both else None)
+        else:
+            self.starts = one.starts if self._started(one) and self._started(other) else None
+        if one.given_up is not None and other.given_up is not None:
+            self.given_up = one.given_up
+        for variable in one.sets.keys() & other.sets.keys():
+            self.sets.setdefault(variable, one.sets[variable])
+
+    def _started(self, branch: _State) -> bool:
+        return branch.starts is not None or (self.starts is not None and branch.given_up is None)
+
+    @property
+    def effects(self) -> ImportEffects:
+        """What has happened."""
+        if not (self.imports or self.starts or self.sets or self.given_up):
+            return NOTHING
+        return ImportEffects(self.imports, self.starts, dict(self.sets), self.given_up)
+
+
+class _Trace:
+    """What is executed when a package is imported from outside."""
+
+    def __init__(self) -> None:
+        self.importers: dict[str, tuple[str, int]] = {}
+        """From modules to what imports each, and in which of its steps; the package itself."""
+        self.numbers: dict[str, int] = {}
+        self.doubtful: list[tuple[str, int]] = []
+        """The modules that are imported on some ways only, with their numbers."""
+
+    def reach(self, module: str, importer: str, place: int) -> None:
+        """Note that a module is executed."""
+        self.numbers[module] = len(self.numbers)
+        self.importers[module] = (importer, place)
+
+
+class Importing:
+    """The modules of a run, as far as they are asked for."""
+
+    def __init__(
+        self,
+        summary: Callable[[str], Summary],
+        run_by: Callable[[str, str], Iterable[str]],
+        packages: Callable[[str], Iterable[str]],
+    ) -> None:
+        """Take what gives the summary of a file, the files that an import of a name in a file
+        executes, in order, and those of the packages that a file is in, the outermost first.
+        """
+        self._summary = summary
+        self._run_by = run_by
+        self._packages = packages
+        self._steps: dict[str, tuple[_Step, ...]] = {}
+        self._circles: dict[str, _Circle] = {}
+        self._effects: dict[str, ImportEffects] = {}
+        """Of modules that are imported while nothing of their circle is being executed."""
+        self._of_askers: dict[tuple[str, tuple[str, ...]], ImportEffects] = {}
+        self._under_way: dict[str, dict[str, int]] = {}
+        self._traces: dict[tuple[str, ...], _Trace] = {}
+        self._leading: dict[tuple[frozenset[str], int], set[str]] = {}
+        """By the members of a circle: the modules known that may import one of them."""
+
+    def effects(self, asker: str, name: str) -> ImportEffects:
+        """Give what an import of a dotted name in a file certainly does."""
+        modules = tuple(module for module in self._run_by(asker, name) if module != asker)
+        if not modules:
+            return NOTHING
+        key = (asker, modules)
+        if key not in self._of_askers:
+            self._of_askers[key] = self._asked(asker, modules)
+        return self._of_askers[key]
+
+    def _asked(self, asker: str, modules: tuple[str, ...]) -> ImportEffects:
+        for module in modules:
+            self._explore(module)
+        # A file of which no module is in need is in no circle with one.
+        own = self._circles.get(asker)
+        members = frozenset() if own is None else own.members
+        if len(modules) == 1 and modules[0] not in members:
+            if modules[0] not in self._effects:
+                _drive(self._alone(modules[0]))
+            return self._effects[modules[0]]
+        under_way = {asker: 0, **self._started_before(asker)} if len(members) > 1 else {asker: 0}
+        can = frozenset[Kind | str]().union(*(self._circles[module].can for module in modules))
+        state = _State(None if Kind.RESETS in can else members, under_way)
+        _drive(self._import(modules, state))
+        return state.effects
+
+    # -- executing --------------------------------------------------------------------------------
+
+    def _alone(self, module: str) -> _Work:
+        """Find out what a module does that is imported from outside of its circle."""
+        circle = self._circles[module]
+        state = _State(None if Kind.RESETS in circle.can else circle.members)
+        state.done.add(module)
+        yield self._execute(self._steps[module], state, module)
+        self._effects[module] = state.effects
+
+    def _import(self, modules: Iterable[str], state: _State) -> _Work:
+        for module in modules:
+            if module in state.done or not state.lacks(self._circles[module].can):
+                continue
+            steps = self._steps[module]
+            if module in state.under_way:
+                steps = steps[: state.under_way[module]]
+            state.done.add(module)
+            if state.holds(module):
+                yield self._execute(steps, state, module)
+            else:
+                if module not in self._effects:
+                    yield self._alone(module)
+                state.merge(self._effects[module])
+
+    def _execute(self, steps: Iterable[_Step], state: _State, path: str) -> _Work:
+        for step in steps:
+            if isinstance(step, Does):
+                state.add(step.kind, step.what, Origin(path, step.line, step.what))
+            elif isinstance(step, _Branches):
+                yield self._branch(step, state, path)
+            elif step.surely:
+                yield self._import(step.modules, state)
+
+    def _branch(self, step: _Branches, state: _State, path: str) -> _Work:
+        """Execute two branches of which one is executed: what happens in both counts.
+
+        What is executed step by step is executed once: so what one of the branches alone imports
+        of it does not count.
+        """
+        in_other = {*_surely_run(step.orelse)}
+        both = [each for each in _surely_run(step.body) if each in in_other and state.holds(each)]
+        yield self._import(both, state)
+        branches = []
+        for steps in (step.body, step.orelse):
+            branch = state.branch()
+            branches.append(branch)
+            yield self._execute_branch(steps, branch, path)
+        state.join(*branches)
+
+    def _execute_branch(self, steps: Iterable[_Step], branch: _State, path: str) -> _Work:
+        for step in steps:
+            if isinstance(step, Does):
+                branch.add(step.kind, step.what, Origin(path, step.line, step.what))
+            elif isinstance(step, _Branches):
+                inner = []
+                for part in (step.body, step.orelse):
+                    inner.append(branch.branch())
+                    yield self._execute_branch(part, inner[-1], path)
+                branch.join(*inner)
+            elif step.surely:
+                for module in step.modules:
+                    if not branch.holds(module):
+                        if module not in self._effects:
+                            yield self._alone(module)
+                        branch.merge(self._effects[module])
+
+    # -- what a file that asks is in the midst of -------------------------------------------------
+
+    def _started_before(self, asker: str) -> dict[str, int]:
+        """Give the modules that are being executed when a file is, and how many steps are done.
+
+        A module of a package is imported when its packages are, the outermost first: one of them
+        may be what imports it, in any number of steps. Where that depends on what is not known,
+        each module that imports the file and is imported by it has come no further than surely.
+        """
+        if asker not in self._under_way:
+            self._under_way[asker] = dict(self._way_to(asker))
+        return self._under_way[asker]
+
+    def _way_to(self, asker: str) -> Iterator[tuple[str, int]]:
+        packages = tuple(package for package in self._packages(asker) if package != asker)
+        before: list[_Trace] = []
+        for count in range(1, len(packages) + 1):
+            trace = self._traces.get(packages[:count])
+            if trace is None:
+                trace = self._trace(packages[count - 1], before)
+                self._traces[packages[:count]] = trace
+            if asker in trace.importers:
+                members = self._circles[asker].members
+                if any(self._doubtful(trace, asker)):
+                    yield from ((each, self._first_into(each, members)) for each in members)
+                    return
+                module = asker
+                while trace.importers[module][0] != module:
+                    module, place = trace.importers[module]
+                    yield module, place
+                return
+            before.append(trace)
+
+    def _doubtful(self, trace: _Trace, asker: str) -> Iterator[str]:
+        """Give the modules that lead to a file and are imported before it, but not surely."""
+        members = self._circles[asker].members
+        for module, number in trace.doubtful:
+            if number > trace.numbers[asker]:
+                return
+            if self._leads_to(module, members):
+                yield module
+
+    def _leads_to(self, module: str, members: frozenset[str]) -> bool:
+        # What leads there from what is known by now is not all that will be known.
+        key = (members, len(self._steps))
+        if key not in self._leading:
+            importers: dict[str, list[str]] = {}
+            for importer in self._steps:
+                for each in self._successors(importer):
+                    importers.setdefault(each, []).append(importer)
+            leading = set(members)
+            pending = [*members]
+            while pending:
+                for importer in importers.get(pending.pop(), ()):
+                    if importer not in leading:
+                        leading.add(importer)
+                        pending.append(importer)
+            self._leading[key] = leading
+        return module in self._leading[key]
+
+    def _first_into(self, module: str, members: frozenset[str]) -> int:
+        """Give the first step of a module that may import one of some modules."""
+        steps = self._steps[module]
+        for place, step in enumerate(steps):
+            if any(each in members for each in _run([step])):
+                return place
+        return len(steps)
+
+    def _trace(self, package: str, before: list[_Trace]) -> _Trace:
+        """Execute a package from outside, and all that it may import, after other packages."""
+        trace = _Trace()
+        if any(package in each.importers for each in before):
+            return trace
+        self._explore(package)
+        trace.reach(package, package, 0)
+        pending = [(package, self._imported(package))]
+        while pending:
+            importer, imported = pending[-1]
+            for place, module, surely in imported:
+                if module in trace.importers or any(module in each.importers for each in before):
+                    continue
+                if not surely:
+                    trace.doubtful.append((module, len(trace.numbers)))
+                trace.reach(module, importer, place)
+                pending.append((module, self._imported(module)))
+                break
+            else:
+                pending.pop()
+        return trace
+
+    def _imported(self, path: str) -> Iterator[tuple[int, str, bool]]:
+        for place, step in enumerate(self._steps[path]):
+            surely = isinstance(step, _Runs) and step.surely
+            for module in _run([step]):
+                yield place, module, surely
+
+    # -- circles ----------------------------------------------------------------------------------
+
+    def _explore(self, start: str) -> None:
+        """Find the circles of a module and of all that it imports, the imported ones first.
+
+        R. E. Tarjan, Depth-first search and linear graph algorithms (1972), without recursion.
+        """
+        if start in self._circles:
+            return
+        numbers = {start: 0}
+        lowest = {start: 0}
+        path = [start]
+        pending = [(start, iter(self._successors(start)))]
+        while pending:
+            module, successors = pending[-1]
+            for other in successors:
+                if other in self._circles:
+                    continue
+                if other not in numbers:
+                    numbers[other] = lowest[other] = len(numbers)
+                    path.append(other)
+                    pending.append((other, iter(self._successors(other))))
+                    break
+                lowest[module] = min(lowest[module], numbers[other])
+            else:
+                pending.pop()
+                if pending:
+                    above = pending[-1][0]
+                    lowest[above] = min(lowest[above], lowest[module])
+                if lowest[module] == numbers[module]:
+                    members = [path.pop()]
+                    while members[-1] != module:
+                        members.append(path.pop())
+                    self._close(members)
+
+    def _close(self, members: list[str]) -> None:
+        can: set[Kind | str] = set()
+        for module in members:
+            can.update(_can(self._steps[module]))
+            for other in self._successors(module):
+                if other in self._circles:
+                    can |= self._circles[other].can
+        circle = _Circle(members, frozenset(can))
+        for module in members:
+            self._circles[module] = circle
+
+    def _successors(self, path: str) -> list[str]:
+        if path not in self._steps:
+            self._steps[path] = self._resolved(path, self._summary(path))
+        return [*dict.fromkeys(_run(self._steps[path]))]
+
+    def _resolved(self, path: str, summary: Summary) -> tuple[_Step, ...]:
+        steps: list[_Step] = []
+        for step in summary:
+            if isinstance(step, Imports):
+                modules = tuple(self._run_by(path, step.name))
+                if modules:
+                    steps.append(_Runs(modules))
+            elif isinstance(step, Either):
+                body = self._resolved(path, step.body)
+                steps.append(_Branches(body, self._resolved(path, step.orelse)))
+            elif isinstance(step, Perhaps):
+                every = {each: None for name in step.names for each in self._run_by(path, name)}
+                if every:
+                    steps.append(_Runs(tuple(every), surely=False))
+            else:
+                steps.append(step)
+        return tuple(steps)
+
+
+def _run(steps: Iterable[_Step]) -> Iterator[str]:
+    """Give all modules that may be imported in some steps."""
+    for step in steps:
+        if isinstance(step, _Branches):
+            yield from _run(step.body)
+            yield from _run(step.orelse)
+        elif isinstance(step, _Runs):
+            yield from step.modules
+
+
+def _surely_run(steps: Iterable[_Step]) -> list[str]:
+    """Give the modules that are imported in some steps on every way."""
+    found: dict[str, None] = {}
+    for step in steps:
+        if isinstance(step, _Branches):
+            other = {*_surely_run(step.orelse)}
+            found |= {each: None for each in _surely_run(step.body) if each in other}
+        elif isinstance(step, _Runs) and step.surely:
+            found |= dict.fromkeys(step.modules)
+    return [*found]
+
+
+def _can(steps: Iterable[_Step]) -> Iterator[Kind | str]:
+    for step in steps:
+        if isinstance(step, _Branches):
+            yield from _can(step.body)
+            yield from _can(step.orelse)
+        elif isinstance(step, Does):
+            yield step.what if step.kind is Kind.SETS else step.kind
+
+
+def _drive(work: _Work) -> None:
+    """Do work, and what it waits for."""
+    pending = [work]
+    while pending:
+        more = next(pending[-1], None)
+        if more is None:
+            pending.pop()
+        else:
+            pending.append(more)

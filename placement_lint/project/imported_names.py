@@ -1,0 +1,62 @@
+"""What the file filter looks into: a file's own words, and the names that it imports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.prefilter.conditions import text_of_source
+from placement_lint.project.modules import outside_of_roots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.files.source import Source
+    from placement_lint.prefilter.conditions import FileText
+    from placement_lint.project.file_facts import Wording
+    from placement_lint.project.modules import Modules
+
+
+def filter_text(source: Source, project: Modules | None) -> FileText:
+    """Give what the filter looks into, with what comes by imports from other files of the run."""
+    text = text_of_source(source)
+    return text if project is None else with_imports(text, source.path, project)
+
+
+def with_imports(text: FileText, path: str, project: Modules) -> FileText:
+    """Add to the text of a file what comes by imports from other files of the run."""
+    if not project.hands_names_on:
+        return text
+    imported = imported_names(text, project.wordings[path])
+    if imported is not None:
+        return with_meanings(text, meanings(imported, path, project), path, project)
+    names = project.reexported(path, text.text)
+    return text.knowing(names, project.candidates(path)) if names else text
+
+
+def with_meanings(
+    text: FileText, meanings: dict[str, list[str]], path: str, project: Modules
+) -> FileText:
+    """Add to the text of a file what the names that come by imports may stand for."""
+    names = sorted({name for names in meanings.values() for name in names})
+    return text.knowing("\n".join(names), project.candidates(path)) if names else text
+
+
+def naming_text(source: Source, project: Modules) -> FileText:
+    """Give what tells which names a file may use, of which it has the last part itself."""
+    may_be = project.candidates(source.path) if project.hands_names_on else None
+    return text_of_source(source).knowing("", may_be)
+
+
+def imported_names(text: FileText, wording: Wording) -> frozenset[str] | None:
+    """Give the qualified names that come by imports; None where some of them are not written."""
+    if wording.imported is None:
+        imported = text.mentions.imported
+        wording.imported = None if imported is None else outside_of_roots(imported)
+    return wording.imported
+
+
+def meanings(imported: Iterable[str], path: str, project: Modules) -> dict[str, list[str]]:
+    """Give what those of these names may stand for that may stand for a name of the roots."""
+    may_be = project.candidates(path)
+    found = ((name, sorted(may_be(name))) for name in sorted(imported))
+    return {name: names for name, names in found if names}

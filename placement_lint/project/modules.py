@@ -1,0 +1,691 @@
+"""The files of a run as modules of one program: what a name imported from another file stands for.
+
+`compat.py` says `import jax.numpy as jnp`, `train.py` says `from .compat import jnp` and never
+mentions jax: the second file must be read, and `jnp` in it must be known. Nothing here is worked
+out before a file asks. Every question is first put to the text of the import statements, read by
+regular expressions; only where that finds a way to a name of JAX are the modules on the way
+parsed, and what they really bind decides.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.project.file_budgets import Expenses
+from placement_lint.project.file_facts import Wordings
+from placement_lint.project.sources import names_of, text_of
+from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
+from placement_lint.syntax.code_text import code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from placement_lint.prefilter.name_scan import Exports
+    from placement_lint.project.dependencies import Summarised
+    from placement_lint.syntax.names import ExportResolver
+
+ROOTS = frozenset({"jax", "safetensors"})
+"""Packages whose names the rules know. They are never looked into, even where they are part of
+the run: `jax.numpy.load` is itself, and not the private function that it comes from."""
+
+MAX_STEPS = 64
+"""From one name to all that it may stand for. Honest re-exports take two or three."""
+
+_FOLDERS_ABOVE = 8
+"""How far above a file what it imports may lie."""
+
+_STAR = re.compile(r"\bimport[ \t]*(?:\([ \t]*)?\*")
+_MENTIONS = tuple(root.encode() for root in sorted(ROOTS))
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A dotted name and the file whose words it is in."""
+
+    path: str
+    name: str
+    is_bound_here: bool = False
+    """Whether it begins with a name that the file binds, and not with a module."""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is a name of the roots, so that there is nothing more to ask."""
+        return not self.is_bound_here and self.name.partition(".")[0] in ROOTS
+
+
+def mentions_roots(data: bytes) -> bool:
+    """Tell whether the bytes of a file hold the name of a package that the rules know."""
+    return any(root in data for root in _MENTIONS)
+
+
+def outside_of_roots(names: Iterable[str]) -> frozenset[str]:
+    """Give the qualified names that are not below one of these packages."""
+    return frozenset(name for name in names if name.partition(".")[0] not in ROOTS)
+
+
+class Modules:
+    """The files of one run, by the places at which an import finds them."""
+
+    def __init__(
+        self,
+        paths: Iterable[str] = (),
+        mentioning: Iterable[str] = (),
+        known_summary: Callable[[str], Summarised | None] | None = None,
+        wordings: Wordings | None = None,
+        exhausted: Iterable[str] = (),
+    ) -> None:
+        """Take the paths of the run, and those of them whose bytes mention the roots.
+
+        `known_summary` tells what was found out before of what executing a file does; `wordings`
+        what is known of the texts. `exhausted` are files that have taken all that they may.
+        """
+        self.known_summary = known_summary
+        self.wordings = wordings or Wordings()
+        self.failed: dict[str, Exception] = {}
+        """Files of which something could not be found out, because of a mistake of ours."""
+        self.expenses = Expenses(exhausted)
+        self._paths = tuple(paths)
+        self._mentioning = frozenset(mentioning)
+        self._given = frozenset(vars(self))
+        self._know_nothing()
+
+    def _know_nothing(self) -> None:
+        self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
+        self._ways: dict[str, dict[str, list[Way]]] = {}
+        self._packages: dict[str, bool] = {}
+        self._folders: dict[str, str] = {}
+        self._based: dict[tuple[str, str], str | None] = {}
+
+    def __reduce__(self) -> tuple[type[Modules], tuple[object, ...]]:
+        """Travel light: another process finds out for itself what it needs."""
+        exhausted = frozenset(self.expenses.exhausted)
+        return type(self), (self._paths, self._mentioning, None, None, exhausted)
+
+    def start_afresh(self) -> None:
+        """Forget what was found out: work was broken off, and some of it may be half done."""
+        for name in vars(self).keys() - self._given - {"_given"}:
+            delattr(self, name)
+        self._know_nothing()
+
+    def fail(self, path: str, error: Exception) -> None:
+        """Note that something could not be found out of a file, because of a mistake of ours."""
+        from placement_lint.syntax.deep_stack import TooDeepError
+
+        # That is one of the file, which its own finding names.
+        if not isinstance(error, TooDeepError):
+            self.failed[path] = error
+
+    def take_failed(self) -> dict[str, Exception]:
+        """Give what failed since this was called."""
+        failed, self.failed = self.failed, {}
+        return failed
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files of the run."""
+        return self._paths
+
+    # -- for a file of the run ------------------------------------------------------------------
+
+    @property
+    def mentioning(self) -> frozenset[str]:
+        """The files whose bytes mention the roots."""
+        return self._mentioning
+
+    def modules_run_by(self, path: str, name: str) -> list[str]:
+        """Give the files that an import of a dotted name in a file executes, in that order.
+
+        `import a.b.c` executes `a`, then `a.b`, then `a.b.c`; what is no module is passed over.
+        """
+        level = len(name) - len(name.lstrip("."))
+        parts = name[level:].split(".")
+        found: list[str] = []
+        for count in range(1, len(parts) + 1):
+            part = name[:level] + ".".join(parts[:count])
+            located = self._locate(path, part) if self.may_be_of_run(part) else None
+            if located is not None and located[0] in self._places:
+                found += [self._places[located[0]], *self._own_modules(*located)]
+        return [*dict.fromkeys(found)]
+
+    def _own_modules(self, place: str, rest: Sequence[str]) -> Iterator[str]:
+        """Give the modules below a package that names in it stand for, if for nothing else.
+
+        Where the package is still being executed it may not have bound them: then they are found
+        in it as modules.
+        """
+        for name in rest:
+            module = self._places.get(place)
+            below = os.path.join(place, name)
+            if module is None or below not in self._places or not _is_init(module):
+                return
+            ways = self._ways_of(module).get(name, ())
+            if not all(way.is_import and self._named(module, way.target) == below for way in ways):
+                return
+            yield self._places[below]
+            place = below
+
+    def packages_above(self, path: str) -> list[str]:
+        """Give the files of the run that make packages of the folders a file is in, from above."""
+        found: list[str] = []
+        folder = self._folder_of(path)
+        while self._is_package(folder):
+            package = self._places.get(folder)
+            if package is not None:
+                found.append(package)
+            folder = os.path.dirname(folder)
+        return found[::-1]
+
+    def resolver(self, path: str) -> ExportResolver:
+        """Give what tells of qualified names in a file which name of the roots they stand for."""
+
+        @functools.cache
+        def resolve(name: str) -> str | None:
+            candidates = self._candidates(path, name)
+            if not candidates:
+                return None
+            known = self._known(path, name, [MAX_STEPS])
+            # The filter relies on the candidates.
+            return known if known in candidates else None
+
+        return resolve
+
+    def candidates(self, path: str) -> Exports:
+        """Give what tells of qualified names in a file for which names of the roots they may stand.
+
+        Never fewer than what `resolver` finds.
+        """
+        return functools.partial(self._candidates, path)
+
+    @functools.cached_property
+    def hands_names_on(self) -> bool:
+        """Whether any file of the run has a name of the roots that another one could import."""
+        return any(
+            not way.is_import or way.target.partition(".")[0] in ROOTS
+            for place in self._places.values()
+            if place in self._mentioning
+            for ways in self._ways_of(place).values()
+            for way in ways
+        )
+
+    def may_bring_names(self, path: str) -> bool:
+        """Tell whether a file may have a name of the roots by its imports from other files."""
+        return bool(self._places) and any(
+            names or not places.isdisjoint(self._exporting_below)
+            for ways in self._ways_of(path).values()
+            for way in ways
+            if way.is_import and self.may_be_of_run(way.target)
+            for names, places in [self._ends(_Asked(path, way.target))]
+        )
+
+    def reexported(self, path: str, text: str) -> str:
+        """Give the names of the roots that what a file imports from the run may stand for.
+
+        For the file filter, they are part of what the file says.
+        """
+        if not self._places:
+            return ""
+        pending = [
+            _Asked(path, way.target)
+            for ways in self._ways_of(path, text).values()
+            for way in ways
+            if way.is_import and self.may_be_of_run(way.target)
+        ]
+        found: set[str] = set()
+        seen: set[str] = set()
+        words: set[str] = set()
+        while pending:
+            names, places = self._ends(pending.pop())
+            found |= names
+            # Where a whole module was imported: all that the file can name in it and below it.
+            for place in places & self._exporting_below.keys() - seen:
+                words = words or set(_WORD.findall(text))
+                by_name = self._exporting_below[place]
+                reached = [module for name in by_name.keys() & words for module in by_name[name]]
+                seen.add(place)
+                for module in {*reached, *by_name.get("", ())} - seen:
+                    seen.add(module)
+                    heads = self._exporting[module] & words
+                    pending += [_Asked(module, head, is_bound_here=True) for head in heads]
+        return "\n".join(sorted(found))
+
+    @functools.cached_property
+    def _exporting(self) -> dict[str, set[str]]:
+        """From the modules that may pass on a name of the roots to the names that lead there.
+
+        A name leads there also by standing for another such module.
+        """
+        exporting: dict[str, set[str]] = {}
+        to_modules: list[tuple[str, str, set[str]]] = []
+        for module in self._places.values():
+            try:
+                ends = {
+                    head: self._ends(_Asked(module, head, is_bound_here=True))
+                    for head in self._ways_of(module)
+                }
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.fail(module, error)
+                continue
+            for head, (names, places) in ends.items():
+                if names:
+                    exporting.setdefault(module, set()).add(head)
+                elif places:
+                    to_modules.append((module, head, places))
+        leading = {place for module in exporting for place in self._above(module)}
+        while True:
+            more = [entry for entry in to_modules if not leading.isdisjoint(entry[2])]
+            if not more:
+                return exporting
+            to_modules = [entry for entry in to_modules if leading.isdisjoint(entry[2])]
+            for module, head, _ in more:
+                exporting.setdefault(module, set()).add(head)
+                leading.update(self._above(module))
+
+    @functools.cached_property
+    def _exporting_below(self) -> dict[str, dict[str, list[str]]]:
+        """From a place to those of these modules that are below it, by their names.
+
+        The module at the place itself has none.
+        """
+        below: dict[str, dict[str, list[str]]] = {}
+        for module in self._exporting:
+            places = [*self._above(module)]
+            for place in places:
+                name = "" if place == places[0] else os.path.basename(places[0])
+                below.setdefault(place, {}).setdefault(name, []).append(module)
+        return below
+
+    def _above(self, module: str) -> Iterator[str]:
+        """Give the place of a module, its folder, and so on, as far as imports lead."""
+        place = os.path.splitext(os.path.abspath(module))[0]
+        folder = os.path.dirname(place)
+        if not _is_init(module):
+            yield place
+        while folder in self._children:
+            yield folder
+            folder, name = os.path.split(folder)
+            if not name:
+                return
+
+    # -- modules --------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _places(self) -> dict[str, str]:
+        """From a place, an absolute path without `.py` or `/__init__.py`, to the file there.
+
+        Empty where no file mentions a root, so that there is nothing to re-export. Without the
+        files of the roots themselves.
+        """
+        if not self._mentioning:
+            return {}
+        best: dict[str, tuple[bool, bool, str]] = {}
+        for path in self._paths:
+            stem, suffix = os.path.splitext(os.path.abspath(path))
+            if suffix in {".py", ".pyi"}:
+                is_package = _is_init(path)
+                folder = os.path.dirname(stem)
+                if self._in_root(folder):
+                    continue
+                place = folder if is_package else stem
+                entry = (not is_package, suffix == ".pyi", path)
+                best[place] = min(entry, best.get(place, entry))
+        return {place: path for place, (_, _, path) in best.items()}
+
+    @functools.cached_property
+    def _children(self) -> dict[str, set[str]]:
+        """From a folder to the names of the modules and folders of the run that lie in it."""
+        children: dict[str, set[str]] = {}
+        for place in self._places:
+            folder, name = os.path.split(place)
+            while name and name not in children.setdefault(folder, set()):
+                children[folder].add(name)
+                folder, name = os.path.split(folder)
+        return children
+
+    @functools.cached_property
+    def _bases(self) -> dict[str, list[str]]:
+        """From the first part of an absolute import to the folders that may be on the path."""
+        bases: dict[str, list[str]] = {}
+        for folder, names in sorted(self._children.items()):
+            if not self._is_package(folder):
+                for name in names:
+                    bases.setdefault(name, []).append(folder)
+        return bases
+
+    def _is_package(self, folder: str) -> bool:
+        if folder not in self._packages:
+            marker = os.path.join(folder, "__init__.py")
+            self._packages[folder] = os.path.exists(marker)
+        return self._packages[folder]
+
+    def _in_root(self, folder: str) -> bool:
+        """Tell whether a folder is a package of the roots, or inside of one."""
+        while self._is_package(folder):
+            folder, name = os.path.split(folder)
+            if name in ROOTS and not self._is_package(folder):
+                return True
+        return False
+
+    def may_be_of_run(self, name: str) -> bool:
+        """Tell whether a name in a file may be one of a file of the run."""
+        if not self._places:
+            return False
+        first = name.partition(".")[0]
+        return not first or (first not in ROOTS and first in self._bases)
+
+    def _locate(self, path: str, name: str) -> tuple[str, list[str]] | None:
+        """Find the module of the run that a qualified name in a file leads into.
+
+        Gives the place and what is left of the name. A name that a package binds goes before a
+        module of that name in it, except in the package's own imports.
+        """
+        bare = name.lstrip(".")
+        parts = bare.split(".") if bare else []
+        folder = self._folder_of(path)
+        level = len(name) - len(bare)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        place = folder if level else self._base(folder, parts[0])
+        if place is None:
+            return None
+        while parts:
+            module = self._places.get(place)
+            if module is not None and (module != path or not _is_init(path)):
+                below = self._children.get(place, ())
+                if parts[0] not in below or parts[0] in self._ways_of(module):
+                    return place, parts
+            elif parts[0] not in self._children.get(place, ()):
+                return None
+            place = f"{place.rstrip(os.sep)}{os.sep}{parts.pop(0)}"
+        return place, parts
+
+    def _named(self, path: str, name: str) -> str | None:
+        """Give the place that a dotted name in an import of a file means, if it is a module's."""
+        bare = name.lstrip(".")
+        folder = self._folder_of(path)
+        for _ in range(len(name) - len(bare) - 1):
+            folder = os.path.dirname(folder)
+        start = folder if bare != name else self._base(folder, bare.partition(".")[0])
+        return None if start is None else os.path.join(start, *bare.split("."))
+
+    def _folder_of(self, path: str) -> str:
+        """Give the folder in which a file of the run lies."""
+        folder = self._folders.get(path)
+        if folder is None:
+            folder = self._folders[path] = os.path.dirname(os.path.abspath(path))
+        return folder
+
+    def _base(self, folder: str, top: str) -> str | None:
+        """Choose the folder that an absolute import in a folder starts from.
+
+        That is the nearest one at or above it, or else the only one that has such a package.
+        """
+        if (folder, top) not in self._based:
+            self._based[folder, top] = self._chosen_base(folder, top)
+        return self._based[folder, top]
+
+    def _chosen_base(self, folder: str, top: str) -> str | None:
+        bases = self._bases.get(top, [])
+        above = folder
+        while above not in bases:
+            next_above = os.path.dirname(above)
+            if next_above == above:
+                packages = [base for base in bases if self._is_package(os.path.join(base, top))]
+                return packages[0] if len(packages) == 1 else None
+            above = next_above
+        return above
+
+    def module_of(self, path: str, name: str) -> tuple[str, str] | None:
+        """Give the file of the run that a qualified name in a file leads into, and the rest.
+
+        The rest is empty where the name is that of the module itself.
+        """
+        located = self._locate(path, name) if self.may_be_of_run(name) else None
+        if located is None or located[0] not in self._places:
+            return None
+        return self._places[located[0]], ".".join(located[1])
+
+    def sees_imports_of(self, path: str, text: str) -> bool:
+        """Tell whether each file that another one imports from beside it is in the run.
+
+        Beside it is also what lies in a folder above it, or in the folder `src` there.
+        """
+        if _STAR.search(text):
+            return False
+        return all(
+            self.module_of(path, way.target) is not None or not _may_lie_near(path, way.target)
+            for ways in self._ways_of(path, text).values()
+            for way in ways
+            if way.is_import
+        )
+
+    @functools.cached_property
+    def imports(self) -> tuple[tuple[str, str, str], ...]:
+        """From each import of one file of the run from another: who, from where, what.
+
+        A package also leads to the modules in it that are named below it: `import pkg.data`
+        binds `pkg`, and what `pkg.data.x` reads is the other file's.
+        """
+        found: list[tuple[str, str, str]] = []
+        for path in self._places.values():
+            nothing: list[tuple[str, str, str]] = []
+            read = functools.partial(self._all_imports_of, path)
+            try:
+                found += self.expenses.of(path, read, nothing)
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.fail(path, error)
+        return tuple(found)
+
+    def _all_imports_of(self, path: str) -> list[tuple[str, str, str]]:
+        return [*self._imports_of(path)]
+
+    def _imports_of(self, path: str) -> Iterator[tuple[str, str, str]]:
+        packages: dict[str, list[str]] = {}
+        for name, ways in self._ways_of(path).items():
+            for way in ways:
+                if not way.is_import:
+                    continue
+                found = self.module_of(path, way.target)
+                if found is not None and found[0] != path:
+                    yield path, *found
+                if self._is_of_package(path, way.target):
+                    packages.setdefault(name, []).append(way.target)
+        if packages:
+            yield from self._named_below(path, packages)
+
+    def _is_of_package(self, path: str, target: str) -> bool:
+        """Tell whether what is imported is a folder that holds modules of the run."""
+        located = self._locate(path, target) if self.may_be_of_run(target) else None
+        return located is not None and not located[1] and located[0] in self._children
+
+    def _named_below(
+        self, path: str, packages: dict[str, list[str]]
+    ) -> Iterator[tuple[str, str, str]]:
+        """Give what a file names in the modules of packages that its own names stand for."""
+        heads = "|".join(map(re.escape, packages))
+        named = re.compile(rf"(?<![\w.])({heads})((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)")
+        for head, rest in sorted(set(named.findall(text_of(path)))):
+            for target in packages[head]:
+                found = self.module_of(path, target + "".join(rest.split()))
+                if found is not None and found[0] != path:
+                    yield path, *found
+
+    def imported_by(self, path: str) -> list[str]:
+        """Give the files of the run that the import statements of a file may execute."""
+        return [
+            module
+            for ways in self._ways_of(path).values()
+            for way in ways
+            if way.is_import
+            for module in self.modules_run_by(path, way.target)
+        ]
+
+    # -- what the import statements say ---------------------------------------------------------
+
+    def _candidates(self, path: str, name: str) -> frozenset[str]:
+        """Give all names of the roots that a qualified name in a file may stand for."""
+        if not self.may_be_of_run(name):
+            return frozenset()
+        return frozenset(self._ends(_Asked(path, name))[0])
+
+    def _ends(self, asked: _Asked) -> tuple[set[str], set[str]]:
+        """Follow a name on all ways: to names of the roots, and to places of modules."""
+        key = asked
+        # What an import means depends on the folder alone, but for a package's own.
+        if not asked.is_bound_here and not _is_init(asked.path):
+            key = _Asked(self._folder_of(asked.path), asked.name)
+        if key not in self._ended:
+            self._ended[key] = self._follow(asked)
+        return self._ended[key]
+
+    def _follow(self, asked: _Asked) -> tuple[set[str], set[str]]:
+        names: set[str] = set()
+        places: set[str] = set()
+        pending = [asked]
+        seen = set(pending)
+        while pending:
+            current = pending.pop(0)
+            if current.is_root:
+                names.add(current.name)
+                continue
+            module, parts = current.path, current.name.split(".")
+            if not current.is_bound_here:
+                located = self._locate(current.path, current.name)
+                if located is None:
+                    continue
+                place, parts = located
+                if not parts:
+                    places.add(place)
+                    continue
+                module = self._places[place]
+            for step in self._steps(module, parts):
+                if step not in seen and len(seen) < MAX_STEPS:
+                    seen.add(step)
+                    pending.append(step)
+        return names, places
+
+    def _steps(self, module: str, parts: list[str]) -> Iterator[_Asked]:
+        """Give where a module may have a dotted name from that begins with a name it binds."""
+        for way in self._ways_of(module).get(parts[0], ()):
+            name = ".".join([way.target, *parts[1:]])
+            yield _Asked(module, name, is_bound_here=not way.is_import)
+
+    def _ways_of(self, path: str, text: str | None = None) -> dict[str, list[Way]]:
+        """Give every way in which a file may bind a name that leads on; `text` is its own."""
+        known = self._ways.get(path)
+        if known is None:
+            nothing: dict[str, list[Way]] = {}
+            try:
+                known = self.expenses.of(path, lambda: self._found_ways(path, text), nothing)
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.fail(path, error)
+                known = {}
+            self._ways[path] = known
+        return known
+
+    def _found_ways(self, path: str, text: str | None) -> dict[str, list[Way]]:
+        wording = self.wordings[path]
+        if wording.imports is None or wording.assigned is None:
+            code = code_of(with_line_feeds(text_of(path) if text is None else text))
+            imports = read_imports(code)
+            wording.imports = {name: [way.target for way in imports[name]] for name in imports}
+            # Only what is imported is followed, and only where roots are named: whatever
+            # else can be assigned stands for nothing that a rule knows.
+            is_mentioning = path in self._mentioning
+            wording.assigned = [*_assigned_to(imports, code)] if is_mentioning else []
+        ways = Ways()
+        heads: set[str] = set()
+        for name, targets in wording.imports.items():
+            for way in map(Way, targets):
+                ways.add(name, way)
+                if self._leads_on(way):
+                    heads.add(name)
+        for name, value in wording.assigned:
+            if value.partition(".")[0] in heads:
+                ways.add(name, Way(value, is_import=False))
+        return ways.lists()
+
+    def _leads_on(self, way: Way) -> bool:
+        return way.target.partition(".")[0] in ROOTS or self.may_be_of_run(way.target)
+
+    # -- what the modules really bind -----------------------------------------------------------
+
+    def _known(self, path: str, name: str, budget: list[int]) -> str | None:
+        """Give the one name of the roots that a qualified name in a file provably stands for."""
+        if _Asked(path, name).is_root:
+            return name
+        budget[0] -= 1
+        located = self._locate(path, name)
+        if located is None or not located[1] or budget[0] < 0:
+            return None
+        module, (head, *rest) = self._places[located[0]], located[1]
+        origins = self._bound_in(module).get(head, ())
+        known: set[str | None] = set()
+        for origin in origins:
+            known.add(self._known(module, ".".join([origin, *rest]), budget))
+            if len(known) > 1 or None in known:
+                return None
+        return known.pop() if known else None
+
+    def _bound_in(self, path: str) -> dict[str, tuple[str, ...]]:
+        """Give what each name that a module binds stands for: several where that is open."""
+        wording = self.wordings[path]
+        if wording.bound is None:
+            from placement_lint.syntax.deep_stack import run_deep
+
+            try:
+                wording.bound = run_deep(self.expenses.of, path, lambda: _read_bindings(path), None)
+            except Exception as error:  # nothing is known of this file; the others go on
+                self.fail(path, error)
+        return wording.bound or {}
+
+
+def _may_lie_near(path: str, target: str) -> bool:
+    """Tell whether what a file imports may be another file of its project."""
+    first = target.partition(".")[0]
+    if not first:
+        return True  # a relative import
+    if first in ROOTS:
+        return False
+    folder = os.path.dirname(os.path.abspath(path))
+    for _ in range(_FOLDERS_ABOVE):
+        for base in (folder, os.path.join(folder, "src")):
+            place = os.path.join(base, first)
+            if os.path.exists(f"{place}.py") or os.path.isdir(place):
+                return True
+        folder = os.path.dirname(folder)
+    return False
+
+
+def _is_init(path: str) -> bool:
+    return os.path.basename(path).startswith("__init__.")
+
+
+def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
+    from placement_lint.syntax.names import Ambiguous, Known
+
+    names = names_of(path)
+    if names is None:
+        return {}
+    bound: dict[str, tuple[str, ...]] = {}
+    for name in names.module_scope.bindings:
+        resolution = names.lookup(name, names.module_scope)
+        if isinstance(resolution, Known):
+            bound[name] = (resolution.name,)
+        elif isinstance(resolution, Ambiguous):
+            bound[name] = tuple(sorted(resolution.names))
+    return bound
+
+
+def _assigned_to(heads: Mapping[str, object], code: str) -> Iterator[tuple[str, str]]:
+    """Give each name that may be assigned to what one of these leads to, and what that is."""
+    assignments = Assignments(code)
+    for place, value in assignments.copies():
+        if value.partition(".")[0] in heads:
+            for name in assignments.targets(place) or ():
+                yield name, value

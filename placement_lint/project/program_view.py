@@ -1,0 +1,254 @@
+"""The run as a whole, as rules may ask about it. Nothing is read before a rule asks."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from placement_lint.files.opening import decode
+from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.files.test_paths import is_test_path
+from placement_lint.prefilter.conditions import Uses
+from placement_lint.project.dependencies import Summarised
+from placement_lint.project.graph import closure
+from placement_lint.project.import_effects import Importing
+from placement_lint.project.imported_names import naming_text
+from placement_lint.project.queries import Questions, still_hold
+from placement_lint.semantic.program_queries import ImportEffects, Origin
+
+if TYPE_CHECKING:
+    from placement_lint.project.modules import Modules
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.module_summary import Summary
+
+
+_LARGE = 400_000
+"""Characters: Python's own parser takes what is shorter, whatever it is."""
+
+
+class WholeRun:
+    """What the files of one run have to do with each other. See `RunView` for the questions."""
+
+    def __init__(self, project: Modules) -> None:
+        """Take the files of the run."""
+        self._project = project
+        self._leading: dict[str, bool] = {}
+        self._callers: dict[str, dict[str, Origin]] = {}
+        self._programs: dict[str, frozenset[str]] = {}
+        self._learned: dict[str, Summarised] = {}
+        self.parsed = 0
+        """How many files were parsed for it."""
+
+    def calls(self, path: str, function: str) -> Origin | None:
+        """Give a call of a function in another file of a program that a file is part of."""
+        for caller, origin in self._calling(function).items():
+            if caller != path and path in self._programs_with(caller):
+                return origin
+        return None
+
+    def mentions(self, path: str, *words: bytes) -> bool:
+        """Tell whether another file of a program that a file is part of contains one of these."""
+        return any(
+            other != path and any(word in self._data(other) for word in words)
+            for other in sorted(self._programs_with(path))
+        )
+
+    def importer(self, path: str) -> str | None:
+        """Give a file of the run, no test, that imports a file or something in it."""
+        _, importing = self._graph
+        return min(importing.get(path, set()) - {path}, default=None)
+
+    def importing(self, path: str, name: str) -> ImportEffects:
+        """Give what an import of a dotted name in a file does."""
+        return self._importing.effects(path, name)
+
+    # -- what importing does ----------------------------------------------------------------
+
+    @functools.cached_property
+    def _importing(self) -> Importing:
+        return Importing(self._summary, self._run_by, self._project.packages_above)
+
+    def _run_by(self, path: str, name: str) -> list[str]:
+        """Give the files that an import executes, as far as they can have to do with JAX."""
+        modules = self._project.modules_run_by(path, name)
+        return [module for module in modules if self._leads_to_jax(module)]
+
+    def _summary(self, path: str) -> Summary:
+        try:
+            found = self._recalled(path) or self._project.expenses.of(
+                path, functools.partial(self._found, path), None
+            )
+        except Exception as error:  # nothing is known of this file; the others go on
+            self._project.fail(path, error)
+            return ()
+        if found is None:
+            return ()
+        self._learned[path] = found
+        return found.summary
+
+    def _recalled(self, path: str) -> Summarised | None:
+        """Give what was found out before, where it would be found again."""
+        known = self._project.known_summary
+        before = None if known is None else known(path)
+        if before is None or not still_hold(before.answers, self._project, path, lambda: self):
+            return None
+        return before
+
+    def _found(self, path: str) -> Summarised:
+        from placement_lint.syntax.deep_stack import run_deep
+
+        asked = Questions(self._project, path, lambda: self)
+        source = _source(path)
+        # What a stub imports happens in no process.
+        if source is None or path.endswith(".pyi"):
+            return Summarised((), asked.answers)
+        return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
+
+    def _summed_up(self, source: Source, asked: Questions) -> Summary:
+        from placement_lint.files.python_tree import parsed
+        from placement_lint.project.ast_summary import outline, without_functions
+        from placement_lint.semantic.execution_order import timeline
+        from placement_lint.syntax.parse import guard
+
+        self.parsed += 1
+        if len(source.text) > _LARGE and guard(source) is not None:
+            return ()
+        module = parsed(source.text)
+        facts = None
+        if module is not None:
+            found = outline(module, asked.name)
+            if found is not None:
+                return found
+            facts = self._facts(Source(source.path, without_functions(module, source.text)), asked)
+        facts = facts or self._facts(source, asked)
+        if facts is None:
+            return ()
+        summary = timeline(facts).summary()
+        facts.let_go()
+        return summary
+
+    def take_learned(self) -> dict[str, Summarised]:
+        """Give what executing modules does, as far as it was found out since this was called."""
+        learned, self._learned = self._learned, {}
+        return learned
+
+    def _leads_to_jax(self, path: str) -> bool:
+        """Tell whether a file, or one that it may import, mentions JAX or sets variables for it."""
+        if path not in self._leading:
+            self._find_leading(path)
+        return self._leading[path]
+
+    def _find_leading(self, start: str) -> None:
+        """Find it out for a file, and for all that are asked on the way."""
+        importers: dict[str, list[str]] = {start: []}
+        pending = [start]
+        leading: list[str] = []
+        while pending:
+            path = pending.pop()
+            data = self._data(path)
+            if b"jax" in data or b"environ" in data:
+                leading.append(path)
+            for module in self._project.imported_by(path):
+                known = self._leading.get(module)
+                if known:
+                    leading.append(path)
+                elif known is None:
+                    if module not in importers:
+                        importers[module] = []
+                        pending.append(module)
+                    importers[module].append(path)
+        found = set(leading)
+        while leading:
+            for importer in importers[leading.pop()]:
+                if importer not in found:
+                    found.add(importer)
+                    leading.append(importer)
+        self._leading.update({path: path in found for path in importers})
+
+    # -- who calls what ---------------------------------------------------------------------
+
+    def _calling(self, function: str) -> dict[str, Origin]:
+        if function not in self._callers:
+            found: dict[str, Origin] = {}
+            last = function.rpartition(".")[2].encode()
+            for path in sorted(self._project.mentioning):
+                if is_test_path(path) or last not in self._data(path):
+                    continue
+                try:
+                    look = functools.partial(self._line_of_call, path, function)
+                    line = self._project.expenses.of(path, look, None)
+                except Exception as error:  # nothing is known of this file; the others go on
+                    self._project.fail(path, error)
+                    continue
+                if line is not None:
+                    found[path] = Origin(path, line, f"{function}()")
+            self._callers[function] = found
+        return self._callers[function]
+
+    def _line_of_call(self, path: str, function: str) -> int | None:
+        import libcst as cst
+
+        source = _source(path)
+        if source is None or not Uses(function).met_by(naming_text(source, self._project)):
+            return None
+        facts = self._parse(source)
+        if facts is None:
+            return None
+        calls = facts.tree.every(cst.Call)
+        lines = (facts.line_of(c) for c in calls if facts.names.qualified(c.func) == function)
+        line = next(lines, None)
+        facts.let_go()
+        return line
+
+    def _programs_with(self, path: str) -> frozenset[str]:
+        """Give every file of a program that a file is part of."""
+        if path not in self._programs:
+            imported, importing = self._graph
+            tops = closure([path], importing)
+            self._programs[path] = frozenset(
+                each for top in tops for each in closure([top], imported)
+            )
+        return self._programs[path]
+
+    @functools.cached_property
+    def _graph(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """From a file to those that it imports, and to those that import it, tests aside."""
+        imported: dict[str, set[str]] = {}
+        importing: dict[str, set[str]] = {}
+        for importer, module, _ in self._project.imports:
+            if not is_test_path(importer):
+                imported.setdefault(importer, set()).add(module)
+                importing.setdefault(module, set()).add(importer)
+        return imported, importing
+
+    # -- files ------------------------------------------------------------------------------
+
+    def _data(self, path: str) -> bytes:
+        try:
+            return read_bytes(path)
+        except UnreadableError:
+            return b""  # its own findings say so
+        except Exception as error:  # nothing is known of this file; the others go on
+            self._project.fail(path, error)
+            return b""
+
+    def _parse(self, source: Source) -> ModuleFacts | None:
+        """Parse a file of the run; None where that cannot be done, which its own findings say."""
+        self.parsed += 1
+        return self._facts(source, Questions(self._project, source.path, lambda: self))
+
+    def _facts(self, source: Source, asked: Questions) -> ModuleFacts | None:
+        from placement_lint.semantic.model import ModuleFacts
+        from placement_lint.syntax.parse import Unparsable, parse
+
+        parsed = parse(source)
+        if isinstance(parsed, Unparsable):
+            return None
+        return ModuleFacts(parsed, source.path, exports=asked.name, run=asked, source=source)
+
+
+def _source(path: str) -> Source | None:
+    try:
+        return decode(path, read_bytes(path))
+    except UnreadableError:
+        return None  # its own findings say so

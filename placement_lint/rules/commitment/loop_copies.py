@@ -1,0 +1,120 @@
+"""Whether a use copies an array at every turn, or only before something else comes in its place."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain import values
+from placement_lint.semantic.enclosing import ancestors_in_function
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from placement_lint.placement.domain.record import Use
+    from placement_lint.placement.domain.values import Array
+    from placement_lint.rules.context import Context
+
+
+def copied_once(use: Use, ctx: Context) -> set[Array]:
+    """Give the arrays, of those that a use copies, that it is given once: `params = step(params)`.
+
+    What comes after that was computed of them, and is not copied; or is nothing that is known.
+    """
+    return {*ctx.flow.replaced(use), *_rebound(use, ctx)}
+
+
+def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
+    """Give those of them that the first turn of a loop copies, and none after it."""
+    nodes = ctx.tree.nodes
+    loops = list(loops_around(ctx.tree.nodes[use.node], ctx))
+    first = _rebound(use, ctx)
+    for array, results in ctx.flow.replaced(use).items():
+        made = [nodes[place.node] for place in results if place.module == ctx.module.path]
+        if any(ctx.tree.is_inside(result, loop) for result in made for loop in loops):
+            first.add(array)
+    return first
+
+
+def _rebound(use: Use, ctx: Context) -> set[Array]:
+    """Give the arrays from outside of a loop whose name is bound to something else in it.
+
+    Or the name of the tree that they are of: `s` of `s["w"]` and `s.w`.
+    """
+    names = set(_names(ctx.tree.nodes[use.node]))
+    if use.always or not names:
+        return set()
+    found: set[Array] = set()
+    for loop in loops_around(ctx.tree.nodes[use.node], ctx):
+        stored = [ctx.flow.value(bound) for name in names for bound in _stored_in(loop, name, ctx)]
+        if stored and not any(map(_has_other, stored)):
+            inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
+            found |= use.moved.difference(inside, *map(values.arrays, stored))
+    return found
+
+
+def _names(node: cst.CSTNode) -> Iterator[str]:
+    """Give the name that an expression is, and those of what it is a part of."""
+    while True:
+        if name := dotted(node):
+            yield name
+        if not isinstance(node, cst.Attribute | cst.Subscript):
+            return
+        node = node.value
+
+
+def _has_other(held: values.Value) -> bool:
+    """Tell whether there may be arrays in a value beside those that are seen in it."""
+    return any(isinstance(atom, values.Instance) for atom in held)
+
+
+def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
+    """Tell whether an array is made anew inside of a loop."""
+    made = None if array.origin is None else array.origin.created
+    return (
+        made is not None
+        and made.module == ctx.module.path
+        and ctx.tree.is_inside(ctx.tree.nodes[made.node], loop)
+    )
+
+
+def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.For | cst.While]:
+    """Give the loops of the same function that execute an expression again and again."""
+    for child, around in ancestors_in_function(node, ctx):
+        if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
+            yield around
+
+
+def _stored_in(loop: cst.CSTNode, name: str, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what assignments in a loop bind of a name."""
+    stored = ctx.module.stored.get(name, [])
+    top = ctx.tree.index(loop)
+    for number in range(bisect_left(stored, top, key=ctx.tree.index), len(stored)):
+        if not ctx.tree.is_inside(stored[number], loop):
+            return
+        yield stored[number]
+
+
+def targets_in(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Give what the assignments in a loop bind, tuples by element."""
+    return elements_of(
+        [
+            *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AugAssign, below=loop)),
+            *(bound.target for bound in ctx.tree.every(cst.AnnAssign, below=loop)),
+        ]
+    )
+
+
+def elements_of(targets: Iterable[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+    """Give what assignments bind, tuples by element."""
+    pending = [*targets]
+    while pending:
+        target = pending.pop()
+        if isinstance(target, cst.Tuple | cst.List):
+            pending += [element.value for element in target.elements]
+        else:
+            yield target

@@ -1,0 +1,122 @@
+"""Where an uncommitted array was made, and the fix that commits it there.
+
+The fix keeps every computation where it was: see `placement.counterfactual.commitments`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence
+from placement_lint.placement.domain.record import UseKind
+from placement_lint.rules.base import FixPlan
+from placement_lint.rules.commitment.writing import (
+    Around,
+    device_at,
+    effects,
+    imports_of,
+    is_repeatable,
+    put_back,
+    written,
+)
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.record import Use
+    from placement_lint.placement.domain.values import Array, Origin, Place
+    from placement_lint.rules.context import Context
+
+_MADE_HERE = "made here under a default device, uncommitted"
+
+
+def report_use(use: Use, ctx: Context, action: str) -> None:
+    """Report an array that is copied whole because nothing commits it where it is.
+
+    `action` says what is done to it here, as a noun: "indexing it".
+    """
+    node = ctx.tree.nodes[use.node]
+    devices = sorted({str(array.device) for array in use.moved})
+    name = dotted(node)
+    what = f"`{name}`" if name else "this array"
+    often = " each time" if use.in_loop else ""
+    arrays = sorted(use.moved, key=repr)
+    origins = _origins(use)
+    ctx.report(
+        node,
+        f"{what} is uncommitted on {' or '.join(devices)}: "
+        f"{action} copies all of it to the default device{often}",
+        confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
+        related=[
+            (made.tree.nodes[origin.created.node], origin.created.module, _MADE_HERE)
+            for origin in origins
+            if (made := ctx.beside(origin.created.module)) is not None
+        ],
+        fix=_commit(arrays, ctx),
+        advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
+    )
+
+
+def _advice(name: str, device: str, *, indexed: bool) -> str:
+    once = f"`{name} = jax.device_put({name}, jax.devices()[0])`"
+    commit = f"commit it where it is made, with `jax.device_put(…, {device})`"
+    if indexed:
+        part = "put each part of it on the accelerator: `jax.device_put(part, jax.devices()[0])`"
+        return f"{commit[0].upper()}{commit[1:]}, and {part}; or put all of it there once, {once}"
+    return f"Put it on the accelerator once, {once}; or {commit}, if the host is to compute"
+
+
+def _origins(use: Use) -> list[Origin]:
+    found = {array.origin for array in use.moved if array.origin is not None}
+    return sorted(found, key=lambda origin: origin.created)
+
+
+# -- the fix ----------------------------------------------------------------------------------
+
+
+def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
+    """Put `jax.device_put(…, d)` around the expressions that made arrays."""
+    commitment = ctx.flow.commitment(arrays)
+    returned = None if commitment is None else put_back(commitment, ctx)
+    if returned is None:
+        # There may be no way to write in a file what puts something back.
+        commitment, returned = ctx.flow.commitment(arrays, alone=True), []
+    if commitment is None:
+        return None
+    named = _device_expressions(ctx)
+    calls: list[Around] = []
+    level = Applicability.UNSAFE if commitment.consequences else Applicability.SAFE
+    for place in sorted(commitment.committed):
+        there, expression = ctx.beside(place.module), named.get(place)
+        if there is None or expression is None or expression.module != place.module:
+            return None
+        made, device = there.tree.nodes[place.node], there.tree.nodes[expression.node]
+        put = there.reach("jax.device_put", at=made)
+        target = device_at(device, made, there)
+        if put is None or target is None or not _is_expression(made):
+            return None
+        if not is_repeatable(device, there):
+            level = Applicability.UNSAFE
+        calls.append(Around(place.module, made, (put,), last=target))
+    calls += returned
+    what = f"Commit the array where it is made{effects(commitment)}"
+    return FixPlan(level, what, lambda editor: written(calls, editor), imports=imports_of(calls))
+
+
+def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
+    """Give, for each expression that makes arrays which are copied, the one that names a device."""
+    return {
+        array.origin.commit_at: array.origin.device
+        for module in ctx.flow.program.modules.values()
+        for use in module.record.uses.values()
+        for array in use.moved
+        if array.origin is not None
+    }
+
+
+def _is_expression(node: cst.CSTNode) -> bool:
+    """Tell whether a call can be put around a node."""
+    return isinstance(node, cst.BaseExpression) and not isinstance(
+        node, cst.GeneratorExp | cst.Yield | cst.StarredElement
+    )

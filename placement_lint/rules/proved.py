@@ -1,0 +1,48 @@
+"""On which JAX each rule's proof held, in sentences that are kept in `proved.txt`.
+
+To work one out takes JSON and a cryptographic digest, whose modules take longer to import than a
+page takes to print. `python -m placement_lint.rules.proved` writes the sentences anew.
+"""
+
+from __future__ import annotations
+
+import os
+
+from placement_lint.rules.proof_records import proof_folder, proof_path, proved_on
+
+FILE = os.path.join(os.path.dirname(__file__), "proved.txt")
+
+
+def kept_sentence(code: str) -> str | None:
+    """Give what is known of the proof of a rule, as it ships; None where that is nothing."""
+    try:
+        with open(FILE, encoding="utf-8") as file:
+            kept = [line.rstrip("\n").split("\t") for line in file if line.startswith(code)]
+        return next((text for _, mark, text in kept if mark == _mark(code)), None)
+    except (OSError, ValueError):
+        return None
+
+
+def lines() -> str:
+    """Give what the file is to hold: for each rule, what its proof is known by, and a sentence."""
+    codes = [name for name in sorted(os.listdir(proof_folder())) if name.startswith("JDP")]
+    found = [(code, proved_on(code)) for code in codes]
+    return "".join(
+        f"{code}\t{_mark(code)}\t{proved.sentence()}\n"
+        for code, proved in found
+        if proved is not None
+    )
+
+
+def _mark(code: str) -> str:
+    """Tell a proof from what it was before an edit: nobody forges one here."""
+    import binascii
+
+    with open(proof_path(code), "rb") as file:
+        text = file.read().replace(b"\r\n", b"\n")
+    return f"{binascii.crc32(text):08x}"
+
+
+if __name__ == "__main__":
+    with open(FILE, "w", encoding="utf-8", newline="\n") as kept:
+        kept.write(lines())

@@ -1,0 +1,199 @@
+"""What stands around a node: whether its failure is expected, or caught."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.model import ModuleFacts
+
+_EXPECTS_FAILURE = (
+    "pytest.raises",
+    "pytest.warns",
+    "pytest.deprecated_call",
+    "unittest.TestCase.assertRaises",
+)
+_ASSERTING_METHODS = frozenset({
+    "assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex",
+})  # fmt: skip
+
+
+# What JAX raises where a value is asked for while a function is traced, and nowhere else.
+_TRACER_ERRORS = frozenset(
+    f"jax.{module}.{name}"
+    for module in ("core", "errors")
+    for name in (
+        "ConcretizationTypeError",
+        "NonConcreteBooleanIndexError",
+        "TracerArrayConversionError",
+        "TracerBoolConversionError",
+        "TracerIntegerConversionError",
+        "UnexpectedTracerError",
+    )
+)
+_TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
+
+
+def failure_is_expected(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Tell whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
+    if is_asserted_to_fail(node, ctx):
+        return True
+    return is_in_test(node, ctx) and any(True for _ in enclosing_tries(node, ctx))
+
+
+def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Tell whether a node belongs to a test: by the file, or by a function around it."""
+    return ctx.module.is_test or any(
+        isinstance(ancestor, cst.FunctionDef) and ancestor.name.value.startswith("test")
+        for ancestor in ctx.ancestors(node)
+    )
+
+
+def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Tell whether a node stands in `with pytest.raises(…)` or `with self.assertRaises(…)`."""
+    return any(
+        ctx.is_call(item.item, *_EXPECTS_FAILURE) or _is_asserting_method(item.item)
+        for item in ctx.with_items(node)
+    )
+
+
+def _is_asserting_method(context: cst.BaseExpression) -> bool:
+    return (
+        isinstance(context, cst.Call)
+        and isinstance(context.func, cst.Attribute)
+        and context.func.attr.value in _ASSERTING_METHODS
+    )
+
+
+def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.TryStar]:
+    """Give every `try` whose body a node stands in, innermost first, up to its function."""
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.Try | cst.TryStar) and child is ancestor.body:
+            yield ancestor
+
+
+def ancestors_in_function(
+    node: cst.CSTNode, ctx: FileView
+) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """Give each ancestor with its child on the way, up to the function whose body holds the node.
+
+    Decorators and default values belong to what is around the function.
+    """
+    child = node
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.FunctionDef | cst.Lambda) and child is ancestor.body:
+            return
+        yield child, ancestor
+        child = ancestor
+
+
+def catches(
+    handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView, exceptions: frozenset[str]
+) -> bool:
+    """Tell whether an `except` catches one of these exceptions; a bare one catches them all."""
+    return handler.type is None or any(ctx.name(kind) in exceptions for kind in _caught(handler))
+
+
+def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
+    """Give the kinds of exceptions that an `except` names."""
+    if handler.type is None:
+        return []
+    if isinstance(handler.type, cst.Tuple):
+        return [element.value for element in handler.type.elements]
+    return [handler.type]
+
+
+def leaves(body: cst.BaseSuite) -> bool:
+    """Tell whether a body ends by leaving what is around it: what follows is its other case."""
+    last: cst.CSTNode = body.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+
+def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
+    """Give every `if` above a node, in a block around it, whose body leaves that block.
+
+    What the node does is done only where their conditions are false.
+    """
+    child = node
+    for ancestor in ctx.ancestors(node):
+        for exit_ in ctx.module.fact(_exits).get(id(ancestor), ()):
+            if ctx.tree.index(exit_) >= ctx.tree.index(child):
+                break
+            yield exit_
+        child = ancestor
+
+
+def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Tell whether code of a function runs only where JAX traces the function.
+
+    In the handler of what asking a tracer for its value raises, or behind a question whether
+    something is a tracer.
+    """
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler):
+            if child is ancestor.body and _is_of_tracers(ancestor, ctx):
+                return True
+        elif (
+            isinstance(ancestor, cst.If | cst.IfExp)
+            and child is not ancestor.test
+            and _asks_for_tracer(ancestor.test, ctx, wanted=child is ancestor.body)
+        ):
+            return True
+    function = ctx.function(node)
+    return any(
+        _asks_for_tracer(each.test, ctx, wanted=False)
+        for each in passed_exits(node, ctx)
+        if ctx.function(each) is function
+    )
+
+
+def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView) -> bool:
+    kinds = _caught(handler)
+    return bool(kinds) and all(ctx.name(kind) in _TRACER_ERRORS for kind in kinds)
+
+
+def _asks_for_tracer(test: cst.BaseExpression, ctx: FileView, *, wanted: bool) -> bool:
+    """Tell whether a condition that is true (or, if not wanted, false) says that it is one."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _asks_for_tracer(test.expression, ctx, wanted=not wanted)
+    if isinstance(test, cst.BooleanOperation):
+        decides = isinstance(test.operator, cst.And) is wanted
+        return decides and any(
+            _asks_for_tracer(side, ctx, wanted=wanted) for side in (test.left, test.right)
+        )
+    if not wanted or not isinstance(test, cst.Call) or len(test.args) != 2:
+        return False
+    kind = test.args[1].value
+    return ctx.called(test) == "builtins.isinstance" and ctx.name(kind) in _TRACERS
+
+
+def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
+    """Give the `if` statements whose body leaves, by the block that they stand in."""
+    found: dict[int, list[cst.If]] = {}
+    for statement in facts.tree.every(cst.If):
+        if leaves(statement.body):
+            found.setdefault(id(facts.tree.parent(statement)), []).append(statement)
+    return found
+
+
+def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
+    """Tell whether one of these exceptions, raised by a node, is caught around it.
+
+    The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all.
+    """
+    for statement in enclosing_tries(node, ctx):
+        if any(catches(handler, ctx, exceptions) for handler in statement.handlers):
+            return True
+    return any(
+        isinstance(item.item, cst.Call)
+        and ctx.called(item.item) == "contextlib.suppress"
+        and any(ctx.name(argument.value) in exceptions for argument in item.item.args)
+        for item in ctx.with_items(node)
+    )

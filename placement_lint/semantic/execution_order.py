@@ -1,0 +1,495 @@
+"""What a module certainly does before it comes to a place in it: imports JAX, starts its backend.
+
+Only what is executed on every way there counts: statements before the place in its block and in
+the blocks around it, what is above a function for a place in the function, and the bodies of local
+functions that are called on the way. A `try` counts as if it went through.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
+from placement_lint.jaxmodel.startup import RESETTING_CALLS
+from placement_lint.semantic.environ import variables_set
+from placement_lint.semantic.module_summary import (
+    MOST_BRANCHES,
+    Does,
+    Imports,
+    Kind,
+    either,
+    import_of_jax,
+    perhaps,
+)
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.module_summary import Step, Summary
+    from placement_lint.semantic.program_queries import Origin
+
+_CALL_DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happens."""
+
+    kind: Kind
+    node: cst.CSTNode
+    """The statement or the call by which it happens in this file."""
+    what: str
+    """`jax.devices()`, `import jax`; for a variable its name."""
+    origin: Origin | None = None
+    """Where it really happens, if in another file."""
+    is_direct: bool = True
+    """Whether it is the node itself that does it, and not a local function that it calls."""
+
+    @property
+    def where(self) -> str:
+        """What did it, and where, if in another file."""
+        return f"{self.what} ({self.origin})" if self.origin else self.what
+
+
+@dataclass(frozen=True)
+class _Import:
+    """An import of a module of which it is not known without the other files what it does."""
+
+    node: cst.CSTNode
+    name: str
+    is_direct: bool = True
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """Two branches of which one is executed."""
+
+    body: tuple[_Step, ...]
+    orelse: tuple[_Step, ...]
+
+
+@dataclass(frozen=True)
+class _OtherWays:
+    """What is executed of a compound statement on some ways through it only."""
+
+    node: cst.CSTNode
+
+
+_Step: TypeAlias = "Event | _Import | _Branches | _OtherWays"
+
+
+def timeline(facts: ModuleFacts) -> Timeline:
+    """Give the timeline of a module, one for all that ask."""
+    return facts.fact(Timeline)
+
+
+class Timeline:
+    """The order of events in one module."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        """Look at nothing before it is asked for."""
+        self.facts = facts
+        self.tree = facts.tree
+        self.names = facts.names
+        self._known: dict[int, tuple[Event, ...]] = {}
+        self._steps_of: dict[int, tuple[_Step, ...]] = {}
+        self._blocks: dict[int, _Parts] = {}
+        self._depth = 0
+        self._entered: set[int] = set()
+        """Functions of which it is known what they may start when they are called."""
+
+    # -- questions --------------------------------------------------------------------------
+
+    def before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
+        """Give the last event of a kind that certainly came before a node.
+
+        None for a start of the backend after which it was given up.
+        """
+        kinds = (kind, Kind.RESETS) if kind is Kind.STARTS else (kind,)
+        for way in self._ways_to(node):
+            event = way.last(kinds)
+            if event is not None:
+                return event if event.kind is kind else None
+        return None
+
+    def first_before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
+        """Give the first event of a kind that certainly came before a node."""
+        found = None
+        for way in self._ways_to(node):
+            found = way.first(kind) or found
+        return found
+
+    def summary(self) -> Summary:
+        """Give what executing the module does, with what it imports by name."""
+        return self._summed_up(self._steps(self.tree.module))
+
+    def events(self, node: cst.CSTNode) -> tuple[Event, ...]:
+        """Give what certainly happens when a node is executed, in order."""
+        key = id(node)
+        if key not in self._known:
+            self._known[key] = tuple(self._happening(self._steps(node)))
+        return self._known[key]
+
+    def at_import(self) -> Iterator[Event]:
+        """Give the starts of the backend that may happen while the module is imported, in order.
+
+        Unlike `events`, also those in branches of an `if`, but for what a program alone does, and
+        in functions of the file that are called, whatever they do before.
+        """
+        self._entered.clear()
+        yield from self._possible(self.tree.module)
+
+    # -- what is executed -------------------------------------------------------------------
+
+    def _steps(self, node: cst.CSTNode) -> tuple[_Step, ...]:
+        key = id(node)
+        if key not in self._steps_of:
+            # A function that calls itself does so after what it has done already.
+            self._steps_of[key] = ()
+            self._steps_of[key] = tuple(self._found_steps(node))
+        return self._steps_of[key]
+
+    def _found_steps(self, node: cst.CSTNode) -> Iterator[_Step]:
+        for part in self._executed(node):
+            yield from self._steps(part)
+        if isinstance(node, cst.If) and node.orelse is not None:
+            branches = _Branches(self._steps(node.body), self._steps(node.orelse))
+            if branches.body or branches.orelse:
+                yield branches
+        elif isinstance(node, cst.If | cst.For | cst.While | cst.Try | cst.TryStar | cst.Match):
+            yield _OtherWays(node)
+        if (
+            isinstance(node, cst.WithItem)
+            and isinstance(node.item, cst.Call)
+            and self.names.qualified(node.item.func) in ENTERING_STARTS_BACKEND
+        ):
+            yield Event(Kind.STARTS, node.item, called(node.item))
+        if isinstance(node, cst.Import | cst.ImportFrom):
+            for name in imported_names(node):
+                jax = import_of_jax(name)
+                yield _Import(node, name) if jax is None else Event(Kind.IMPORTS, node, jax)
+        elif isinstance(node, cst.Call):
+            yield from self._called(node)
+        if isinstance(node, cst.Call | cst.Assign):
+            for name in variables_set(node, self.names):
+                yield Event(Kind.SETS, node, name)
+
+    def _happening(self, steps: Iterable[_Step]) -> Iterator[Event]:
+        for step in steps:
+            if isinstance(step, Event):
+                yield step
+            elif isinstance(step, _Import):
+                yield from self._imported(step)
+            elif isinstance(step, _Branches):
+                other = self._happening(step.orelse)
+                kinds = {event.kind for event in other if event.kind is not Kind.SETS}
+                if kinds:
+                    yield from (each for each in self._happening(step.body) if each.kind in kinds)
+
+    def _summed_up(self, steps: Iterable[_Step], depth: int = 0) -> Summary:
+        summary: list[Step] = []
+        for step in steps:
+            if isinstance(step, Event):
+                summary.append(Does(step.kind, step.what, self.facts.line_of(step.node)))
+            elif isinstance(step, _Import):
+                summary.append(Imports(step.name))
+            elif isinstance(step, _Branches) and depth < MOST_BRANCHES:
+                body = self._summed_up(step.body, depth + 1)
+                either(summary, body, self._summed_up(step.orelse, depth + 1))
+            else:
+                perhaps(summary, self._modules_in(step))
+        return tuple(summary)
+
+    def _executed(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
+        """Give the parts of a node that are executed whenever it is, in order."""
+        if isinstance(node, cst.FunctionDef):
+            return [*node.decorators, *_defaults(node.params)]
+        if isinstance(node, cst.Lambda):
+            return _defaults(node.params)
+        if isinstance(node, cst.If | cst.While | cst.IfExp):
+            return [node.test]
+        if isinstance(node, cst.For):
+            return [node.iter]
+        if isinstance(node, cst.BooleanOperation):
+            return [node.left]
+        if isinstance(node, cst.BaseComp):
+            return [node.for_in.iter]
+        if isinstance(node, cst.Try | cst.TryStar):
+            return [node.body, *([node.finalbody] if node.finalbody else [])]
+        if isinstance(node, cst.Match):
+            return [node.subject]
+        if isinstance(node, cst.Assert | cst.Annotation | cst.TypeAlias | cst.Import):
+            return []
+        return children(node)
+
+    def _modules_in(self, step: _Step) -> Iterator[str]:
+        """Give the modules that may be imported in a step."""
+        if isinstance(step, _Import):
+            yield step.name
+        elif isinstance(step, _Branches):
+            for each in (*step.body, *step.orelse):
+                yield from self._modules_in(each)
+        elif isinstance(step, _OtherWays):
+            for body in self._bodies_of_other_ways(step.node):
+                for each in self._steps(body):
+                    yield from self._modules_in(each)
+
+    def _bodies_of_other_ways(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Give what is executed of a compound statement on some ways through it only."""
+        if isinstance(node, cst.If):
+            if not _is_only_elsewhere(node.test, self.names.qualified):
+                yield node.body
+        elif isinstance(node, cst.For | cst.While):
+            yield node.body
+        elif isinstance(node, cst.Try | cst.TryStar):
+            yield from (handler.body for handler in node.handlers)
+        elif isinstance(node, cst.Match):
+            yield from (case.body for case in node.cases)
+        orelse = getattr(node, "orelse", None)
+        if orelse is not None:
+            yield orelse
+
+    def _imported(self, step: _Import) -> Iterator[Event]:
+        effects = self.facts.run.importing(self.facts.path, step.name)
+        what = f"import {step.name.lstrip('.')}"
+
+        def event(kind: Kind, what: str, origin: Origin) -> Event:
+            return Event(kind, step.node, what, origin, step.is_direct)
+
+        for variable, origin in effects.sets_variables.items():
+            yield event(Kind.SETS, variable, origin)
+        if effects.imports_jax is not None:
+            yield event(Kind.IMPORTS, what, effects.imports_jax)
+        if effects.gives_backend_up is not None:
+            yield event(Kind.RESETS, what, effects.gives_backend_up)
+        if effects.starts_backend is not None:
+            yield event(Kind.STARTS, what, effects.starts_backend)
+
+    def _called(self, node: cst.Call) -> Iterator[_Step]:
+        name = self.names.qualified(node.func)
+        if name in RESETTING_CALLS:
+            yield Event(Kind.RESETS, node, f"{name}()")
+        elif name is not None and starts_backend(name):
+            yield Event(Kind.STARTS, node, called(node))
+        else:
+            function = self.local_function(node.func)
+            if function is not None and self._depth < _CALL_DEPTH:
+                self._depth += 1
+                for statement in function.body.body:
+                    yield from (_as_done_by(node, step) for step in self._steps(statement))
+                    if self._may_leave(statement):
+                        break
+                self._depth -= 1
+
+    def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
+        """Give the plain function of this file that a name certainly stands for."""
+        if not isinstance(func, cst.Name) or not self.tree.contains(func):
+            return None
+        bindings = self.names.bindings(func)
+        if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):
+            return None
+        function = bindings[0].node
+        scope = self.names.scope(function.body)
+        waits = function.asynchronous is not None or any(
+            isinstance(node, cst.Yield) and self.names.scope(node) is scope
+            for node in self.tree.descendants(function)
+        )
+        return None if waits or function.decorators else function
+
+    def _may_leave(self, statement: cst.CSTNode) -> bool:
+        scope = self.names.scope(statement)
+        return any(
+            isinstance(node, cst.Return | cst.Raise) and self.names.scope(node) is scope
+            for node in (statement, *self.tree.descendants(statement))
+        )
+
+    def _possible(self, node: cst.CSTNode) -> Iterator[Event]:
+        if isinstance(node, cst.If):
+            test = node.test
+            yield from self._starts(test)
+            if not _is_only_elsewhere(test, self.names.qualified):
+                yield from self._possible(node.body)
+            if node.orelse is not None:
+                yield from self._possible(node.orelse)
+        elif isinstance(node, cst.Module | cst.IndentedBlock | cst.Else | cst.Finally):
+            inner = node.body if not isinstance(node, cst.Else | cst.Finally) else [node.body]
+            for statement in inner:
+                yield from self._possible(statement)
+        elif isinstance(node, cst.ClassDef):
+            for part in (*node.decorators, *node.bases, *node.keywords):
+                yield from self._starts(part)
+            yield from self._possible(node.body)
+        elif isinstance(node, cst.Try | cst.TryStar):
+            yield from self._possible(node.body)
+            if node.orelse is not None:
+                yield from self._possible(node.orelse)
+            if node.finalbody is not None:
+                yield from self._possible(node.finalbody)
+        elif isinstance(node, cst.With):
+            for item in node.items:
+                yield from self._starts(item)
+            yield from self._possible(node.body)
+        elif isinstance(node, cst.For):
+            yield from self._starts(node.iter)
+            yield from self._possible(node.body)
+        else:
+            yield from self._starts(node)
+
+    def _starts(self, node: cst.CSTNode) -> Iterator[Event]:
+        """Give the first start in what is executed of a statement: one finding is enough."""
+        for step in self._steps(node):
+            if isinstance(step, Event) and step.kind is Kind.STARTS:
+                yield step
+                return
+        if self._depth >= _CALL_DEPTH:
+            return
+        for call, function in self._local_calls(node):
+            if id(function) in self._entered:
+                continue
+            self._entered.add(id(function))
+            self._depth += 1
+            first = next(self._possible(function.body), None)
+            self._depth -= 1
+            if first is not None:
+                yield replace(first, node=call, is_direct=False)
+                return
+
+    def _local_calls(self, node: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.FunctionDef]]:
+        """Give the calls of functions of the file in what is executed of a node."""
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, cst.Call) and (function := self.local_function(part.func)):
+                yield part, function
+            pending += reversed([*self._executed(part)])
+
+    # -- order ------------------------------------------------------------------------------
+
+    def _ways_to(self, node: cst.CSTNode) -> Iterator[_Way]:
+        """Give what was executed before one came to a node, the latest first."""
+        if isinstance(node, cst.Call):
+            yield self._way(_Parts(node.args), len(node.args))
+        child = node
+        for ancestor in self.tree.ancestors(node):
+            if isinstance(
+                ancestor,
+                cst.IndentedBlock | cst.Module | cst.SimpleStatementLine | cst.SimpleStatementSuite,
+            ):
+                if id(ancestor) not in self._blocks:
+                    self._blocks[id(ancestor)] = _Parts(ancestor.body)
+                parts = self._blocks[id(ancestor)]
+                yield self._way(parts, parts.places.get(id(child), 0))
+            else:
+                earlier = _earlier(ancestor, child)
+                yield self._way(_Parts(earlier), len(earlier))
+            child = ancestor
+
+    def _way(self, parts: _Parts, count: int) -> _Way:
+        """Give what happens in the first parts of several."""
+        while len(parts.ends) <= count:
+            for event in self.events(parts.nodes[len(parts.ends) - 1]):
+                parts.kinds.setdefault(event.kind, []).append(len(parts.events))
+                parts.events.append(event)
+            parts.ends.append(len(parts.events))
+        return _Way(parts, parts.ends[count])
+
+
+class _Parts:
+    """Nodes that are executed one after the other, and what happens in those asked for so far."""
+
+    def __init__(self, nodes: Sequence[cst.CSTNode]) -> None:
+        self.nodes = nodes
+        self.places = {id(node): place for place, node in enumerate(nodes)}
+        self.events: list[Event] = []
+        self.kinds: dict[Kind, list[int]] = {}
+        """The places of the events of each kind."""
+        self.ends = [0]
+        """How many events there are in the first so many nodes."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The first events of several."""
+
+    parts: _Parts
+    count: int
+
+    def first(self, kind: Kind) -> Event | None:
+        """Give the first event of a kind."""
+        places = self.parts.kinds.get(kind)
+        return self.parts.events[places[0]] if places and places[0] < self.count else None
+
+    def last(self, kinds: Iterable[Kind]) -> Event | None:
+        """Give the last event of some kinds."""
+        latest = -1
+        for kind in kinds:
+            places = self.parts.kinds.get(kind, [])
+            number = bisect_left(places, self.count)
+            latest = max(latest, places[number - 1] if number else -1)
+        return self.parts.events[latest] if latest >= 0 else None
+
+
+def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    """Give the parts of a compound statement that were executed before one came to a child."""
+    if isinstance(ancestor, cst.If | cst.While):
+        return [] if child is ancestor.test else [ancestor.test]
+    if isinstance(ancestor, cst.For):
+        return [ancestor.iter] if child is ancestor.body else []
+    if isinstance(ancestor, cst.With):
+        return ancestor.items if child is ancestor.body else []
+    if isinstance(ancestor, cst.Try | cst.TryStar):
+        return [ancestor.body] if child is ancestor.orelse or child is ancestor.finalbody else []
+    return []
+
+
+def _as_done_by(node: cst.CSTNode, step: _Step) -> _Step:
+    """Give a step of a local function as one of the call of it."""
+    if isinstance(step, _Branches):
+        body = tuple(_as_done_by(node, each) for each in step.body)
+        return _Branches(body, tuple(_as_done_by(node, each) for each in step.orelse))
+    return step if isinstance(step, _OtherWays) else replace(step, node=node, is_direct=False)
+
+
+def called(call: cst.Call) -> str:
+    """Give a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
+    return f"{dotted(call.func)}({'…' if call.args else ''})"
+
+
+def _defaults(params: cst.Parameters) -> list[cst.CSTNode]:
+    every = [*params.posonly_params, *params.params, *params.kwonly_params]
+    return [param.default for param in every if param.default is not None]
+
+
+def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """Give the qualified names that a statement imports; a leading dot for each level."""
+    if isinstance(node, cst.Import):
+        return [dotted(alias.name) for alias in node.names]
+    module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
+    if isinstance(node.names, cst.ImportStar):
+        return [module]
+    dot = "" if module.endswith(".") else "."
+    return [f"{module}{dot}{dotted(alias.name)}" for alias in node.names]
+
+
+def is_guard(test: cst.BaseExpression) -> bool:
+    """Tell whether a condition is one of `__name__`, as in `if __name__ == "__main__":`."""
+    return isinstance(test, cst.Comparison) and any(
+        isinstance(side, cst.Name) and side.value == "__name__"
+        for side in (test.left, *(each.comparator for each in test.comparisons))
+    )
+
+
+def _is_only_elsewhere(test: cst.BaseExpression, qualified: object) -> bool:
+    """Tell whether a condition holds in a program or for a type checker only, not at import."""
+    if is_guard(test):
+        return True
+    return callable(qualified) and qualified(test) in {
+        "typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING",
+    }  # fmt: skip

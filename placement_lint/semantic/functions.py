@@ -1,0 +1,84 @@
+"""Which function an expression stands for, and what runs when it is called."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.semantic.enclosing import runs_only_while_traced
+from placement_lint.syntax import definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.semantic.file_view import FileView
+    from placement_lint.syntax.definitions import Function
+
+_MOST_FUNCTIONS = 64
+"""How many functions are followed from one: a helper's helpers, and no more of a program."""
+
+
+def function_of(node: cst.BaseExpression | None, ctx: FileView) -> Function | None:
+    """Give the function of this file that runs when an expression is called, if that is sure."""
+    return definitions.function_of(node, ctx.names)
+
+
+def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
+    """Give the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
+
+    By `as name` of a `with`, in its body, or by an assignment, wherever the variable is seen.
+    """
+    parent = ctx.parent(call)
+    around: cst.CSTNode | None = ctx.tree.module
+    targets: list[cst.BaseExpression] = []
+    if isinstance(parent, cst.WithItem) and parent.asname is not None:
+        targets, around = [parent.asname.name], ctx.parent(parent)
+    elif isinstance(parent, cst.Assign):
+        targets = [target.target for target in parent.targets]
+    top = 0 if around is None else ctx.tree.index(around)
+    for target in targets:
+        if not isinstance(target, cst.Name):
+            continue
+        uses = ctx.names.uses(target.value, ctx.names.scope(call))
+        for number in range(bisect_left(uses, top, key=ctx.tree.index), len(uses)):
+            use = uses[number]
+            if ctx.tree.index(use) >= ctx.tree.ends[top]:
+                break
+            method = ctx.parent(use)
+            called = ctx.parent(method) if isinstance(method, cst.Attribute) else None
+            if isinstance(called, cst.Call) and called.func is method:
+                yield called
+
+
+def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> Iterator[cst.Call]:
+    """Give the calls that run when a function is called, in its body and in what it calls.
+
+    In order of the text for each function, those of functions that it calls after its own. What is
+    only defined in it does not run; a lambda or function that is given to a call does. With
+    `traced` False, not what runs only while JAX traces the function.
+    """
+    pending: list[Function] = [function]
+    seen = {id(function)}
+    for current in pending:
+        for call in _own_calls(current, ctx):
+            if not traced and runs_only_while_traced(call, ctx):
+                continue
+            yield call
+            given = [argument.value for argument in call.args]
+            for each in (call.func, *given):
+                inner = function_of(each, ctx)
+                if inner is None or id(inner) in seen or len(seen) >= _MOST_FUNCTIONS:
+                    continue
+                if isinstance(inner, cst.FunctionDef) and inner.decorators:
+                    continue
+                seen.add(id(inner))
+                pending.append(inner)
+
+
+def _own_calls(function: Function, ctx: FileView) -> Iterator[cst.Call]:
+    """Give the calls in a function's body that are in no function inside of it."""
+    for node in (function.body, *ctx.tree.descendants(function.body)):
+        if isinstance(node, cst.Call) and ctx.function(node) is function:
+            yield node

@@ -1,0 +1,233 @@
+"""The facts of one file that all rules share, each worked out once and only when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import libcst as cst
+
+from placement_lint.files.neighbours import is_imported_beside
+from placement_lint.files.script_cells import has_cells
+from placement_lint.files.source import Source
+from placement_lint.files.test_paths import is_test_path
+from placement_lint.jaxmodel.versions import Target
+from placement_lint.limits.budget import (
+    LimitError,
+    RunOverError,
+    bar,
+    free,
+    interpreting,
+)
+from placement_lint.semantic.program_queries import Alone
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.names import Names
+from placement_lint.syntax.programs import has_main_guard, runs_at_top
+from placement_lint.syntax.tree import Tree
+from placement_lint.timing import INTERPRETATION, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from placement_lint.placement.flow import Flow
+    from placement_lint.semantic.program_queries import RunView
+    from placement_lint.syntax.names import ExportResolver
+    from placement_lint.syntax.positions import Spans
+
+T = TypeVar("T")
+
+_Imports = (cst.Import, cst.ImportFrom, cst.LazyImport, cst.LazyImportFrom)
+
+
+_FEW_LINES = 4
+"""Each costs what stands above it in the file, and all of them together cost the whole file."""
+
+
+class UnfollowedError(Exception):
+    """It is not known where the arrays of a file live: to find out takes more than it may."""
+
+
+class _Lines:
+    """Where nodes stand, by lines, for a file without an editor of its own."""
+
+    def __init__(self, module: cst.Module, path: str) -> None:
+        """Work nothing out before it is asked for."""
+        self._module = module
+        self._path = path
+        self._asked = 0
+
+    def line(self, node: cst.CSTNode) -> int:
+        """Give the line of a node."""
+        from placement_lint.syntax.positions import text_before
+
+        self._asked += 1
+        if self._asked <= _FEW_LINES:
+            above = text_before(self._module, node)
+            return Source(self._path, above).position(len(above))[0]
+        return self._source.position(self._spans.inner(node)[0])[0]
+
+    @cached_property
+    def _source(self) -> Source:
+        return Source(self._path, self._module.code)
+
+    @cached_property
+    def _spans(self) -> Spans:
+        from placement_lint.syntax.positions import Spans
+
+        return Spans(self._module, self._source)
+
+
+class ModuleFacts:
+    """One parsed file: tree, names, placements, and what the program as a whole pins."""
+
+    def __init__(
+        self,
+        module: cst.Module,
+        path: str,
+        *,
+        accelerator: bool = True,
+        exports: ExportResolver | None = None,
+        target: Target | None = None,
+        run: RunView | None = None,
+        source: Source | None = None,
+        is_whole: bool = False,
+    ) -> None:
+        """Walk the tree and build its scopes. `accelerator` False: the CPU is the default.
+
+        `is_whole`: the run sees every file that may import this one, as far as anyone can tell.
+        """
+        self.path = path
+        self.source = source
+        """The text that was parsed, with the cells of a notebook."""
+        self.accelerator = accelerator
+        self.target = target or Target()
+        """The versions of JAX that the file is meant for."""
+        self.run = run or Alone()
+        """What is known of the other files of the run."""
+        self._is_whole = is_whole
+        self.tree = Tree(module)
+        self.names = Names(self.tree, exports)
+        self.siblings: dict[str, ModuleFacts] = {path: self}
+        """The files that are interpreted together with this one, itself among them, by path."""
+        self._facts: dict[Callable[..., Any], Any] = {}
+        self._failed: Exception | None = None
+        """What interpreting it raised."""
+        self.unfollowed: LimitError | None = None
+        """What interpreting it ran out of."""
+
+    def fact(self, work: Callable[[ModuleFacts], T]) -> T:
+        """Give what a function says of this file; it is asked once, whoever asks first."""
+        if work not in self._facts:
+            self._facts[work] = work(self)
+        found: T = self._facts[work]
+        return found
+
+    def let_go(self) -> None:
+        """Free the tree and all that was worked out: nothing can be asked any longer.
+
+        Circles of references lead through these three. Without them what they hold is freed at
+        once, and not after a search through all of it, which takes a tenth of a run.
+        """
+        for each in (self.tree, self.names, self):
+            vars(each).clear()
+
+    def line_of(self, node: cst.CSTNode) -> int:
+        """Give the line on which a node begins, in the text as LibCST writes it."""
+        return self._line_spans.line(node)
+
+    @cached_property
+    def _line_spans(self) -> _Lines:
+        return _Lines(self.tree.module, self.path)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Where the arrays of this file live. Raises UnfollowedError where that takes too long."""
+        if self._failed is not None:
+            raise self._failed
+        try:
+            with timed(INTERPRETATION), interpreting(self.path):
+                return self._interpreted()
+        except RunOverError:
+            raise
+        except LimitError as error:
+            self.unfollowed = error.with_traceback(None)
+        except Exception as error:
+            # Each rule that asks is to say so, and none is to wait for it once more.
+            self._failed = error
+            raise
+        bar(self.unfollowed)
+        # Now that nothing holds what was found out by then.
+        free()
+        self._failed = UnfollowedError()
+        raise self._failed
+
+    def _interpreted(self) -> Flow:
+        from placement_lint.placement.flow import interpret_alone
+
+        return interpret_alone(
+            self.path,
+            self.tree,
+            self.names,
+            accelerator=self.accelerator,
+            is_open=self.is_open,
+        )
+
+    @cached_property
+    def has_relative_import(self) -> bool:
+        """Whether the file says by a relative import that it is a module of a package."""
+        return any(node.relative for node in self.tree.every(cst.ImportFrom))
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether code that is not of the run may import what is in the file.
+
+        A module of a package is there for others, unless it is a program, as scripts in cells are;
+        any other file may be
+        imported by one beside it that the run does not see, unless it loops at its top, and none of
+        those that are there mentions it in an import.
+        """
+        if self.is_test or not self.path.endswith(".py") or has_main_guard(self.tree.module):
+            return False
+        if self.source is not None and has_cells(self.source.content):
+            return False
+        package = Path(self.path).with_name("__init__.py")
+        if self.has_relative_import or package.exists() or Path(self.path) == package:
+            return True
+        if self._is_whole:
+            return False
+        return not runs_at_top(self.tree.module) or is_imported_beside(self.path)
+
+    @cached_property
+    def is_test(self) -> bool:
+        """Whether the file is a test by its name or its folder, as pytest finds them."""
+        return is_test_path(self.path)
+
+    @cached_property
+    def stored(self) -> dict[str, list[cst.BaseExpression]]:
+        """What assignments bind, tuples by element, by name, in source order."""
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for statement in self.tree.every(cst.AssignTarget, cst.AugAssign, cst.AnnAssign):
+            if not isinstance(statement, cst.AssignTarget | cst.AugAssign | cst.AnnAssign):
+                raise TypeError(statement)
+            pending: list[cst.BaseExpression] = [statement.target]
+            while pending:
+                target = pending.pop()
+                if isinstance(target, cst.Tuple | cst.List):
+                    pending += [element.value for element in reversed(target.elements)]
+                elif name := dotted(target):
+                    found.setdefault(name, []).append(target)
+        return found
+
+    @cached_property
+    def _import_statements(self) -> dict[int, cst.CSTNode]:
+        return {
+            id(alias): node
+            for node in self.tree.every(*_Imports)
+            if not isinstance(node.names, cst.ImportStar)
+            for alias in node.names
+        }
+
+    def import_statement(self, alias: cst.CSTNode) -> cst.CSTNode:
+        """Give the import statement of one of its aliases (or of a parameter, its own node)."""
+        return self._import_statements.get(id(alias), self.tree.module)

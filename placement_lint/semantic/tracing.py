@@ -1,0 +1,226 @@
+"""Which functions of a file surely run on tracers, and by which call of JAX.
+
+Stricter than what the interpreter takes for traced: it leaves out whatever *may* be traced, a rule
+here accuses what *is*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
+from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind, Tracing
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import PARTIAL, function_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.definitions import Function
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+_DECORATING = frozenset(name for name, tracing in TRACINGS.items() if tracing.decorates)
+
+# What calls a function that it is given at once, as part of the function that it stands in.
+_CALLS_AT_ONCE = frozenset({
+    "builtins.filter", "builtins.map", "builtins.max", "builtins.min", "builtins.sorted",
+    "functools.partial", "functools.reduce", "jax.named_call", "jax.tree.map",
+    "jax.tree.map_with_path", "jax.tree.reduce", "jax.tree_map", "jax.tree_util.tree_map",
+    "jax.tree_util.tree_map_with_path", "jax.tree_util.tree_reduce",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Staging:
+    """How a function comes to be traced."""
+
+    tracing: Tracing
+    is_certain: bool
+    """False: the function has other uses, or may have some elsewhere, which call it as it is."""
+
+
+class Stagings:
+    """The functions of one file that are surely traced, from their decorators and by calls."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        """Look through the file once."""
+        self.tree: Tree = facts.tree
+        self.names: Names = facts.names
+        self._by_id: dict[int, list[Staging]] = {}
+        self._tracing_arguments: set[int] = set()
+        given: list[tuple[Function, Tracing]] = []
+        for found in self.tree.every(cst.FunctionDef, cst.Call):
+            if isinstance(found, cst.FunctionDef):
+                for decorator in found.decorators:
+                    tracing = self.tracing(decorator.decorator)
+                    if tracing is not None and tracing.decorates:
+                        self._by_id.setdefault(id(found), []).append(Staging(tracing, True))
+            else:
+                given += self._given(found)
+        pending = given
+        while pending:
+            # A function that is called in a traced one is known as traced only once that one is.
+            left = []
+            for node, tracing in pending:
+                others = self._other_uses(node)
+                if others is None:
+                    left.append((node, tracing))
+                    continue
+                is_certain = not others and self._is_private(node)
+                self._by_id.setdefault(id(node), []).append(Staging(tracing, is_certain))
+            if len(left) == len(pending):
+                break
+            pending = left
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def of(self, function: cst.CSTNode) -> list[Staging]:
+        """Give how a function itself is traced: by each decorator and each call."""
+        return self._by_id.get(id(function), [])
+
+    def around(self, node: cst.CSTNode, kinds: frozenset[TraceKind]) -> Staging | None:
+        """Give how what a node does is traced, in one of the ways; None where it may just run.
+
+        A function inside a traced one counts, unless it is given to what may call it later.
+        """
+        child = node
+        for ancestor in self.tree.ancestors(node):
+            inside = isinstance(ancestor, cst.FunctionDef | cst.Lambda) and child is ancestor.body
+            child = ancestor
+            if not inside or not isinstance(ancestor, cst.FunctionDef | cst.Lambda):
+                continue
+            found = [each for each in self.of(ancestor) if each.tracing.kind in kinds]
+            if found:
+                return max(found, key=lambda each: each.is_certain)
+            if not self._runs_where_it_stands(ancestor):
+                return None
+        return None
+
+    def tracing(self, node: cst.BaseExpression) -> Tracing | None:
+        """Give what a decorator traces with: `@jax.jit`, `@jax.jit(…)`, `@partial(jax.jit, …)`."""
+        made: cst.BaseExpression | None = node
+        while isinstance(made, cst.Call):
+            is_partial = self.names.qualified(made.func) == PARTIAL
+            made = Arguments(made).get(0, "func") if is_partial else made.func
+        return None if made is None else TRACINGS.get(self.names.qualified(made) or "")
+
+    def definition(self, node: cst.BaseExpression | None) -> Function | None:
+        """Give the function that an expression surely is, also inside of a call that traces it."""
+        return function_of(node, self.names, _DECORATING)
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def _given(self, call: cst.Call) -> Iterator[tuple[Function, Tracing]]:
+        tracing = TRACINGS.get(self.names.qualified(call.func) or "")
+        if tracing is None:
+            return
+        arguments = Arguments(call)
+        for position, keyword in tracing.parameters:
+            argument = arguments.get(position, keyword)
+            several = isinstance(argument, cst.List | cst.Tuple)
+            functions = (
+                [element.value for element in argument.elements]
+                if several and isinstance(argument, cst.List | cst.Tuple)
+                else [argument]
+            )
+            for function in functions:
+                definition = self.definition(function)
+                if definition is not None and function is not None:
+                    self._tracing_arguments.update(
+                        id(part) for part in (function, *self.tree.descendants(function))
+                    )
+                    yield definition, tracing
+
+    def _other_uses(self, node: Function) -> bool | None:
+        """Tell whether a function has uses that may call it as it is; None: it is so called.
+
+        Calls inside of functions that are traced are no such uses.
+        """
+        if isinstance(node, cst.Lambda):
+            parent = self.tree.parent(node)
+            if not isinstance(parent, cst.Assign):
+                return False
+        others = False
+        for use in self._uses(node):
+            if id(use) in self._tracing_arguments:
+                continue
+            if self.tree.is_inside(use, node):
+                continue
+            call = self.tree.parent(use)
+            if isinstance(call, cst.Call) and call.func is use:
+                if self.around(use, frozenset(TraceKind)) is None:
+                    return None
+            else:
+                others = True
+        return others
+
+    def _uses(self, node: Function) -> list[cst.CSTNode]:
+        """Give every place that reads a function by its name, or as `self.name`."""
+        if isinstance(node, cst.Lambda):
+            parent = self.tree.parent(node)
+            target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
+            if not isinstance(target, cst.Name):
+                return []
+            name = target.value
+        else:
+            name = node.name.value
+        found: list[cst.CSTNode] = []
+        if not isinstance(node, cst.Lambda) and self._is_method(node):
+            found += self._attributes.get(name, ())
+        found += (
+            each
+            for each in self.names.uses(name, self.names.scope(node))
+            if not isinstance(self.tree.parent(each), cst.AssignTarget)
+        )
+        return found
+
+    def _is_private(self, node: Function) -> bool:
+        """Tell whether other files have no business with a function."""
+        if isinstance(node, cst.Lambda) or node.name.value.startswith("_"):
+            return True
+        return any(isinstance(each, cst.FunctionDef) for each in self.tree.ancestors(node))
+
+    def _is_method(self, node: cst.FunctionDef) -> bool:
+        suite = self.tree.parent(node)
+        return suite is not None and isinstance(self.tree.parent(suite), cst.ClassDef)
+
+    @cached_property
+    def _attributes(self) -> dict[str, list[cst.Attribute]]:
+        found: dict[str, list[cst.Attribute]] = {}
+        for node in self.tree.every(cst.Attribute):
+            found.setdefault(node.attr.value, []).append(node)
+        return found
+
+    def _runs_where_it_stands(self, node: Function) -> bool:
+        """Tell whether a nested function runs only as a part of the function that it stands in."""
+        if isinstance(node, cst.Lambda):
+            parent = self.tree.parent(node)
+            if isinstance(parent, cst.Arg):
+                return self._is_called_at_once(parent)
+            if not isinstance(parent, cst.Assign):
+                return False
+        elif node.decorators:
+            return False
+        uses = self._uses(node)
+        return bool(uses) and all(self._is_immediate(use) for use in uses)
+
+    def _is_immediate(self, use: cst.CSTNode) -> bool:
+        parent = self.tree.parent(use)
+        if isinstance(parent, cst.Call) and parent.func is use:
+            return True
+        return isinstance(parent, cst.Arg) and self._is_called_at_once(parent)
+
+    def _is_called_at_once(self, argument: cst.Arg) -> bool:
+        call = self.tree.parent(argument)
+        if not isinstance(call, cst.Call):
+            return False
+        name = self.names.qualified(call.func)
+        if name in HOST_CALLBACKS or name is None:
+            return False
+        return name in _CALLS_AT_ONCE or name in TRACINGS

@@ -1,0 +1,104 @@
+"""From a source to its tree, or to why there is none."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from placement_lint.limits.budget import unmetered
+from placement_lint.timing import IMPORTING, PARSING, timed
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.files.source import Source
+    from placement_lint.syntax.parser_guard import TooDeep
+
+
+class Unparsable(NamedTuple):
+    """Why a source cannot be parsed, and the place, from 1, in its text."""
+
+    reason: str
+    line: int
+    column: int
+    is_too_deep: bool = False
+    """Whether nobody tried to, since that would exhaust the stack or the memory."""
+
+
+# LibCST says the place in its message too, counted in its own way.
+_LIBCST_PLACE = re.compile(r"^parser error: (?:error at (?P<line>\d+):(?P<column>\d+): )?")
+
+
+def guard(source: Source) -> Unparsable | None:
+    """Return what of a source would exhaust the stack or the memory."""
+    from placement_lint.syntax.parser_guard import too_deep
+
+    return _excessive(too_deep(source.text))
+
+
+def _excessive(excess: TooDeep | None) -> Unparsable | None:
+    if excess is None:
+        return None
+    reason = f"cannot be analysed: {excess.message}"
+    return Unparsable(reason, excess.line, excess.column, is_too_deep=True)
+
+
+def parse(source: Source) -> cst.Module | Unparsable:
+    """Parse a source. Needs `run_deep`. Raises MemoryError, which says nothing of the source."""
+    with timed(IMPORTING), unmetered():
+        import libcst as cst
+
+    from placement_lint.syntax import pieces
+    from placement_lint.syntax.parser_guard import demand_parsable
+
+    excess = _excessive(demand_parsable(source.text))
+    if excess is not None:
+        return excess
+    null = source.text.find("\0")
+    if null >= 0:
+        # LibCST takes it in strings and comments; Python takes it nowhere.
+        return Unparsable("a null byte in source code", *source.position(null))
+    try:
+        with timed(PARSING):
+            return pieces.parse(source.path, source.text)
+    except cst.ParserSyntaxError as error:
+        return Unparsable(_reason(error), *_place(error, source))
+    except MemoryError:
+        # It may be there the next time: this says nothing of the file.
+        raise
+    except Exception as error:  # LibCST also fails with KeyError and others
+        return Unparsable(f"LibCST cannot read it ({type(error).__name__})", 1, 1)
+
+
+def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:
+    """Give the line and column of an error, from 1, on one of the lines of the source."""
+    told = _LIBCST_PLACE.match(error.message)
+    line, column = error.raw_line, error.raw_column
+    if told is not None and told["line"]:
+        # The attributes are those of the next line, where there is one.
+        line, column = int(told["line"]), int(told["column"])
+    elif error.message.startswith("tokenizer"):
+        line, column = _place_of_python(source.text) or (line, column)
+    last = len(source.line_starts) - (source.line_starts[-1] == len(source.text))
+    return (line, column + 1) if line <= last else (max(last, 1), 1)
+
+
+def _place_of_python(text: str) -> tuple[int, int] | None:
+    """Give the place at which this Python stops, if it does."""
+    import ast
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return (error.lineno, (error.offset or 1) - 1) if error.lineno else None
+        except (ValueError, RecursionError, MemoryError):
+            return None
+    return None
+
+
+def _reason(error: cst.ParserSyntaxError) -> str:
+    reason = error.message.strip().splitlines()[0].rstrip(".")
+    return _LIBCST_PLACE.sub("", reason)

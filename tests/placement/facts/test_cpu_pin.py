@@ -1,0 +1,82 @@
+"""Whether a program is pinned to the CPU: only what surely runs counts."""
+
+from __future__ import annotations
+
+import libcst as cst
+import pytest
+
+from placement_lint.placement.facts.cpu_pin import pins_cpu
+from placement_lint.syntax.names import Names
+from placement_lint.syntax.tree import Tree
+
+HEAD = "import os\nimport jax\nfrom jax import config\nname = 'JAX_PLATFORMS'\n"
+PINNED = [
+    "jax.config.update('jax_platforms', 'cpu')",
+    "jax.config.update('jax_platform_name', 'cpu')",
+    "jax.config.update(name='jax_platforms', val='cpu')",
+    "config.update('jax_platforms', ' cpu ,cuda')",
+    "os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "os.environ['JAX_PLATFORM_NAME'] = 'cpu'",
+    "other = os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "os.environ.setdefault('JAX_PLATFORMS', 'cpu')",
+    "os.environ.setdefault(key='JAX_PLATFORMS', default='cpu')",
+    "os.putenv('JAX_PLATFORMS', 'cpu')",
+    "os.putenv('JAX_PLATFORMS', value='cpu')",
+    "os.environ.update({'JAX_PLATFORMS': 'cpu'})",
+    "os.environ.update({'A': 'b', **c, 'JAX_PLATFORM_NAME': 'cpu'})",
+    "os.environ.update(JAX_PLATFORMS='cpu')",
+    "os.environ.update(A='b', JAX_PLATFORMS='cpu')",
+    "if __name__ == '__main__':\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "if True:\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "def main():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "try:\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nfinally:\n    pass",
+    "with open('x'):\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+]
+FREE = [
+    "jax.config.update('jax_platforms', 'cuda,cpu')",
+    "jax.config.update('jax_platforms', 'gpu')",
+    "jax.config.update('jax_enable_x64', 'cpu')",
+    "jax.config.update('jax_platforms', chosen)",
+    "jax.config.update()",
+    "other.update('jax_platforms', 'cpu')",
+    "os.environ['OTHER'] = 'cpu'",
+    "os.environ['JAX_PLATFORMS'] = 'cuda'",
+    "os.environ[name] = 'cpu'",
+    "os.environ['JAX_PLATFORMS':] = 'cpu'",
+    "other['JAX_PLATFORMS'] = 'cpu'",
+    "environ = 'cpu'",
+    "os.environ.setdefault('OTHER', 'cpu')",
+    "os.environ.setdefault('JAX_PLATFORMS')",
+    "os.environ.get('JAX_PLATFORMS', 'cpu')",
+    "os.environ.update({'OTHER': 'cpu'})",
+    "os.environ.update({'JAX_PLATFORMS': 'cuda'})",
+    "os.environ.update({**other})",
+    "os.environ.update(other)",
+    "os.environ.update(JAX_PLATFORMS='cuda')",
+    "os.environ.update(OTHER='cpu')",
+    "jax.config.update('JAX_PLATFORMS', 'cpu')",
+    "os.environ['jax_platforms'] = 'cpu'",
+    "if unknown():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "if unknown() == 'x':\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "if name == 'x':\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "if __name__:\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "while unknown():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "try:\n    pass\nexcept OSError:\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "match unknown():\n    case 1:\n        os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "os.putenv('JAX_PLATFORMS', 'cpu') if unknown() else None",
+]
+
+
+def pinned(text: str) -> bool:
+    tree = Tree(cst.parse_module(f"{HEAD}{text}\n"))
+    return pins_cpu(tree, Names(tree))
+
+
+@pytest.mark.parametrize("text", PINNED)
+def test_it_only_ever_runs_on_the_cpu(text: str) -> None:
+    assert pinned(text)
+
+
+@pytest.mark.parametrize("text", FREE)
+def test_it_may_run_elsewhere(text: str) -> None:
+    assert not pinned(text)

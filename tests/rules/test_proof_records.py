@@ -1,0 +1,152 @@
+"""A record says what was proved, of the proofs as they are, and of nothing else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placement_lint.cli import main
+from placement_lint.rules import proof_records, proved
+from placement_lint.rules.proof_records import (
+    digest,
+    newest_record,
+    proof_folder,
+    proved_on,
+    read_record,
+    record_name,
+)
+from placement_lint.rules.registry import all_rules
+
+TEXT = '"""A proof."""\n'
+
+
+def run(jax: str, result: str, *, text: str = TEXT) -> dict[str, Any]:
+    return {
+        "jax": jax,
+        "devices": "virtual",
+        "rules": {"JDP201": {"result": result, "digest": digest(text)}},
+    }
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(proof_records, "proof_folder", lambda: str(tmp_path))
+    (tmp_path / "JDP201").mkdir()
+    (tmp_path / "JDP201" / "proof.py").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "records").mkdir()
+
+    def write(*runs: dict[str, Any], date: str = "2026-01-02") -> None:
+        value = {"version": 1, "date": date, "runs": runs}
+        path = tmp_path / "records" / record_name(date)
+        path.write_text(json.dumps(value), encoding="utf-8")
+
+    return write
+
+
+def test_what_was_proved_is_said_in_a_line(write: Any) -> None:
+    write(run("0.4.30", "skipped"), run("0.5.3", "proved"), run("0.6.2", "proved"))
+    found = proved_on("JDP201")
+    assert found is not None
+    assert found.sentence() == (
+        "proved on JAX 0.5.3, 0.6.2; makes no claim about JAX 0.4.30 (virtual devices, 2026-01-02)"
+    )
+    assert found.as_json()["jax"] == ["0.5.3", "0.6.2"]
+
+
+def test_what_was_not_proved_is_said_too(write: Any) -> None:
+    write(run("0.4.30", "failed"))
+    found = proved_on("JDP201")
+    assert found is not None
+    assert found.sentence() == "NOT proved on JAX 0.4.30 (virtual devices, 2026-01-02)"
+
+
+def test_a_proof_that_was_changed_since_is_not_spoken_of(write: Any) -> None:
+    write(run("0.4.30", "proved", text="another"), run("0.5.3", "proved"))
+    found = proved_on("JDP201")
+    assert found is not None
+    assert found.proved == ("0.5.3",)
+    write(run("0.4.30", "proved", text="another"), date="2026-01-03")
+    newest_record.cache_clear()
+    assert proved_on("JDP201") is None
+
+
+def test_a_rule_or_a_folder_without_record_says_nothing(write: Any, tmp_path: Path) -> None:
+    assert proved_on("JDP201") is None
+    newest_record.cache_clear()
+    write(run("0.5.3", "proved"))
+    assert proved_on("JDP202") is None
+    # Of one that has a proof, in a record of others.
+    (tmp_path / "JDP202").mkdir()
+    (tmp_path / "JDP202" / "proof.py").write_text(TEXT, encoding="utf-8")
+    assert proved_on("JDP202") is None
+    assert proved_on("JDP201") is not None
+    assert newest_record(str(tmp_path / "nowhere")) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"version": 2}', "\xff"])
+def test_what_is_no_record_is_passed_over(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "2026-01-01-verify.json"
+    path.write_bytes(text.encode("latin-1"))
+    assert read_record(str(path)) is None
+    assert newest_record(str(tmp_path)) is None
+
+
+def shipped_runs() -> list[dict[str, Any]]:
+    newest = newest_record(str(Path(proof_folder(), "records")))
+    assert newest is not None
+    return list(newest["runs"])
+
+
+def test_the_shipped_record_is_of_rules_that_exist_and_hold() -> None:
+    codes = {rule.code for rule in all_rules()}
+    assert len(shipped_runs()) >= 6
+    for one in shipped_runs():
+        assert set(one["rules"]) <= codes
+        failed = [code for code, cell in one["rules"].items() if cell["result"] == "failed"]
+        assert failed == [], one["jax"]
+
+
+def test_the_pages_show_the_record(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each page shows what the record knows of the proof as it is now, or nothing."""
+    for rule in all_rules():
+        source = Path(proof_folder(), rule.code, "proof.py").read_text(encoding="utf-8")
+        known = [
+            one["jax"]
+            for one in shipped_runs()
+            if one["rules"].get(rule.code) == {"result": "proved", "digest": digest(source)}
+        ]
+        assert main(["rule", rule.code]) == 0
+        page = capsys.readouterr().out
+        assert ("Proved on JAX" in page) == bool(known)
+        assert f"Proved on JAX {', '.join(known)}" in page or not known
+
+
+def test_the_sentences_that_are_kept_are_those_of_the_record() -> None:
+    kept = Path(proved.FILE).read_text(encoding="utf-8")
+    assert kept == proved.lines(), "run: python -m placement_lint.rules.proved"
+
+
+def test_a_sentence_is_of_the_proof_as_it_is(
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proved, "proof_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(proved, "FILE", str(tmp_path / "proved.txt"))
+    assert proved.kept_sentence("JDP201") is None
+    write(run("0.5.3", "proved"))
+    Path(proved.FILE).write_text(proved.lines(), encoding="utf-8")
+    assert proved.kept_sentence("JDP201") == "proved on JAX 0.5.3 (virtual devices, 2026-01-02)"
+    assert proved.kept_sentence("JDP202") is None
+    proof = tmp_path / "JDP201" / "proof.py"
+    proof.write_bytes(proof.read_bytes().replace(b"\n", b"\r\n"))
+    assert proved.kept_sentence("JDP201") is not None
+    proof.write_text(TEXT + "# edited\n", encoding="utf-8")
+    assert proved.kept_sentence("JDP201") is None
+
+
+def test_sentences_that_cannot_be_read_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proved, "FILE", str(tmp_path / "proved.txt"))
+    Path(proved.FILE).write_bytes(b"JDP201\tbroken\nJDP202\xff")
+    assert proved.kept_sentence("JDP201") is None
