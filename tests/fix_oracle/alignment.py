@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import bisect
 import difflib
+import io
 import re
+import tokenize
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tests.differential.instrument import Place
 
@@ -40,6 +42,10 @@ class Lines:
             return len(self.text)
         before = self._lines[line - 1].encode()[:column]
         return self._starts[line - 1] + len(before.decode())
+
+    def start(self, line: int) -> int:
+        """Give the offset of the beginning of a line."""
+        return self._starts[line - 1]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Give a line and a column in bytes."""
@@ -81,7 +87,20 @@ class Alignment:
             text = text[:start] + new + text[end:]
         made = Alignment(self.original.text)
         made.lines, made._origins = Lines(text), origins
+        pairs = list(_pairs(made.lines))
+        # What closes a bracket is the old one where what opens it is.
+        closed = {self._closing.get(origins[opening], NEW) for opening, _ in pairs}
+        for opening, closing in pairs:
+            if origins[opening] != NEW:
+                origins[closing] = self._closing.get(origins[opening], NEW)
+            elif origins[closing] in closed:
+                origins[closing] = NEW
         return made
+
+    @cached_property
+    def _closing(self) -> dict[int, int]:
+        """What closes each bracket of the original, by the offset of what opens it."""
+        return dict(_pairs(self.original))
 
     @cached_property
     def _kept(self) -> dict[int, int]:
@@ -121,6 +140,20 @@ class Alignment:
         """Give, for each character of a range of the text, where it was, or NEW."""
         start, end = self.lines.range(place)
         return self._origins[start:end]
+
+
+def _pairs(lines: Lines) -> Iterator[tuple[int, int]]:
+    """Give the offsets of what opens and what closes each bracket of a text."""
+    opened: list[int] = []
+    for token in tokenize.generate_tokens(io.StringIO(lines.text).readline):
+        if token.type != tokenize.OP or token.string not in set("()[]{}"):
+            continue
+        line, column = token.start
+        at = lines.start(line) + column
+        if token.string in "([{":
+            opened.append(at)
+        elif opened:
+            yield opened.pop(), at
 
 
 def _aligned(old: str, new: str) -> list[int]:

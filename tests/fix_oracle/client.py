@@ -41,6 +41,8 @@ class Operand:
     origin_committed: bool
     passed: tuple[tuple[int, ...], ...]
     """Where that array was, the parts on the way, and itself: each place once."""
+    made_in: str | None
+    """The module of the expression that gave it first; None where none did."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def _decoded(run: dict[str, Any]) -> Watched:
 
 
 def _operand(found: list[Any]) -> Operand:
-    serial, devices, committed, moved, small, known, nbytes, source = found
+    serial, devices, committed, moved, small, known, nbytes, source, made_in = found
     origin, where, held, passed = source
     return Operand(
         serial,
@@ -155,6 +157,7 @@ def _operand(found: list[Any]) -> Operand:
         tuple(where),
         held,
         tuple(map(tuple, passed)),
+        made_in,
     )
 
 

@@ -27,7 +27,7 @@ from tests.fix_oracle.watch import ACCELERATORS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tests.fix_oracle.client import Event, Left, Operand, Watched
+    from tests.fix_oracle.client import Event, Left, Operand, Put, Watched
     from tests.fix_oracle.fixing import Applied, Fixed, Found
     from tests.fix_oracle.trees import Tree
 
@@ -51,6 +51,8 @@ _INCOMPATIBLE = "Received incompatible devices"
 WHATS = (
     MOVED, CHANGED, DISPLACED, COMMITTED, VALUE, PRINTED, RAISED, LEFT, COPIED, FINDING, BROKEN,
 )  # fmt: skip
+
+_MORE_BELOW = "more below"
 
 COPYING = frozenset({"JDP201", "JDP202"})
 """The rules whose findings speak of the implicit copy of an operand."""
@@ -192,13 +194,22 @@ class _Judging:
                 kept = None if around is None else alignment.kept(around)
                 statement = None if kept is None else self.before[each.module].statement(kept)
             key = (each.code, each.module, statement)
-            if (statement is None or known[key] == 0) and self._is_said_unseen(each.module):
+            if known[key] == 0 and _MORE_BELOW in each.message:
+                # The first of several, with the number of the others: the fix may have added one.
+                key = next((other for other in known if known[other] and other[:2] == key[:2]), key)
+                statement = key[2]
+            is_new = statement is None or known[key] == 0
+            if is_new and (self._is_said_unseen(each.module) or self._is_said_pull(each)):
                 self.result.said += 1
-            elif statement is None or known[key] == 0:
+            elif is_new:
                 line = each.place[0]
                 self.result.add(FINDING, f"{each.module}:{line}", f"{each.code} {each.message}")
             else:
                 known[key] -= 1
+
+    def _is_said_pull(self, found: Found) -> bool:
+        """Tell whether a finding is about what an unsafe fix says: computations go to the host."""
+        return found.code == "JDP208" and True in self.said
 
     def _is_said_unseen(self, module: str) -> bool:
         """Tell whether a fix of another file, made without seeing this one, says that it may move
@@ -289,8 +300,9 @@ class _Judging:
         module, place = where
         alignment = self.fixed.alignments[module]
         if self.other_types:
-            # Of another type, JAX may compute the same in another order: gradients, say.
-            old, new = sorted(old, key=_name_of), sorted(new, key=_name_of)
+            # Of another type, JAX may compute the same in another order, gradients say, and
+            # converts other things.
+            old, new = _in_any_order(old), _in_any_order(new)
         matcher = difflib.SequenceMatcher(
             None, [event.name for event in old], [event.name for event in new], autojunk=False
         )
@@ -382,9 +394,19 @@ class _Judging:
                 and self._origin(put.module, put.place) is None
                 and inside(now, put.place)
                 and max(put.sizes, default=0) >= size
+                and not self._is_of_part(put)
             ]
             if len(again) > 1:
                 self.result.add(LEFT, self._where(where), f"{source}: the fix makes it itself")
+
+    def _is_of_part(self, put: Put) -> bool:
+        """Tell whether what is put is written as a part that is taken, however large it is."""
+        return any(
+            isinstance(part, ast.Subscript)
+            for node in self.after[put.module].expressions.get(put.place, ())
+            for got in _first_argument(node)
+            for part in _first_argument(got)
+        )
 
     def _copied(
         self, run: Watched, applied: Applied, place: Place, trees: dict[str, Tree]
@@ -397,7 +419,8 @@ class _Judging:
                 continue
             for operand in event.operands:
                 from_host = operand.moved and min(operand.devices) >= ACCELERATORS
-                if from_host and operand.serial in given and not operand.small:
+                is_seen = not self.fixed.how.alone or operand.made_in in {None, applied.module}
+                if from_host and is_seen and operand.serial in given and not operand.small:
                     yield event, operand
 
     # -- the arrays that are left -----------------------------------------------------------------
@@ -508,8 +531,13 @@ def _has_array(event: Event) -> bool:
     return event.name not in _CONVERSIONS and any(not operand.small for operand in event.operands)
 
 
-def _name_of(event: Event) -> str:
-    return event.name
+def _first_argument(node: ast.AST) -> list[ast.expr]:
+    return node.args[:1] if isinstance(node, ast.Call) else []
+
+
+def _in_any_order(events: list[Event]) -> list[Event]:
+    computed = [event for event in events if event.name != "jit(convert_element_type)"]
+    return sorted(computed, key=lambda event: event.name)
 
 
 def _is_indexing_where_it_is(old: Event, new: Event, *, made_anew: bool) -> bool:

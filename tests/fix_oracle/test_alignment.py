@@ -68,6 +68,18 @@ def test_an_expression_that_is_a_statement_is_itself() -> None:
     assert found.to_fixed((1, 0, 1, 4)) == (1, 4, 1, 8)
 
 
+def test_what_closes_a_bracket_belongs_to_what_opens_it() -> None:
+    before = "ms.insert(0, join([m[:2], n[2:]]))\n"
+    after = "ms.insert(\n    0,\n    join(\n        [put(get(m[:2])), put(get(n[2:]))]\n    ),\n)"
+    said = origins(before, before[:-1], after)
+    assert (
+        said["join(\n        [put(get(m[:2])), put(get(n[2:]))]\n    )"] == "join([m[:2], n[2:]])"
+    )
+    assert said["[put(get(m[:2])), put(get(n[2:]))]"] == "[m[:2], n[2:]]"
+    assert said["n[2:]"] == "n[2:]"
+    assert said["get(n[2:])"] is None
+
+
 def test_a_statement_may_be_written_on_several_lines() -> None:
     before = "data = Batch(linspace(32).reshape(8), zeros(8))\n"
     after = "Batch(\n    put(put(linspace(32), cpu).reshape(8), cpu),\n    put(zeros(8), cpu),\n)"

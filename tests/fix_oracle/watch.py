@@ -182,6 +182,7 @@ class Watcher(Observer):
             id(array) in self.seen,
             array.nbytes,
             [origin.serial, origin.devices, origin.committed, origin.passed],
+            self._first.get(id(array), (None,))[0],
         ]
 
     def _origin(self, array: Any) -> _Origin:

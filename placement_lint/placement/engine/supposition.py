@@ -18,6 +18,7 @@ from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NO_CAUSES,
     Anything,
+    AnyTree,
     Array,
     External,
     Host,
@@ -329,11 +330,16 @@ class _Slot:
 def _slots(
     held: Value, *, is_index: bool, is_many: bool = False, depth: int = MAX_DEPTH
 ) -> Iterator[_Slot]:
-    """Give what is there at the same time in an operand: the items of lists and dicts."""
-    containers = [atom for atom in held if depth and isinstance(atom, SequenceOf | MappingOf)]
+    """Give what is there at the same time in an operand: the items of lists, dicts and trees."""
+    containers = [
+        atom for atom in held if depth and isinstance(atom, SequenceOf | MappingOf | AnyTree)
+    ]
     if len(containers) < len(held):
         yield _Slot(held.difference(containers), is_index, is_many)
     for atom in containers:
+        if isinstance(atom, AnyTree):
+            yield _Slot(atom.leaf, is_index, is_many=True)
+            continue
         if isinstance(atom, SequenceOf):
             parts: list[tuple[Value, bool]] = [(item, is_many) for item in atom.items or ()]
             is_known = atom.items is not None

@@ -76,7 +76,8 @@ class CommitmentLost(Rule):
 
     ## What it does not flag
     Results that never meet an array which is committed to that device: to go by NumPy may be how
-    someone moves an array to the accelerator. Results that meet it only where the default device is
+    someone moves an array to the accelerator, and `jax.device_put(jax.device_get(w))` says just
+    that. Results that meet it only where the default device is
     that device too. What is put somewhere afterwards. Functions that use
     their argument; `jnp.zeros_like(w)` outside of jit, which follows. Calls with `out_shardings` or
     `keep_unused`. Optimizers without moments. Arrays whose device is not known, or that are spread
@@ -213,6 +214,8 @@ def _remade(call: cst.Call, ctx: Context) -> list[values.Place]:
         device = arguments.get(1 if ctx.is_call(call, "jax.device_put") else None, "device")
         given = arguments.get(0, "x", "a", "object")
         if given is None or not (device is None or is_none(device)):
+            return []
+        if ctx.is_call(call, "jax.device_put") and ctx.is_call(given, "jax.device_get"):
             return []
         held = ctx.flow.value(given)
         read = {

@@ -200,6 +200,17 @@ def _meets_arrays(load: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bo
     )
 
 
+def _gives_arrays(node: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bool:
+    """Tell whether no call around gives what nobody knows here: an object cannot be put."""
+    for around in ctx.tree.ancestors(node):
+        known = not isinstance(around, cst.Call) or not any(
+            isinstance(atom, values.Anything | values.External) for atom in ctx.flow.value(around)
+        )
+        if not known or around is whole:
+            return known
+    return True
+
+
 def _on_host(node: cst.Call, ctx: Context) -> LaterPlan | None:
     """Load it under the host as default device, and commit it there."""
     statement = ctx.statement(node)
@@ -212,6 +223,7 @@ def _on_host(node: cst.Call, ctx: Context) -> LaterPlan | None:
         or len(line.body) != 1
         or not isinstance(statement.value, cst.Call | cst.Subscript)
         or _meets_arrays(node, statement.value, ctx)
+        or not _gives_arrays(node, statement.value, ctx)
     ):
         return None
     names = [
