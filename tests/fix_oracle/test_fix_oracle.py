@@ -11,6 +11,7 @@ from tests.fix_oracle.alignment import Alignment
 from tests.fix_oracle.examine import NOT_STARTED, RAN, examine, report
 from tests.fix_oracle.fixing import Applied, Fixed, How, findings, fix
 from tests.fix_oracle.judge import COPYING, asked, judge
+from tests.fix_oracle.record import newest, read
 from tests.fix_oracle.sources import (
     GENERATORS,
     OWN,
@@ -152,3 +153,11 @@ def test_training_loops_are_of_many_kinds() -> None:
     ]  # fmt: skip
     missing = [part for part in parts if not any(part in text for text in texts)]
     assert missing == []
+
+
+@pytest.mark.every
+def test_what_once_went_wrong_goes_right(oracle: WatchClient) -> None:
+    """The programs that the newest record says were examined again."""
+    path = newest()
+    assert path is not None
+    assert check(oracle, map(program_named, read(path).judged_again))[RAN] >= 1

@@ -16,8 +16,6 @@ from tests.fix_oracle.examine import (
     NOTHING_FIXED,
     RAN,
     Examined,
-    examine,
-    report,
 )
 from tests.fix_oracle.fixing import How
 from tests.fix_oracle.judge import MOVED, RAISED, WHATS, Judgement, Verdict
@@ -35,8 +33,7 @@ from tests.fix_oracle.record import (
     summary,
     write,
 )
-from tests.fix_oracle.sources import FAMILIES, GENERATORS, Program, program_named
-from tests.marks import RUNS_PROGRAMS
+from tests.fix_oracle.sources import FAMILIES, GENERATORS, Program
 from tests.records import RECORDS
 from tests.report.held_to import demand_json
 
@@ -76,21 +73,6 @@ def test_the_newest_record_shows_what_is_asked_for() -> None:
     if path is None:
         pytest.skip(f"no record in {RECORDS}: python -m tests.fix_oracle --record makes one")
     assert shortcomings(read(path)) == []
-
-
-@pytest.mark.every
-@RUNS_PROGRAMS
-def test_what_once_went_wrong_goes_right() -> None:
-    """The programs that the newest record says were examined again: `pytest -m every`."""
-    path = newest()
-    assert path is not None
-    oracle = WatchClient()
-    try:
-        for name in read(path).judged_again:
-            examined = examine(oracle, program_named(name))
-            assert not examined.wrong, report(examined)
-    finally:
-        oracle.close()
 
 
 def good_record() -> Record:
