@@ -6,11 +6,10 @@ import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.fix_oracle.client import WatchClient
 from tests.fix_oracle.examine import (
     NOT_STARTED,
     NOTHING_FIXED,
@@ -36,6 +35,9 @@ from tests.fix_oracle.record import (
 from tests.fix_oracle.sources import FAMILIES, GENERATORS, Program
 from tests.records import RECORDS
 from tests.report.held_to import demand_json
+
+if TYPE_CHECKING:
+    from tests.fix_oracle.client import WatchClient
 
 PROGRAMS = 10_000
 SCHEMA = str(Path(__file__).parent / "record.schema.json")
