@@ -26,7 +26,7 @@ class Module:
     """A parsed module: its tree and names, what is traced in it, and what was seen of it."""
 
     name: str
-    """What other modules know it by; the path where nothing imports it."""
+    """What places in it and other modules refer to it by: in a run, the path of its file."""
     tree: Tree
     names: Names
     record: Record = field(default_factory=Record)
