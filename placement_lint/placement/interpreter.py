@@ -32,6 +32,7 @@ from placement_lint.placement.domain.state import (
     State,
     Variable,
     Variables,
+    initial_state,
     meet,
     variable,
 )
@@ -197,18 +198,21 @@ class Program:
         self._frames: list[Frame] = []
         self._ends: dict[str, State | None] = {}
         self._attributes: dict[Instance, dict[str, None]] = {}
-        self._base = DefaultDevice(SYSTEM)
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
         self._entered_in: dict[str, tuple[DefaultDevice, ...]] = {}
         """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
         """What is imported since the program was started."""
-        self._happened = Ledger(Suspensions(self))
-        self._traced = self._happened.on_tracers(Suspensions(self))
-        self._now = self._happened
-        self.containers = self._now.containers
-        self.suspensions = self._now.suspensions
+        self._happened = Ledger()
+        self._traced = self._happened.on_tracers()
+        self.now = self._happened
+        """What the executions of the kind that runs now have left behind."""
+        self.containers = self.now.containers
+        self._suspensions = Suspensions(self), Suspensions(self)
+        """Those of what happens, and those on tracers."""
+        self._expressions: tuple[dict[str, Expressions], dict[str, Expressions]] = {}, {}
+        """The evaluators, by module: those of what happens, and those on tracers."""
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
         self._superseded: set[Instance] = set()
@@ -249,9 +253,9 @@ class Program:
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name])
-        while self._now.unconsumed:
+        while self.now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
-            generator, state = self._now.unconsumed.popitem()
+            generator, state = self.now.unconsumed.popitem()
             with interpreting(generator.function.module):
                 self.consumed(value(generator), state)
         self.suspensions.finish()
@@ -303,7 +307,7 @@ class Program:
     def _import(self, module: Module, importing: State | None) -> None:
         name = module.name
         self._module_scopes.add(id(module.names.module_scope))
-        base = self._base
+        base = DefaultDevice(SYSTEM)
         blocks: tuple[DefaultDevice, ...] = ()
         if importing is not None:
             base, blocks = importing.base, importing.seen_by_callee()
@@ -326,12 +330,12 @@ class Program:
 
     def _bound_before(self, key: Variable) -> Value | None:
         """Give what a variable of a module holds that was not assigned to since it was run."""
-        return self._now.final.get(key) if key[0] in self._module_scopes else None
+        return self.now.final.get(key) if key[0] in self._module_scopes else None
 
     def _outside(self, module: Module) -> State:
         """Give the state in which code runs that is called from outside of the program."""
         end = self._ends.get(module.name)
-        base = self._base if end is None else end.base
+        base = DefaultDevice(SYSTEM) if end is None else end.base
         entered = () if end is None else _still_entered(end)
         variables = Variables(outside=self._bound_before)
         return State(self._base_of_functions or base, entered, variables)
@@ -389,13 +393,13 @@ class Program:
         for node in module.tree.every(cst.ClassDef):
             place = module.place(node)
             state = self._outside(module)
-            every = self._now.instances.get(place, {})
+            every = self.now.instances.get(place, {})
             made = every.keys() - self._superseded
             if every:
                 receiver = Instance(place, place)
-                for owner, name in self._now.attributes_of(place):
+                for owner, name in self.now.attributes_of(place):
                     if owner in made:
-                        held = self._now.final[owner, name]
+                        held = self.now.final[owner, name]
                         key = (receiver, name)
                         before = state.variables.get(key)
                         state.variables[key] = held if before is None else join(before, held)
@@ -417,7 +421,7 @@ class Program:
             ]
             later = state.copy()
             for function in uncalled:
-                if function in self._now.executed:
+                if function in self.now.executed:
                     continue
                 self._unasked.add(function)
                 branch = state.copy()
@@ -443,10 +447,11 @@ class Program:
 
         One for what happens, and one for what JAX traces.
         """
-        found = self._now.expressions.get(module.name)
+        evaluators = self._expressions[self.is_tracing]
+        found = evaluators.get(module.name)
         if found is None:
             touched = self._touched if self.is_tracing else None
-            found = self._now.expressions[module.name] = Expressions(self, module, Calls, touched)
+            found = evaluators[module.name] = Expressions(self, module, Calls, touched)
         return found
 
     # -- tracing --------------------------------------------------------------------------------
@@ -454,7 +459,12 @@ class Program:
     @property
     def is_tracing(self) -> bool:
         """Whether what is executed now runs on tracers."""
-        return self._now is self._traced
+        return self.now is self._traced
+
+    @property
+    def suspensions(self) -> Suspensions:
+        """The context managers that wait for their end."""
+        return self._suspensions[self.is_tracing]
 
     def on_tracers(self) -> AbstractContextManager[None]:
         """Execute what is inside as traced code: nothing of it happens by itself."""
@@ -462,7 +472,7 @@ class Program:
 
     @contextlib.contextmanager
     def _executing(self, ledger: Ledger) -> Iterator[None]:
-        before, depth = self._now, self.loop_depth
+        before, depth = self.now, self.loop_depth
         if ledger is before:
             yield
             return
@@ -475,8 +485,8 @@ class Program:
             self.loop_depth = depth
 
     def _enter(self, ledger: Ledger) -> None:
-        self._now = ledger
-        self.containers, self.suspensions = ledger.containers, ledger.suspensions
+        self.now = ledger
+        self.containers = ledger.containers
 
     def is_touched(self, tracer: Place) -> bool:
         """Tell whether traced code does anything with the data of a tracer."""
@@ -573,7 +583,7 @@ class Program:
         if isinstance(generator, Lazy):
             return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
         given = [held for _, held in generator.arguments]
-        result = self._now.results.get(generator.function, NOTHING)
+        result = self.now.results.get(generator.function, NOTHING)
         return any(self.carries_placement(held, state, 0) for held in (*given, result))
 
     def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
@@ -587,7 +597,7 @@ class Program:
             return frozenset(bindings), frozenset()
         names: set[str] = set()
         devices: set[str] = set()
-        state = State(self._base, (), Variables())
+        state = initial_state()
         for name in bindings:
             held = self.variable_of(module, module.names.module_scope, name, state)
             if any(self._lets_out(atom) for atom in held):
@@ -604,14 +614,14 @@ class Program:
             return True
         if isinstance(atom, Function) and self._acts(atom.place):
             return True
-        state = State(self._base, (), Variables())
+        state = initial_state()
         return self.carries_placement(value(atom), state) or (
             depth > 0 and any(self._lets_out(each, depth - 1) for each in self._made_by(atom))
         )
 
     def _acts(self, function: Place) -> bool:
         """Tell whether calling a function does something with a placement, whatever it gives."""
-        acting = (self._now.hands_out, self._now.sets_default, self._now.moving)
+        acting = (self.now.hands_out, self.now.sets_default, self.now.moving)
         return any(function in places for places in acting)
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
@@ -623,7 +633,7 @@ class Program:
     def _made_by(self, atom: Atom) -> Value:
         """Give what a function gave when it was called, and what a container holds."""
         if isinstance(atom, Function):
-            return self._now.results.get(atom.place, NOTHING)
+            return self.now.results.get(atom.place, NOTHING)
         if isinstance(atom, Method):
             return value(Function(atom.function))
         if isinstance(atom, Partial):
@@ -642,23 +652,23 @@ class Program:
     def moves(self) -> None:
         """Note that the function being executed copies something, or may do so."""
         if self._frames:
-            self._now.moving.add(self._frames[-1].place)
+            self.now.moving.add(self._frames[-1].place)
 
     def hands_out(self) -> None:
         """Note that the functions being executed give a placement to a function of others."""
-        self._now.hands_out |= self._now.running
+        self.now.hands_out |= self.now.running
 
     def _holds_placement(self, cls: Place) -> bool:
         """Tell whether an object of a class has such an array in an attribute, or returns one."""
-        state = State(self._base, (), Variables())
-        held = [self._now.final[key] for key in self._now.attributes_of(cls)]
+        state = initial_state()
+        held = [self.now.final[key] for key in self.now.attributes_of(cls)]
         node = self.node(cls)
         module = self.module_of(cls)
         if isinstance(node, cst.ClassDef):
             methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
             if any(self._acts(method) for method in methods):
                 return True
-            held += [self._now.results.get(method, NOTHING) for method in methods]
+            held += [self.now.results.get(method, NOTHING) for method in methods]
         return any(self.carries_placement(each, state) for each in held)
 
     @functools.cached_property
@@ -827,7 +837,7 @@ class Program:
         self.note_read(key)
         found = state.variables.get(key)
         if found is None and (isinstance(key[0], Instance) or key[0] in self._module_scopes):
-            found = self._now.final.get(key)
+            found = self.now.final.get(key)
         return found
 
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
@@ -841,7 +851,7 @@ class Program:
         key = variable(owner, name)
         self.note_read(key)
         held = state.variables.get(key)
-        return self._now.final.get(key, UNKNOWN) if held is None else held
+        return self.now.final.get(key, UNKNOWN) if held is None else held
 
     def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
         """Give what a name is that is bound once, to a function, a class or an import."""
@@ -925,9 +935,9 @@ class Program:
     def finish(self, changes: dict[Variable, Value]) -> None:
         """Keep what holds at the end of a body, for functions that run later."""
         for key, held in changes.items():
-            before = self._now.final.get(key)
+            before = self.now.final.get(key)
             is_other = before is not None and before != held
-            self._now.keep(key, join(before or NOTHING, held) if is_other else held)
+            self.now.keep(key, join(before or NOTHING, held) if is_other else held)
 
     def scopes_of(self, function: Place) -> set[int]:
         """Give the scopes, by id, of a function and of what is defined in it."""
@@ -947,7 +957,7 @@ class Program:
         """
         held = variables.get(key)
         if held is None and not isinstance(key[0], Instance) and key[0] not in self._module_scopes:
-            return self._now.final.get(key)
+            return self.now.final.get(key)
         return held
 
     @property
@@ -984,7 +994,7 @@ class Program:
         if call is not None:
             self._called.add(place)
         if len(self._frames) > _MAX_DEPTH:
-            self._now.executed.add(place)
+            self.now.executed.add(place)
             for held in given:
                 self.expressions(module).escapes(held, state)
             return UNKNOWN
@@ -998,8 +1008,8 @@ class Program:
             and not makes_context(module, node)
         ):
             generator = Generator(place, tuple(bindings.items()), self.loop_depth > 0)
-            self._now.unconsumed.setdefault(generator, state.copy())
-            self._now.executed.add(place)
+            self.now.unconsumed.setdefault(generator, state.copy())
+            self.now.executed.add(place)
             return value(generator)
         return self._executed_or_later(place, bindings, state, call)
 
@@ -1024,7 +1034,7 @@ class Program:
                 found |= self.consumed(made, branch)
                 self._consuming.pop()
             else:
-                self._now.unconsumed.pop(atom, None)
+                self.now.unconsumed.pop(atom, None)
                 found |= self._executed_or_later(atom.function, dict(atom.arguments), branch)
             if branch is not state and (met := meet([state, branch])) is not None:
                 state.become(met)
@@ -1037,7 +1047,7 @@ class Program:
         The first step over an array takes its rows to the default device of that step: under
         another one, later, they are not where the array itself would go.
         """
-        under = self._now.consumed_under.setdefault(lazy.place, set())
+        under = self.now.consumed_under.setdefault(lazy.place, set())
         under.add(state.default)
         if len(under) < 2:
             return lazy
@@ -1051,8 +1061,8 @@ class Program:
 
         What such an inner call gives is unknown: what it does to its arguments is not.
         """
-        if place in self._now.running:
-            self._now.recursed.setdefault(place, []).append((bindings, state.copy()))
+        if place in self.now.running:
+            self.now.recursed.setdefault(place, []).append((bindings, state.copy()))
             self._forget_stored(place, bindings, state)
             return DOUBTFUL
         bindings = {name: self.containers.named(held) for name, held in bindings.items()}
@@ -1063,16 +1073,16 @@ class Program:
             result = self._from_cache(place, execution, state)
         else:
             result = self._reuse(execution, state)
-        while self._now.recursed.get(place):
-            again, there = self._now.recursed[place].pop()
-            if self._now.again.get(place, 0) >= _MAX_RECURSIONS:
-                self._now.recursed[place].clear()
+        while self.now.recursed.get(place):
+            again, there = self.now.recursed[place].pop()
+            if self.now.again.get(place, 0) >= _MAX_RECURSIONS:
+                self.now.recursed[place].clear()
                 break
-            before = self._now.executions
+            before = self.now.executions
             self._reuse(self._memoized(place, again, there), there)
-            if self._now.executions > before:
-                self._now.again[place] = self._now.again.get(place, 0) + 1
-        if place in self._now.moving:
+            if self.now.executions > before:
+                self.now.again[place] = self.now.again.get(place, 0) + 1
+        if place in self.now.moving:
             self.moves()
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
@@ -1089,16 +1099,16 @@ class Program:
 
     def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
         """Give what a function gives that may have kept what an earlier call gave."""
-        before = self._now.cached.get(place)
+        before = self.now.cached.get(place)
         if before is None:
-            self._now.cached[place] = self._reuse(execution, state)
-            return self._now.cached[place]
+            self.now.cached[place] = self._reuse(execution, state)
+            return self.now.cached[place]
         branch = state.copy()
-        self._now.cached[place] = join(before, self._reuse(execution, branch))
+        self.now.cached[place] = join(before, self._reuse(execution, branch))
         met = meet([state, branch])
         if met is not None:
             state.become(met)
-        return self._now.cached[place]
+        return self.now.cached[place]
 
     def _forget_stored(self, place: Place, bindings: dict[str, Value], state: State) -> None:
         """Forget what containers hold that a function stores into which is not followed here."""
@@ -1107,7 +1117,7 @@ class Program:
                 forget(bindings[name], state, self.containers, loosened)
 
     def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Execution:
-        contexts = self._now.memo.setdefault(place, {})
+        contexts = self.now.memo.setdefault(place, {})
         key, there = self._key(bindings, state), state
         if key not in contexts and len(contexts) >= _MAX_SITED_CONTEXTS:
             self._forget_stored(place, bindings, state)
@@ -1125,7 +1135,7 @@ class Program:
                 self._seen(key, state.variables) == held for key, held in execution.reads.items()
             ):
                 return execution
-        self._now.executions += 1
+        self.now.executions += 1
         execution = self._execute(place, bindings, there)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
@@ -1145,19 +1155,19 @@ class Program:
         One with too many alternatives stays what it then is: to lose some and take in others
         would never end.
         """
-        wide = self._now.widened.get(place)
+        wide = self.now.widened.get(place)
         if wide is None:
             wide = dict(bindings)
-            for known, *_ in self._now.memo[place]:
+            for known, *_ in self.now.memo[place]:
                 wide = {name: join(wide[name], held) for name, held in known}
-        self._now.widened[place] = {
-            name: wide[name] if (place, name) in self._now.over_full else join(wide[name], held)
+        self.now.widened[place] = {
+            name: wide[name] if (place, name) in self.now.over_full else join(wide[name], held)
             for name, held in bindings.items()
         }
         for name, held in bindings.items():
             if len(wide[name] | held) > MAX_ALTERNATIVES:
-                self._now.over_full.add((place, name))
-        return self._now.widened[place]
+                self.now.over_full.add((place, name))
+        return self.now.widened[place]
 
     def _reuse(self, execution: Execution, state: State) -> Value:
         for name in execution.reads:
@@ -1187,7 +1197,7 @@ class Program:
         It was called in `entered`, goes on in `at`, of which `since` is what it does not change,
         and does what it does to `state`.
         """
-        if place not in self._now.running:
+        if place not in self.now.running:
             self._reuse(self._execute(place, bindings, entered, (at, since)), state)
 
     def _execute(
@@ -1238,14 +1248,14 @@ class Program:
             self.finish(changes)
             base = end.base if end.base != before else None
         if base is not None:
-            self._now.sets_default.add(place)
+            self.now.sets_default.add(place)
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
         blocks = () if end is None else end.blocks
         changed = _changed_blocks(around, around if is_context else blocks)
         result = self._result(module, node, frame)
-        before_this = self._now.results.get(place)
-        self._now.results[place] = result if before_this is None else join(before_this, result)
+        before_this = self.now.results.get(place)
+        self.now.results[place] = result if before_this is None else join(before_this, result)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
         objects = self._own_objects(frame, writes, result) if frame.objects else set()
@@ -1297,8 +1307,8 @@ class Program:
     ) -> State | None:
         """Execute a body; give the state in which its caller goes on."""
         self._frames.append(frame)
-        self._now.running.add(frame.place)
-        self._now.executed.add(frame.place)
+        self.now.running.add(frame.place)
+        self.now.executed.add(frame.place)
         try:
             statements = Statements(self, module)
             if isinstance(node, cst.Lambda):
@@ -1307,7 +1317,7 @@ class Program:
             end = statements.function_body(node, state, frame)
             return statements.raised() if end is None else end
         finally:
-            self._now.running.discard(frame.place)
+            self.now.running.discard(frame.place)
             self._frames.pop()
 
     def _bind_locals(
@@ -1438,7 +1448,7 @@ class Program:
         if found is None:
             module, node = self.module_of(cls), self.node(cls)
             held: list[Value] = []
-            state = State(self._base, (), Variables())
+            state = initial_state()
             for base in node.bases if isinstance(node, cst.ClassDef) else ():
                 named = self.expressions(module).evaluate(base.value, state)
                 read = (self.loaded(atom, state) for atom in named if isinstance(atom, External))
@@ -1503,7 +1513,7 @@ class Program:
 
     def made(self, instance: Instance) -> None:
         """Note that an object of a class was made."""
-        self._now.instances.setdefault(instance.cls, {})[instance] = None
+        self.now.instances.setdefault(instance.cls, {})[instance] = None
         if self._frames:
             self._frames[-1].objects.add(instance)
 
@@ -1569,7 +1579,7 @@ class Program:
                 if module.names.qualified(base.value) == "typing.NamedTuple":
                     return self.fields(place)
                 if isinstance(base.value, cst.Call):
-                    state = State(self._base, (), Variables())
+                    state = initial_state()
                     for atom in self.expressions(module).evaluate(base.value, state):
                         if isinstance(atom, NamedTupleType) and not atom.defaults:
                             return [(name, None) for name in atom.names]
@@ -1592,8 +1602,8 @@ class Program:
         key: Variable = (instance, name)
         self.note_read(key)
         held = state.variables.get(key)
-        if held is None and instance in self._now.instances.get(instance.cls, ()):
-            held = self._now.final.get(key)
+        if held is None and instance in self.now.instances.get(instance.cls, ()):
+            held = self.now.final.get(key)
         if held:
             return held
         function = self.method(instance.cls, name)

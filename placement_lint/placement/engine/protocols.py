@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Value,
     )
     from placement_lint.placement.engine.arguments import CallArguments, Operand
+    from placement_lint.placement.engine.executions import Ledger
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.operations import Operations
     from placement_lint.placement.engine.supposition import Supposition
@@ -96,6 +97,9 @@ class Interpreter(Protocol):
 
     @property
     def supposed(self) -> Supposition | None: ...
+
+    @property
+    def now(self) -> Ledger: ...
 
     @property
     def containers(self) -> Containers: ...
