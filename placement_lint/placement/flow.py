@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.consequences import Target
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.domain.values import Place
-    from placement_lint.placement.interpreter import Sources
+    from placement_lint.placement.engine.linking import Sources
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -55,7 +55,6 @@ from placement_lint.placement.domain.values import (
     DefaultDeviceContext,
     Device,
     DeviceList,
-    Dispatched,
     External,
     Function,
     Generator,
@@ -83,6 +82,7 @@ from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import Execution, Ledger
 from placement_lint.placement.engine.expressions import Expressions
 from placement_lint.placement.engine.frames import Frame
+from placement_lint.placement.engine.linking import Linking
 from placement_lint.placement.engine.pytrees import Trees, objects_in, with_objects
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import (
@@ -90,14 +90,11 @@ from placement_lint.placement.facts.decorators import (
     accessor_kind,
     caches,
     decorator_name,
-    dispatches,
     generates_initializer,
     is_enumeration,
     is_property,
-    keeps_signature,
     makes_context,
     method_kind,
-    registered,
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
@@ -110,9 +107,10 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.counterfactual.commitments import Commitments
     from placement_lint.placement.engine.executions import Key
+    from placement_lint.placement.engine.linking import Sources
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
-    from placement_lint.syntax.names import Binding, Scope
+    from placement_lint.syntax.names import Scope
 
 _MAX_CONTEXTS = 12
 """Ways to call one function that are told apart; further ones share one in which all is unknown."""
@@ -120,10 +118,6 @@ _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
 _MAX_BASES = 100
 """Classes that one derives from, in any number of steps."""
-_MAX_STEPS = 16
-"""Modules that hand a name on to one another."""
-_MAX_FOLLOWED = 64
-"""Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 _MAX_CONSUMED = 3
@@ -131,28 +125,6 @@ _MAX_CONSUMED = 3
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
-
-
-class Sources(Protocol):
-    """Where a program gets modules from that it was not given."""
-
-    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the module that a name in another one leads into, and the rest of the name there."""
-
-    def load(self, name: str) -> Module | None:
-        """Read a module; None where that cannot be done."""
-
-
-@dataclass
-class _Imports:
-    """What modules of the program import of one another."""
-
-    followed: set[tuple[str, str]] = field(default_factory=set)
-    """Imports that are being followed: the names of modules, and what they import."""
-    handed_on: dict[tuple[str, str], tuple[str, str] | None] = field(default_factory=dict)
-    """From imports of what another module imports, to the last import of those."""
-    rebound: set[Variable] = field(default_factory=set)
-    """Variables of modules that another module assigns to."""
 
 
 class Program:
@@ -174,11 +146,8 @@ class Program:
         """
         self.modules = {module.name: module for module in modules}
         self._given = tuple(self.modules)
-        self._sources = sources
         self._follows = follows
-        self._more_files = _MAX_FOLLOWED if follows else 0
-        """How many more files are read because something in them is called at all."""
-        self._leaves_out = False
+        self.linking = Linking(self, sources, follows=follows)
         self.supposed = supposed
         """What is supposed of this execution, which then is not the first one."""
         self.requests = Requests(self)
@@ -221,7 +190,6 @@ class Program:
         """Functions that are given to what calls them in traced code."""
         self.trees = Trees(self)
         self._module_scopes: set[object] = set()
-        self._imports = _Imports()
 
     # -- running ------------------------------------------------------------------------------
 
@@ -270,19 +238,16 @@ class Program:
             for binding in bindings
             if binding.kind is BindingKind.IMPORT
             and binding.target is not None
-            and (found := self._found(module, binding.target)) is not None
+            and (found := self.linking.found(module, binding.target)) is not None
             and found[0] != module.name
         }
-
-    def _found(self, module: Module, qualified: str) -> tuple[str, str] | None:
-        return None if self._sources is None else self._sources.find(module.name, qualified)
 
     def run_import(self, importer: Module, qualified: str, state: State) -> None:
         """Run what an import statement names, where that is a module that was not run yet.
 
         A default device that its body sets stays set.
         """
-        found = self._found(importer, qualified)
+        found = self.linking.found(importer, qualified)
         if found is None or found[1] or found[0] not in self.modules or found[0] == importer.name:
             return
         name = found[0]
@@ -500,67 +465,12 @@ class Program:
         """Give the node at a place."""
         return self.modules[place.module].tree.nodes[place.node]
 
-    def imported(self, module: Module, qualified: str, state: State) -> Value:
-        """Give what a qualified name stands for that leads into another module of the program."""
-        found = self._found(module, qualified)
-        if found is None or not found[1]:
-            return UNKNOWN
-        external = External(*found)
-        held = value(external)
-        if found[0] in self.modules:
-            held = self._member(self.modules[found[0]], found[1], state)
-        if any(isinstance(atom, External) for atom in held) and qualified in module.reads_through:
-            return self.loaded(external, state)
-        return held
-
-    def star_imported(self, module: Module, name: str, state: State) -> Value:
-        """Give what a name stands for that nothing binds but, perhaps, `from … import *`."""
-        if name.startswith("_") or not module.names.module_scope.has_star_import:
-            return UNKNOWN
-        found: list[Value] = []
-        for source in module.star_imports:
-            target = self._found(module, source)
-            if target is None or target[1] or target[0] == module.name:
-                # It may hide what another one gives.
-                return UNKNOWN
-            other = self.modules.get(target[0])
-            if other is not None and name in other.names.module_scope.bindings:
-                found.append(self._member(other, name, state))
-        return found[-1] if found else UNKNOWN
-
-    def loaded(self, external: External, state: State, steps: int = _MAX_STEPS) -> Value:
-        """Read a module that something is called in with a placement, and give the thing.
-
-        Where that hands it on from yet another one, that one is read too.
-        """
-        if external.module not in self.modules:
-            module = None if self._sources is None else self._sources.load(external.module)
-            if module is None:
-                return UNKNOWN
-            self.modules[module.name] = module
-        held = self._member(self.modules[external.module], external.name, state)
-        found: list[Value] = []
-        for atom in held:
-            if isinstance(atom, External) and atom != external and steps:
-                found.append(self.loaded(atom, state, steps - 1))
-            else:
-                found.append(value(atom))
-        return join(*found) if found else UNKNOWN
-
-    def may_follow(self, external: External) -> bool:
-        """Tell whether a call of something in another file is followed whatever it is given."""
-        if self._more_files > 0:
-            self._more_files -= external.module not in self.modules
-            return True
-        self._leaves_out = True
-        return False
-
     @property
     def misses_host_arrays(self) -> bool:
         """Whether an array that is committed to the host met something of which nothing is known,
         while calls of functions of other files were not followed.
         """
-        return self._leaves_out and any(
+        return self.linking.leaves_out and any(
             module.record.pulls.meets_unknown for module in self.modules.values()
         )
 
@@ -599,7 +509,7 @@ class Program:
         devices: set[str] = set()
         state = initial_state()
         for name in bindings:
-            held = self.variable_of(module, module.names.module_scope, name, state)
+            held = self.linking.variable_of(module, module.names.module_scope, name, state)
             if any(self._lets_out(atom) for atom in held):
                 names.add(name)
             elif any(self._gives_device(atom) for atom in held):
@@ -796,37 +706,6 @@ class Program:
         """What comes in the place of arrays."""
         return Replacements(self.modules)
 
-    def _member(self, target: Module, rest: str, state: State) -> Value:
-        self.import_module(target.name)
-        name, _, attributes = rest.partition(".")
-        held = self.variable_of(target, target.names.module_scope, name, state)
-        for attribute in attributes.split(".") if attributes else ():
-            held = self.attribute(held, attribute, state)
-        return held
-
-    def attribute_of_module(self, module: Module, qualified: str) -> Variable | None:
-        """Give the variable that a qualified name stands for in a module that was read."""
-        found = None if self._sources is None else self._sources.find(module.name, qualified)
-        if found is None or found[0] not in self.modules or not found[1].isidentifier():
-            return None
-        return variable(self.modules[found[0]].names.module_scope, found[1])
-
-    def is_in_module(self, module: Module, qualified: str) -> bool:
-        """Tell whether a qualified name is of something in a module of the program."""
-        found = self._found(module, qualified)
-        return found is not None and found[0] in self.modules and bool(found[1])
-
-    def is_rebound(self, key: Variable) -> bool:
-        """Tell whether a variable was assigned to from outside of its module or class."""
-        return key in self._imports.rebound
-
-    def rebind(self, key: Variable, held: Value, state: State) -> None:
-        """Assign to a variable of another module."""
-        if key not in self._imports.rebound:
-            self._imports.rebound.add(key)
-            self._imports.handed_on.clear()
-        self.bind(key, held, state)
-
     def bind(self, key: Variable, held: Value, state: State) -> None:
         """Assign to a variable or an attribute."""
         self.containers.hold(key, held)
@@ -839,98 +718,6 @@ class Program:
         if found is None and (isinstance(key[0], Instance) or key[0] in self._module_scopes):
             found = self.now.final.get(key)
         return found
-
-    def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
-        """Give what a variable holds that belongs to another body than the one that reads it."""
-        bindings = owner.bindings.get(name, [])
-        if len(bindings) == 1 and variable(owner, name) not in self._imports.rebound:
-            # No execution depends on it: it is the same whenever it is read.
-            static = self._static(module, bindings[0], state)
-            if static is not None and static != UNKNOWN:
-                return static
-        key = variable(owner, name)
-        self.note_read(key)
-        held = state.variables.get(key)
-        return self.now.final.get(key, UNKNOWN) if held is None else held
-
-    def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
-        """Give what a name is that is bound once, to a function, a class or an import."""
-        if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
-            return self.defined(module, binding.node)
-        if binding.kind is BindingKind.CLASS and isinstance(binding.node, cst.ClassDef):
-            kept = (self.keeps_class(module, each) for each in binding.node.decorators)
-            return value(Class(module.place(binding.node))) if all(kept) else None
-        if binding.kind is BindingKind.IMPORT and binding.target is not None:
-            followed = (module.name, binding.target)
-            if followed in self._imports.followed:
-                # Two modules import it of each other.
-                return None
-            self._imports.followed.add(followed)
-            last = self._last_import(followed)
-            held = None if last is None else self.imported(self.modules[last[0]], last[1], state)
-            self._imports.followed.discard(followed)
-            return held
-        return None
-
-    def _last_import(self, first: tuple[str, str]) -> tuple[str, str] | None:
-        """Give the last import of those by which modules hand a name on; None in a circle."""
-        passed: dict[tuple[str, str], None] = {}
-        at: tuple[str, str] | None = first
-        while at is not None and at not in self._imports.handed_on:
-            passed[at] = None
-            behind = self._import_behind(*at)
-            if behind is None:
-                self._imports.handed_on[at] = at
-            at = None if behind in passed else behind or at
-        last = None if at is None else self._imports.handed_on[at]
-        # Whoever asks for one of these again goes there at once.
-        self._imports.handed_on.update(dict.fromkeys(passed, last))
-        return last
-
-    def _import_behind(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the import that binds what another one imports, if only an import does."""
-        found = self._found(self.modules[importer], qualified)
-        target = None if found is None else self.modules.get(found[0])
-        if found is None or target is None or qualified in self.modules[importer].reads_through:
-            return None
-        self.import_module(target.name)
-        owner = target.names.module_scope
-        bindings = owner.bindings.get(found[1], [])
-        if len(bindings) != 1 or variable(owner, found[1]) in self._imports.rebound:
-            return None
-        (binding,) = bindings
-        if binding.kind is not BindingKind.IMPORT or binding.target is None:
-            return None
-        return target.name, binding.target
-
-    def defined(self, module: Module, node: cst.FunctionDef) -> Value:
-        """Give what the name of a function is bound to, without decorators of the program."""
-        computation = module.traced.computation(node)
-        if computation is not None:
-            place = module.place(node)
-            computation = replace(computation, of=value(Function(place)))
-            if module.traced.keeps_arguments(node):
-                computation = replace(computation, function=place)
-            return value(computation)
-        if all(keeps_signature(module, decorator) for decorator in node.decorators):
-            return value(Function(module.place(node)))
-        if dispatches(module, node):
-            return value(Dispatched(module.place(node)))
-        return UNKNOWN
-
-    def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None:
-        """Give what `functools.singledispatch` calls for a JAX array; None where it is not sure."""
-        module, node = self.module_of(dispatched.place), self.node(dispatched.place)
-        if not isinstance(node, cst.FunctionDef):
-            return None
-        found = registered(module, node)
-        if found is None:
-            return None
-        for kind, function in found:
-            if kind in {"jax.Array", "jax.numpy.ndarray"}:
-                return module.place(function)
-        # Another file may register more.
-        return dispatched.place if len(self.modules) == 1 else None
 
     def finish(self, changes: dict[Variable, Value]) -> None:
         """Keep what holds at the end of a body, for functions that run later."""
@@ -1451,7 +1238,9 @@ class Program:
             state = initial_state()
             for base in node.bases if isinstance(node, cst.ClassDef) else ():
                 named = self.expressions(module).evaluate(base.value, state)
-                read = (self.loaded(atom, state) for atom in named if isinstance(atom, External))
+                read = (
+                    self.linking.loaded(atom, state) for atom in named if isinstance(atom, External)
+                )
                 held += [named, *read]
             found = [atom.place for each in held for atom in each if isinstance(atom, Class)]
             self._named[cls] = found
@@ -1462,7 +1251,7 @@ class Program:
         for place in self.bases(cls):
             found = self._methods_of(place).get(name)
             if found is not None:
-                rebound = self._imports.rebound
+                rebound = self.linking.rebound
                 replaced = rebound and self.class_attribute(place, name) in rebound
                 return None if replaced else found
         return None
@@ -1632,8 +1421,8 @@ class Program:
                 scope = module.names.scope(node.body)
                 if name in scope.bindings and is_enumeration(module, node):
                     return value(Plain(member=f"{place.module}:{place.node}.{name}"))
-                if name in scope.bindings or variable(scope, name) in self._imports.rebound:
-                    return self.variable_of(module, scope, name, state)
+                if name in scope.bindings or variable(scope, name) in self.linking.rebound:
+                    return self.linking.variable_of(module, scope, name, state)
         return UNKNOWN
 
     def class_attribute(self, cls: Place, name: str) -> Variable:
@@ -1682,8 +1471,7 @@ class _Known:
         self._program = program
 
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        sources = self._program._sources
-        return None if sources is None else sources.find(importer, qualified)
+        return self._program.linking.find(importer, qualified)
 
     def load(self, name: str) -> Module | None:
         known = self._program.modules.get(name)

@@ -342,11 +342,11 @@ class Expressions:
         if owner is None:
             constant = _CONSTANTS.get(node.value)
             return (
-                self.program.star_imported(self.module, node.value, state)
+                self.program.linking.star_imported(self.module, node.value, state)
                 if constant is None
                 else constant
             )
-        return self.program.variable_of(self.module, owner, node.value, state)
+        return self.program.linking.variable_of(self.module, owner, node.value, state)
 
     def owner_of(self, node: cst.Name) -> Scope:
         """Give the scope that an assignment to a name binds it in."""
@@ -421,7 +421,7 @@ class Expressions:
         if isinstance(node, cst.Attribute):
             qualified = self.names.qualified(node)
             if qualified is not None:
-                return self.program.attribute_of_module(self.module, qualified)
+                return self.program.linking.attribute_of_module(self.module, qualified)
             receiver = self.evaluate(node.value, state)
             if len(receiver) == 1:
                 (atom,) = receiver
@@ -441,19 +441,21 @@ class Expressions:
         self.record.saw_value(self.index(target), held)
         qualified = self.names.qualified(target)
         if qualified is not None:
-            key = self.program.attribute_of_module(self.module, qualified)
+            key = self.program.linking.attribute_of_module(self.module, qualified)
             if key is not None:
-                if not self.program.is_rebound(key):
+                if not self.program.linking.is_rebound(key):
                     # Where it is not assigned to here, it is what it was.
-                    self.program.finish({key: self.program.imported(self.module, qualified, state)})
-                self.program.rebind(key, held, state)
+                    self.program.finish(
+                        {key: self.program.linking.imported(self.module, qualified, state)}
+                    )
+                self.program.linking.rebind(key, held, state)
             else:
                 self.escapes(held, state)
             return
         receiver = self.evaluate(target.value, state)
         for cls in receiver:
             if isinstance(cls, Class):
-                self.program.rebind(
+                self.program.linking.rebind(
                     self.program.class_attribute(cls.place, target.attr.value), held, state
                 )
         objects = [atom for atom in receiver if isinstance(atom, Instance)]
@@ -1007,8 +1009,11 @@ class Expressions:
             if qualified.startswith(_LIBRARIES):
                 return PLAIN
             owner = self.names.qualified(node.value)
-            if owner is None or self.program.attribute_of_module(self.module, owner) is None:
-                return self.program.imported(self.module, qualified, state)
+            if (
+                owner is None
+                or self.program.linking.attribute_of_module(self.module, owner) is None
+            ):
+                return self.program.linking.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)
         name = node.attr.value
         found: set[Any] = set()

@@ -247,7 +247,7 @@ class ObjectCalls:
         if isinstance(atom, Getter):
             return self.on.calls.library.got(node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
-            chosen = program.chosen_for_arrays(atom)
+            chosen = program.linking.chosen_for_arrays(atom)
             if chosen is not None and all(isinstance(a, Array) for a in passed.positional[0]):
                 return self._atom_called(node, Function(chosen), passed, state)
         if isinstance(atom, Instance):
@@ -261,8 +261,8 @@ class ObjectCalls:
         placed = state.default.devices != SYSTEM or any(
             program.carries_placement(held, state) for held in passed.every()
         )
-        if isinstance(atom, External) and (placed or program.may_follow(atom)):
-            found = program.loaded(atom, state)
+        if isinstance(atom, External) and (placed or program.linking.may_follow(atom)):
+            found = program.linking.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
                     self._now_known(node.func, atom, found)
@@ -294,7 +294,7 @@ class ObjectCalls:
         found: set[Any] = set()
         for atom in held:
             if isinstance(atom, External):
-                known = self.on.program.loaded(atom, state)
+                known = self.on.program.linking.loaded(atom, state)
                 if node is not None:
                     self._now_known(node, atom, known)
                 found |= known
