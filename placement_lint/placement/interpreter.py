@@ -49,7 +49,6 @@ from placement_lint.placement.domain.values import (
     Array,
     Atom,
     Class,
-    Computation,
     Context,
     Coroutine,
     DefaultDeviceContext,
@@ -83,7 +82,8 @@ from placement_lint.placement.engine.executions import Execution, Ledger
 from placement_lint.placement.engine.expressions import Expressions
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.linking import Linking
-from placement_lint.placement.engine.pytrees import Trees, objects_in, with_objects
+from placement_lint.placement.engine.objects import Objects
+from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
@@ -166,7 +166,6 @@ class Program:
         """The bases that classes name themselves."""
         self._frames: list[Frame] = []
         self._ends: dict[str, State | None] = {}
-        self._attributes: dict[Instance, dict[str, None]] = {}
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
         self._entered_in: dict[str, tuple[DefaultDevice, ...]] = {}
@@ -184,11 +183,10 @@ class Program:
         """The evaluators, by module: those of what happens, and those on tracers."""
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
-        self._superseded: set[Instance] = set()
-        """Objects that the program goes on with in another place: what is put on a device."""
         self._assumed_traced: set[Place] = set()
         """Functions that are given to what calls them in traced code."""
         self.trees = Trees(self)
+        self.objects = Objects(self)
         self._module_scopes: set[object] = set()
 
     # -- running ------------------------------------------------------------------------------
@@ -359,7 +357,7 @@ class Program:
             place = module.place(node)
             state = self._outside(module)
             every = self.now.instances.get(place, {})
-            made = every.keys() - self._superseded
+            made = every.keys() - self.objects.superseded
             if every:
                 receiver = Instance(place, place)
                 for owner, name in self.now.attributes_of(place):
@@ -399,7 +397,7 @@ class Program:
 
     def _keep_arrays(self, receiver: Instance, after: State, kept: State) -> None:
         """Let the attributes that are arrays also be what a method made of them."""
-        for name in self.attribute_names(receiver):
+        for name in self.objects.attribute_names(receiver):
             key = (receiver, name)
             before, held = kept.variables.get(key), after.variables.get(key)
             if before is not None and held is not None and any(True for _ in arrays(before)):
@@ -484,7 +482,7 @@ class Program:
             self.carries_placement(attribute, state, depth - 1)
             for atom in held
             if isinstance(atom, Instance)
-            for name in self.attribute_names(atom)
+            for name in self.objects.attribute_names(atom)
             if (attribute := state.variables.get((atom, name))) is not None
         )
 
@@ -875,7 +873,7 @@ class Program:
             own, at = execution.suspended, call or place
             result = self.suspensions.suspend(at, place, bindings, entered, own, result)
         if call is not None and execution.objects:
-            result = self._handed_out(result, execution.objects, call, state)
+            result = self.objects.handed_out(result, execution.objects, call, state)
         if call is None or not execution.made:
             return result
         looping = self.loop_depth > 0
@@ -1045,49 +1043,8 @@ class Program:
         self.now.results[place] = result if before_this is None else join(before_this, result)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
-        objects = self._own_objects(frame, writes, result) if frame.objects else set()
+        objects = self.objects.own(frame, writes, result) if frame.objects else set()
         return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
-
-    def _own_objects(
-        self, frame: Frame, writes: dict[Variable, Value], result: Value
-    ) -> set[Instance]:
-        """Give the objects that an execution made, and that nothing but its result holds."""
-        inside = sum(1 for _ in objects_in(result))
-        if not inside:
-            return set()
-        if len(frame.own) > 1 and any(map(_has_function, (result, *writes.values()))):
-            # One that is defined in it may keep them.
-            return set()
-        pending = [(key, held) for key, held in writes.items() if key[0] not in frame.objects]
-        kept: set[Instance] = set()
-        while pending:
-            _, held = pending.pop()
-            for instance in objects_in(held):
-                if instance not in kept:
-                    kept.add(instance)
-                    pending += [each for each in writes.items() if each[0][0] == instance]
-        return frame.objects - kept
-
-    def _handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
-        """Give what a call returns: objects that it made are others than the last time."""
-        renamed: dict[Instance, Instance] = {}
-        pending = [each for each in objects_in(result) if each in made]
-        while pending:
-            old = pending.pop()
-            if old in renamed:
-                continue
-            renamed[old] = replace(old, through=call)
-            for held in self.trees.fields(old, state).values():
-                pending += [each for each in objects_in(held) if each in made]
-        self._superseded.update(renamed)
-        for old, new in renamed.items():
-            fields = self.trees.fields(old, state)
-            for name in fields:
-                state.variables[old, name] = NOTHING
-            self.trees.make(
-                new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
-            )
-        return with_objects(result, renamed)
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
@@ -1300,32 +1257,6 @@ class Program:
                 return found
         return None
 
-    def made(self, instance: Instance) -> None:
-        """Note that an object of a class was made."""
-        self.now.instances.setdefault(instance.cls, {})[instance] = None
-        if self._frames:
-            self._frames[-1].objects.add(instance)
-
-    def supersede(self, held: Value, by: Value, state: State) -> None:
-        """Note that objects were put on devices: it is the others that methods are called on."""
-        committed = all(
-            array.committed for leaf in self.trees.leaves(by, state) for array in arrays(leaf)
-        )
-        if committed:
-            self._superseded.update(set(objects_in(held)) - set(objects_in(by)))
-
-    def take_apart(self, held: Value) -> None:
-        """Note that the program goes on with other objects, made of the arrays of these."""
-        self._superseded.update(objects_in(held))
-
-    def attribute_names(self, instance: Instance) -> list[str]:
-        """Give the attributes that were ever set on an object."""
-        return list(self._attributes.get(instance, ()))
-
-    def named_attribute(self, instance: Instance, name: str) -> None:
-        """Note that an attribute is set on an object."""
-        self._attributes.setdefault(instance, {})[name] = None
-
     def keeps_class(self, module: Module, decorator: cst.Decorator) -> bool:
         """Tell whether a class is, after a decorator, what it was before."""
         return decorator_name(module, decorator) in CLASS_DECORATORS
@@ -1503,19 +1434,6 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     while isinstance(target, cst.Subscript):
         target = target.value
     return target if isinstance(target, cst.Name) else None
-
-
-def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a function is in a value, or in its containers."""
-    return any(
-        isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
-        or (
-            depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_has_function(part, depth - 1) for part in parts_of(atom))
-        )
-        for atom in held
-    )
 
 
 def _is_placed(held: Value, depth: int = 4) -> bool:

@@ -271,7 +271,7 @@ class Expressions:
         given = [self.program.consumed(held, state)]
         for atom in held:
             if isinstance(atom, Instance):
-                names = self.program.attribute_names(atom)
+                names = self.program.objects.attribute_names(atom)
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
             if self.supposed is not None:
@@ -468,7 +468,7 @@ class Expressions:
         self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
     ) -> None:
         """Set an attribute of an object; `surely` False: or of another one."""
-        self.program.named_attribute(instance, name)
+        self.program.objects.named_attribute(instance, name)
         key = (instance, name)
         setter = self.program.setter(instance.cls, name)
         if setter is not None:
@@ -493,7 +493,7 @@ class Expressions:
         """
         for atom in held:
             if isinstance(atom, Instance):
-                for name in self.program.attribute_names(atom):
+                for name in self.program.objects.attribute_names(atom):
                     before = self.program.held((atom, name), state) or NOTHING
                     self.program.bind((atom, name), join(before, other), state)
 

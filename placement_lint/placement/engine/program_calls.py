@@ -375,10 +375,10 @@ class ObjectCalls:
         if fields is not None and program.method(cls, "__new__") is None:
             return self._named_tuple(cls, fields, passed, state)
         instance = Instance(cls, self.on.module.place(node))
-        program.made(instance)
+        program.objects.made(instance)
         before = {
             name: held
-            for name in program.attribute_names(instance)
+            for name in program.objects.attribute_names(instance)
             if (held := state.variables.get((instance, name))) is not None
         }
         initializer = program.method(cls, "__init__")
@@ -444,7 +444,7 @@ class ObjectCalls:
         for name, given in self._fields(instance.cls, fields, passed, state).items():
             held = program.containers.owned(given, instance.site, again=self.on.in_loop)
             program.bind((instance, name), held, state)
-            program.named_attribute(instance, name)
+            program.objects.named_attribute(instance, name)
         after = program.method(instance.cls, "__post_init__")
         if after is not None:
             self._method_called(after, value(instance), CallArguments([]), state)
