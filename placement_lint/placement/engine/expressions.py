@@ -456,7 +456,7 @@ class Expressions:
         for cls in receiver:
             if isinstance(cls, Class):
                 self.program.linking.rebind(
-                    self.program.class_attribute(cls.place, target.attr.value), held, state
+                    self.program.classes.variable(cls.place, target.attr.value), held, state
                 )
         objects = [atom for atom in receiver if isinstance(atom, Instance)]
         for instance in objects:
@@ -470,14 +470,14 @@ class Expressions:
         """Set an attribute of an object; `surely` False: or of another one."""
         self.program.objects.named_attribute(instance, name)
         key = (instance, name)
-        setter = self.program.setter(instance.cls, name)
+        setter = self.program.classes.setter(instance.cls, name)
         if setter is not None:
             arguments: dict[int | str, Value] = {0: value(instance), 1: held}
             self.program.call_function(setter, arguments, state, bound=True)
             return
-        if self.program.method(
+        if self.program.classes.method(
             instance.cls, "__setattr__"
-        ) is not None or self.program.is_described(instance, name, state):
+        ) is not None or self.program.classes.is_described(instance, name, state):
             self.escapes(held, state)
             held, surely = UNKNOWN, False
         if not surely:
@@ -1039,7 +1039,7 @@ class Expressions:
                 found |= self.part(node, atom, state) if computes else value(atom)
         others = frozenset(atom for atom in held if not isinstance(atom, Array | Host | AnyTree))
         if others:
-            found |= self.program.attribute(others, name, state)
+            found |= self.program.classes.attribute(others, name, state)
         return frozenset(found)
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:

@@ -142,7 +142,7 @@ class Linking:
         name, _, attributes = rest.partition(".")
         held = self.variable_of(target, target.names.module_scope, name, state)
         for attribute in attributes.split(".") if attributes else ():
-            held = self._program.attribute(held, attribute, state)
+            held = self._program.classes.attribute(held, attribute, state)
         return held
 
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None:
@@ -186,7 +186,9 @@ class Linking:
         if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
             return self.defined(module, binding.node)
         if binding.kind is BindingKind.CLASS and isinstance(binding.node, cst.ClassDef):
-            kept = (self._program.keeps_class(module, each) for each in binding.node.decorators)
+            kept = (
+                self._program.classes.keeps_class(module, each) for each in binding.node.decorators
+            )
             return value(Class(module.place(binding.node))) if all(kept) else None
         if binding.kind is BindingKind.IMPORT and binding.target is not None:
             followed = (module.name, binding.target)

@@ -307,7 +307,8 @@ class Statements:
         self._loops = loops
         state = state if after is None else after
         decorated = [
-            self.program.keeps_class(self.module, decorator) for decorator in node.decorators
+            self.program.classes.keeps_class(self.module, decorator)
+            for decorator in node.decorators
         ]
         held = value(Class(self.module.place(node))) if all(decorated) else UNKNOWN
         state.variables[variable(self.names.scope(node), node.name.value)] = held
