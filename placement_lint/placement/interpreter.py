@@ -32,7 +32,6 @@ from placement_lint.placement.domain.state import (
     State,
     Variable,
     Variables,
-    initial_state,
     meet,
     variable,
 )
@@ -42,31 +41,21 @@ from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
     PLAIN,
-    SYSTEM_DEFAULT,
     UNKNOWN,
-    AnyTree,
-    Array,
     Atom,
     Class,
     Context,
     Coroutine,
     DefaultDeviceContext,
-    Device,
-    DeviceList,
     Function,
     Generator,
     Instance,
     Lazy,
     Mapping,
-    Method,
-    Partial,
     Place,
     Sequence,
-    TheDevice,
-    Thread,
     Value,
     arrays,
-    is_host,
     join,
     limited,
     parts_of,
@@ -80,6 +69,7 @@ from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.linking import Linking
 from placement_lint.placement.engine.objects import Objects
 from placement_lint.placement.engine.pytrees import Trees
+from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import (
     caches,
@@ -89,7 +79,7 @@ from placement_lint.placement.facts.decorators import (
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
-from placement_lint.placement.provenance import Replacements
+from placement_lint.placement.provenance import Provenance
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
@@ -170,6 +160,8 @@ class Program:
         self._assumed_traced: set[Place] = set()
         """Functions that are given to what calls them in traced code."""
         self.classes = Classes(self)
+        self.reach = Reach(self)
+        self.provenance = Provenance(self.modules)
         self.trees = Trees(self)
         self.objects = Objects(self)
         self._module_scopes: set[object] = set()
@@ -440,6 +432,10 @@ class Program:
         """Tell whether traced code does anything with the data of a tracer."""
         return tracer in self._touched
 
+    def changes_default(self, module: Module) -> bool:
+        """Tell whether importing a module changes the default device of whoever does."""
+        return module.name in self._left_behind or bool(self._entered_in.get(module.name))
+
     def module_of(self, place: Place) -> Module:
         """Give the module that a place is in."""
         return self.modules[place.module]
@@ -457,113 +453,6 @@ class Program:
             module.record.pulls.meets_unknown for module in self.modules.values()
         )
 
-    def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
-        """Tell whether a value holds an array that was placed on purpose."""
-        if _is_placed(held):
-            return True
-        if any(isinstance(a, Generator | Lazy) and self._generates(a, state) for a in held):
-            return True
-        return depth > 0 and any(
-            self.carries_placement(attribute, state, depth - 1)
-            for atom in held
-            if isinstance(atom, Instance)
-            for name in self.objects.attribute_names(atom)
-            if (attribute := state.variables.get((atom, name))) is not None
-        )
-
-    def _generates(self, generator: Generator | Lazy, state: State) -> bool:
-        """Tell whether a generator has, or gives, an array made under a default device."""
-        if isinstance(generator, Lazy):
-            return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
-        given = [held for _, held in generator.arguments]
-        result = self.now.results.get(generator.function, NOTHING)
-        return any(self.carries_placement(held, state, 0) for held in (*given, result))
-
-    def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
-        """Give the names of a module through which a placement, or a default device, gets out.
-
-        And those by which no more than a device does.
-        """
-        bindings = module.names.module_scope.bindings
-        if module.name in self._left_behind or self._entered_in.get(module.name):
-            # Whoever imports anything of it has another default device from then on.
-            return frozenset(bindings), frozenset()
-        names: set[str] = set()
-        devices: set[str] = set()
-        state = initial_state()
-        for name in bindings:
-            held = self.linking.variable_of(module, module.names.module_scope, name, state)
-            if any(self._lets_out(atom) for atom in held):
-                names.add(name)
-            elif any(self._gives_device(atom) for atom in held):
-                devices.add(name)
-        return frozenset(names), frozenset(devices)
-
-    def _lets_out(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds an array that was placed on purpose."""
-        if isinstance(atom, Class | Instance):
-            return self._holds_placement(atom.place if isinstance(atom, Class) else atom.cls)
-        if isinstance(atom, DefaultDeviceContext):
-            return True
-        if isinstance(atom, Function) and self._acts(atom.place):
-            return True
-        state = initial_state()
-        return self.carries_placement(value(atom), state) or (
-            depth > 0 and any(self._lets_out(each, depth - 1) for each in self._made_by(atom))
-        )
-
-    def _acts(self, function: Place) -> bool:
-        """Tell whether calling a function does something with a placement, whatever it gives."""
-        acting = (self.now.hands_out, self.now.sets_default, self.now.moving)
-        return any(function in places for places in acting)
-
-    def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds a device."""
-        return isinstance(atom, TheDevice | DeviceList) or (
-            depth > 0 and any(self._gives_device(each, depth - 1) for each in self._made_by(atom))
-        )
-
-    def _made_by(self, atom: Atom) -> Value:
-        """Give what a function gave when it was called, and what a container holds."""
-        if isinstance(atom, Function):
-            return self.now.results.get(atom.place, NOTHING)
-        if isinstance(atom, Method):
-            return value(Function(atom.function))
-        if isinstance(atom, Partial):
-            given = (*atom.positional, *(held for _, held in atom.keywords))
-            return join(value(atom.function), *given)
-        if isinstance(atom, Thread):
-            return self._made_by(atom.target)
-        if isinstance(atom, Coroutine):
-            return atom.result
-        if isinstance(atom, Sequence):
-            return join(*(atom.items or ()), atom.element)
-        if isinstance(atom, Mapping):
-            return join(*(held for _, held in atom.items), atom.element)
-        return NOTHING
-
-    def moves(self) -> None:
-        """Note that the function being executed copies something, or may do so."""
-        if self._frames:
-            self.now.moving.add(self._frames[-1].place)
-
-    def hands_out(self) -> None:
-        """Note that the functions being executed give a placement to a function of others."""
-        self.now.hands_out |= self.now.running
-
-    def _holds_placement(self, cls: Place) -> bool:
-        """Tell whether an object of a class has such an array in an attribute, or returns one."""
-        state = initial_state()
-        held = [self.now.final[key] for key in self.now.attributes_of(cls)]
-        node = self.node(cls)
-        module = self.module_of(cls)
-        if isinstance(node, cst.ClassDef):
-            methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
-            if any(self._acts(method) for method in methods):
-                return True
-            held += [self.now.results.get(method, NOTHING) for method in methods]
-        return any(self.carries_placement(each, state) for each in held)
-
     @functools.cached_property
     def is_tampered(self) -> bool:
         """Whether names may mean something else than the text says: nothing is certain then."""
@@ -573,49 +462,6 @@ class Program:
     def sets_mesh(self) -> bool:
         """Whether operations may run on a mesh, which nothing here says."""
         return any(sets_mesh(module.tree, module.names) for module in self.modules.values())
-
-    @functools.cached_property
-    def _made_of(self) -> dict[Place, list[Place]]:
-        """For each operation: what made the uncommitted arrays that it was given."""
-        made_of: dict[Place, list[Place]] = {}
-        for module in self.modules.values():
-            for source, results in module.record.derived.items():
-                for result in results:
-                    made_of.setdefault(result, []).append(source)
-        return made_of
-
-    @functools.cached_property
-    def companions(self) -> dict[Place, set[Device | None]]:
-        """For what made an array: the devices to which arrays are committed that it, or anything
-        made of it, meets; None among them: unknown ones.
-        """
-        records = [module.record for module in self.modules.values()]
-        found: dict[Place, set[Device | None]] = {}
-        pending = [
-            (place, device)
-            for record in records
-            for place, devices in record.companions.items()
-            for device in devices
-        ]
-        while pending:
-            place, device = pending.pop()
-            known = found.setdefault(place, set())
-            if device not in known:
-                known.add(device)
-                pending += [(source, device) for source in self._made_of.get(place, ())]
-        return found
-
-    @functools.cached_property
-    def escaping(self) -> frozenset[Place]:
-        """What made arrays that, or of which something, went where nobody followed it."""
-        records = [module.record for module in self.modules.values()]
-        pending = [place for record in records for place in record.escaped]
-        found = set(pending)
-        while pending:
-            new = [place for place in self._made_of.get(pending.pop(), ()) if place not in found]
-            found.update(new)
-            pending += new
-        return frozenset(found)
 
     # -- supposing ------------------------------------------------------------------------------
 
@@ -683,11 +529,6 @@ class Program:
                     owner = module.names.owner(node.value, module.names.scope(node))
                     if owner is not None and id(owner) not in own:
                         yield self._happened.final.get(variable(owner, node.value), NOTHING)
-
-    @functools.cached_property
-    def replacements(self) -> Replacements:
-        """What comes in the place of arrays."""
-        return Replacements(self.modules)
 
     def bind(self, key: Variable, held: Value, state: State) -> None:
         """Assign to a variable or an attribute."""
@@ -853,7 +694,7 @@ class Program:
             if self.now.executions > before:
                 self.now.again[place] = self.now.again.get(place, 0) + 1
         if place in self.now.moving:
-            self.moves()
+            self.reach.moves()
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
             result = self.suspensions.suspend(at, place, bindings, entered, own, result)
@@ -1213,35 +1054,6 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     while isinstance(target, cst.Subscript):
         target = target.value
     return target if isinstance(target, cst.Name) else None
-
-
-def _is_placed(held: Value, depth: int = 4) -> bool:
-    """Tell whether an array in a value was made under a default device, or put on another one.
-
-    Where one may be committed to some other device than others may be, or to one that is not
-    known, no rule has anything to say, wherever it goes; unless that may be the host: who calls
-    `load(path, device=None)` may say so.
-    """
-    committed = held and all(isinstance(a, Array) and a.committed and a.device for a in held)
-    for atom in held:
-        if isinstance(atom, Array):
-            made_elsewhere = atom.origin is not None and atom.origin.device is not None
-            if committed and atom.device != SYSTEM_DEFAULT:
-                return True
-            if atom.committed and is_host(atom.device):
-                return True
-            if made_elsewhere and not atom.committed:
-                return True
-        elif depth and isinstance(atom, Sequence):
-            if any(_is_placed(item, depth - 1) for item in atom.items or (atom.element,)):
-                return True
-        elif depth and isinstance(atom, Mapping):
-            parts = (*(item for _, item in atom.items), atom.element)
-            if any(_is_placed(item, depth - 1) for item in parts):
-                return True
-        elif isinstance(atom, AnyTree) and _is_placed(atom.leaf, 0):
-            return True
-    return False
 
 
 def _class_of(held: Value) -> Value:

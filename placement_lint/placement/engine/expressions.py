@@ -127,7 +127,7 @@ class Expressions:
         self.supposed = program.supposed if touched is None else None
         name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(
-            module, name, self.record, program.moves, touched, self.supposed
+            module, name, self.record, program.reach.moves, touched, self.supposed
         )
         self.calls = calls(self)
         self.captured: dict[int, Value] = {}

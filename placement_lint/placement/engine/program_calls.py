@@ -259,7 +259,7 @@ class ObjectCalls:
             left = Left(is_certain=atom.usage is None)
             return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
         placed = state.default.devices != SYSTEM or any(
-            program.carries_placement(held, state) for held in passed.every()
+            program.reach.carries_placement(held, state) for held in passed.every()
         )
         if isinstance(atom, External) and (placed or program.linking.may_follow(atom)):
             found = program.linking.loaded(atom, state)
@@ -271,7 +271,7 @@ class ObjectCalls:
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
         if placed:
-            program.hands_out()
+            program.reach.hands_out()
         if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
             "optax."
         ):
