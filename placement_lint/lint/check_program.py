@@ -272,7 +272,7 @@ def _group(neighbours: Neighbours, together: Together) -> Together:
             if path not in importers or together.program is None:
                 continue
             with interpreting(path):
-                names, devices = together.program.carried_by(module)
+                names, devices = together.program.reach.carried_by(module)
             for importer, name in importers[path]:
                 carried = _leads_to(name, names)
                 if not carried and _leads_to(name, devices):

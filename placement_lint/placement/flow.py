@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.consequences import Target
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.domain.values import Place
-    from placement_lint.placement.interpreter import Sources
+    from placement_lint.placement.engine.linking import Sources
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -89,12 +89,12 @@ class Flow:
 
         For each, the operations that gave it.
         """
-        return self.program.replacements.of(use, self.module)
+        return self.program.provenance.replacements.of(use, self.module)
 
     def is_replaced(self, array: Array) -> bool:
         """Tell whether what is computed of an array comes in its place anywhere."""
         return array.origin is not None and array.origin.created in (
-            self.program.replacements.places
+            self.program.provenance.replacements.places
         )
 
     def commitment(self, arrays: Iterable[Array], *, alone: bool = False) -> Commitment | None:
@@ -122,14 +122,14 @@ class Flow:
         """
         if array.origin is None:
             return True
-        met = self.program.companions.get(array.origin.created, set())
+        met = self.program.provenance.companions.get(array.origin.created, set())
         return bool(met - {array.device})
 
     def may_escape(self, array: Array) -> bool:
         """Tell whether an array, or one made of it, is given to a call that nobody follows."""
         if array.origin is None or self.program.is_tampered or self.program.sets_mesh:
             return True
-        return array.origin.created in self.program.escaping
+        return array.origin.created in self.program.provenance.escaping
 
     def value(self, node: cst.CSTNode) -> Value:
         """Give what an expression may be, all executions joined."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -36,71 +36,50 @@ from placement_lint.placement.domain.state import (
     variable,
 )
 from placement_lint.placement.domain.values import (
-    ANYTHING,
     DOUBTFUL,
     MAX_ALTERNATIVES,
     MAX_DEPTH,
     NOTHING,
     PLAIN,
-    SYSTEM_DEFAULT,
     UNKNOWN,
-    AnyTree,
-    Array,
     Atom,
     Class,
-    Computation,
     Context,
     Coroutine,
     DefaultDeviceContext,
-    Device,
-    DeviceList,
-    Dispatched,
-    External,
     Function,
     Generator,
     Instance,
     Lazy,
     Mapping,
-    Method,
-    NamedTupleType,
-    Optimizer,
-    Partial,
     Place,
-    Plain,
     Sequence,
-    TheDevice,
-    Thread,
     Value,
     arrays,
-    is_host,
     join,
     limited,
     parts_of,
     value,
 )
+from placement_lint.placement.engine.classes import Classes
 from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import Execution, Ledger
 from placement_lint.placement.engine.expressions import Expressions
 from placement_lint.placement.engine.frames import Frame
-from placement_lint.placement.engine.pytrees import Trees, objects_in, with_objects
+from placement_lint.placement.engine.linking import Linking
+from placement_lint.placement.engine.objects import Objects
+from placement_lint.placement.engine.pytrees import Trees
+from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import (
-    CLASS_DECORATORS,
-    accessor_kind,
     caches,
     decorator_name,
-    dispatches,
-    generates_initializer,
-    is_enumeration,
-    is_property,
-    keeps_signature,
     makes_context,
     method_kind,
-    registered,
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
-from placement_lint.placement.provenance import Replacements
+from placement_lint.placement.provenance import Provenance
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
@@ -109,20 +88,15 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.counterfactual.commitments import Commitments
     from placement_lint.placement.engine.executions import Key
+    from placement_lint.placement.engine.linking import Sources
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
-    from placement_lint.syntax.names import Binding, Scope
+    from placement_lint.syntax.names import Scope
 
 _MAX_CONTEXTS = 12
 """Ways to call one function that are told apart; further ones share one in which all is unknown."""
 _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
-_MAX_BASES = 100
-"""Classes that one derives from, in any number of steps."""
-_MAX_STEPS = 16
-"""Modules that hand a name on to one another."""
-_MAX_FOLLOWED = 64
-"""Files that are read because something in them is called, with no placement given to it."""
 _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 _MAX_CONSUMED = 3
@@ -130,28 +104,6 @@ _MAX_CONSUMED = 3
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
-
-
-class Sources(Protocol):
-    """Where a program gets modules from that it was not given."""
-
-    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the module that a name in another one leads into, and the rest of the name there."""
-
-    def load(self, name: str) -> Module | None:
-        """Read a module; None where that cannot be done."""
-
-
-@dataclass
-class _Imports:
-    """What modules of the program import of one another."""
-
-    followed: set[tuple[str, str]] = field(default_factory=set)
-    """Imports that are being followed: the names of modules, and what they import."""
-    handed_on: dict[tuple[str, str], tuple[str, str] | None] = field(default_factory=dict)
-    """From imports of what another module imports, to the last import of those."""
-    rebound: set[Variable] = field(default_factory=set)
-    """Variables of modules that another module assigns to."""
 
 
 class Program:
@@ -173,11 +125,8 @@ class Program:
         """
         self.modules = {module.name: module for module in modules}
         self._given = tuple(self.modules)
-        self._sources = sources
         self._follows = follows
-        self._more_files = _MAX_FOLLOWED if follows else 0
-        """How many more files are read because something in them is called at all."""
-        self._leaves_out = False
+        self.linking = Linking(self, sources, follows=follows)
         self.supposed = supposed
         """What is supposed of this execution, which then is not the first one."""
         self.requests = Requests(self)
@@ -189,35 +138,33 @@ class Program:
         self.loop_depth = 0
         """How many loops are around what is executed now, those of callers included."""
         self._stored: dict[Place, frozenset[int | str]] = {}
-        self._methods: dict[Place, dict[str, Place]] = {}
-        self._setters: dict[Place, dict[str, Place]] = {}
-        self._bases: dict[Place, list[Place]] = {}
-        self._named: dict[Place, list[Place]] = {}
-        """The bases that classes name themselves."""
         self._frames: list[Frame] = []
         self._ends: dict[str, State | None] = {}
-        self._attributes: dict[Instance, dict[str, None]] = {}
-        self._base = DefaultDevice(SYSTEM)
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
         self._entered_in: dict[str, tuple[DefaultDevice, ...]] = {}
         """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
         """What is imported since the program was started."""
-        self._happened = Ledger(Suspensions(self))
-        self._traced = self._happened.on_tracers(Suspensions(self))
-        self._now = self._happened
-        self.containers = self._now.containers
-        self.suspensions = self._now.suspensions
+        self._happened = Ledger()
+        self._traced = self._happened.on_tracers()
+        self.now = self._happened
+        """What the executions of the kind that runs now have left behind."""
+        self.containers = self.now.containers
+        self._suspensions = Suspensions(self), Suspensions(self)
+        """Those of what happens, and those on tracers."""
+        self._expressions: tuple[dict[str, Expressions], dict[str, Expressions]] = {}, {}
+        """The evaluators, by module: those of what happens, and those on tracers."""
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
-        self._superseded: set[Instance] = set()
-        """Objects that the program goes on with in another place: what is put on a device."""
         self._assumed_traced: set[Place] = set()
         """Functions that are given to what calls them in traced code."""
+        self.classes = Classes(self)
+        self.reach = Reach(self)
+        self.provenance = Provenance(self.modules)
         self.trees = Trees(self)
+        self.objects = Objects(self)
         self._module_scopes: set[object] = set()
-        self._imports = _Imports()
 
     # -- running ------------------------------------------------------------------------------
 
@@ -249,9 +196,9 @@ class Program:
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name])
-        while self._now.unconsumed:
+        while self.now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
-            generator, state = self._now.unconsumed.popitem()
+            generator, state = self.now.unconsumed.popitem()
             with interpreting(generator.function.module):
                 self.consumed(value(generator), state)
         self.suspensions.finish()
@@ -266,19 +213,16 @@ class Program:
             for binding in bindings
             if binding.kind is BindingKind.IMPORT
             and binding.target is not None
-            and (found := self._found(module, binding.target)) is not None
+            and (found := self.linking.found(module, binding.target)) is not None
             and found[0] != module.name
         }
-
-    def _found(self, module: Module, qualified: str) -> tuple[str, str] | None:
-        return None if self._sources is None else self._sources.find(module.name, qualified)
 
     def run_import(self, importer: Module, qualified: str, state: State) -> None:
         """Run what an import statement names, where that is a module that was not run yet.
 
         A default device that its body sets stays set.
         """
-        found = self._found(importer, qualified)
+        found = self.linking.found(importer, qualified)
         if found is None or found[1] or found[0] not in self.modules or found[0] == importer.name:
             return
         name = found[0]
@@ -303,7 +247,7 @@ class Program:
     def _import(self, module: Module, importing: State | None) -> None:
         name = module.name
         self._module_scopes.add(id(module.names.module_scope))
-        base = self._base
+        base = DefaultDevice(SYSTEM)
         blocks: tuple[DefaultDevice, ...] = ()
         if importing is not None:
             base, blocks = importing.base, importing.seen_by_callee()
@@ -326,12 +270,12 @@ class Program:
 
     def _bound_before(self, key: Variable) -> Value | None:
         """Give what a variable of a module holds that was not assigned to since it was run."""
-        return self._now.final.get(key) if key[0] in self._module_scopes else None
+        return self.now.final.get(key) if key[0] in self._module_scopes else None
 
     def _outside(self, module: Module) -> State:
         """Give the state in which code runs that is called from outside of the program."""
         end = self._ends.get(module.name)
-        base = self._base if end is None else end.base
+        base = DefaultDevice(SYSTEM) if end is None else end.base
         entered = () if end is None else _still_entered(end)
         variables = Variables(outside=self._bound_before)
         return State(self._base_of_functions or base, entered, variables)
@@ -389,19 +333,19 @@ class Program:
         for node in module.tree.every(cst.ClassDef):
             place = module.place(node)
             state = self._outside(module)
-            every = self._now.instances.get(place, {})
-            made = every.keys() - self._superseded
+            every = self.now.instances.get(place, {})
+            made = every.keys() - self.objects.superseded
             if every:
                 receiver = Instance(place, place)
-                for owner, name in self._now.attributes_of(place):
+                for owner, name in self.now.attributes_of(place):
                     if owner in made:
-                        held = self._now.final[owner, name]
+                        held = self.now.final[owner, name]
                         key = (receiver, name)
                         before = state.variables.get(key)
                         state.variables[key] = held if before is None else join(before, held)
             else:
                 receiver = Instance(place, place)
-                initializer = self.method(receiver.cls, "__init__")
+                initializer = self.classes.method(receiver.cls, "__init__")
                 if initializer is not None:
                     self.call_function(initializer, {0: value(receiver)}, state, bound=True)
             methods = [
@@ -417,7 +361,7 @@ class Program:
             ]
             later = state.copy()
             for function in uncalled:
-                if function in self._now.executed:
+                if function in self.now.executed:
                     continue
                 self._unasked.add(function)
                 branch = state.copy()
@@ -430,7 +374,7 @@ class Program:
 
     def _keep_arrays(self, receiver: Instance, after: State, kept: State) -> None:
         """Let the attributes that are arrays also be what a method made of them."""
-        for name in self.attribute_names(receiver):
+        for name in self.objects.attribute_names(receiver):
             key = (receiver, name)
             before, held = kept.variables.get(key), after.variables.get(key)
             if before is not None and held is not None and any(True for _ in arrays(before)):
@@ -443,10 +387,11 @@ class Program:
 
         One for what happens, and one for what JAX traces.
         """
-        found = self._now.expressions.get(module.name)
+        evaluators = self._expressions[self.is_tracing]
+        found = evaluators.get(module.name)
         if found is None:
             touched = self._touched if self.is_tracing else None
-            found = self._now.expressions[module.name] = Expressions(self, module, Calls, touched)
+            found = evaluators[module.name] = Expressions(self, module, Calls, touched)
         return found
 
     # -- tracing --------------------------------------------------------------------------------
@@ -454,7 +399,12 @@ class Program:
     @property
     def is_tracing(self) -> bool:
         """Whether what is executed now runs on tracers."""
-        return self._now is self._traced
+        return self.now is self._traced
+
+    @property
+    def suspensions(self) -> Suspensions:
+        """The context managers that wait for their end."""
+        return self._suspensions[self.is_tracing]
 
     def on_tracers(self) -> AbstractContextManager[None]:
         """Execute what is inside as traced code: nothing of it happens by itself."""
@@ -462,7 +412,7 @@ class Program:
 
     @contextlib.contextmanager
     def _executing(self, ledger: Ledger) -> Iterator[None]:
-        before, depth = self._now, self.loop_depth
+        before, depth = self.now, self.loop_depth
         if ledger is before:
             yield
             return
@@ -475,12 +425,16 @@ class Program:
             self.loop_depth = depth
 
     def _enter(self, ledger: Ledger) -> None:
-        self._now = ledger
-        self.containers, self.suspensions = ledger.containers, ledger.suspensions
+        self.now = ledger
+        self.containers = ledger.containers
 
     def is_touched(self, tracer: Place) -> bool:
         """Tell whether traced code does anything with the data of a tracer."""
         return tracer in self._touched
+
+    def changes_default(self, module: Module) -> bool:
+        """Tell whether importing a module changes the default device of whoever does."""
+        return module.name in self._left_behind or bool(self._entered_in.get(module.name))
 
     def module_of(self, place: Place) -> Module:
         """Give the module that a place is in."""
@@ -490,176 +444,14 @@ class Program:
         """Give the node at a place."""
         return self.modules[place.module].tree.nodes[place.node]
 
-    def imported(self, module: Module, qualified: str, state: State) -> Value:
-        """Give what a qualified name stands for that leads into another module of the program."""
-        found = self._found(module, qualified)
-        if found is None or not found[1]:
-            return UNKNOWN
-        external = External(*found)
-        held = value(external)
-        if found[0] in self.modules:
-            held = self._member(self.modules[found[0]], found[1], state)
-        if any(isinstance(atom, External) for atom in held) and qualified in module.reads_through:
-            return self.loaded(external, state)
-        return held
-
-    def star_imported(self, module: Module, name: str, state: State) -> Value:
-        """Give what a name stands for that nothing binds but, perhaps, `from … import *`."""
-        if name.startswith("_") or not module.names.module_scope.has_star_import:
-            return UNKNOWN
-        found: list[Value] = []
-        for source in module.star_imports:
-            target = self._found(module, source)
-            if target is None or target[1] or target[0] == module.name:
-                # It may hide what another one gives.
-                return UNKNOWN
-            other = self.modules.get(target[0])
-            if other is not None and name in other.names.module_scope.bindings:
-                found.append(self._member(other, name, state))
-        return found[-1] if found else UNKNOWN
-
-    def loaded(self, external: External, state: State, steps: int = _MAX_STEPS) -> Value:
-        """Read a module that something is called in with a placement, and give the thing.
-
-        Where that hands it on from yet another one, that one is read too.
-        """
-        if external.module not in self.modules:
-            module = None if self._sources is None else self._sources.load(external.module)
-            if module is None:
-                return UNKNOWN
-            self.modules[module.name] = module
-        held = self._member(self.modules[external.module], external.name, state)
-        found: list[Value] = []
-        for atom in held:
-            if isinstance(atom, External) and atom != external and steps:
-                found.append(self.loaded(atom, state, steps - 1))
-            else:
-                found.append(value(atom))
-        return join(*found) if found else UNKNOWN
-
-    def may_follow(self, external: External) -> bool:
-        """Tell whether a call of something in another file is followed whatever it is given."""
-        if self._more_files > 0:
-            self._more_files -= external.module not in self.modules
-            return True
-        self._leaves_out = True
-        return False
-
     @property
     def misses_host_arrays(self) -> bool:
         """Whether an array that is committed to the host met something of which nothing is known,
         while calls of functions of other files were not followed.
         """
-        return self._leaves_out and any(
+        return self.linking.leaves_out and any(
             module.record.pulls.meets_unknown for module in self.modules.values()
         )
-
-    def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
-        """Tell whether a value holds an array that was placed on purpose."""
-        if _is_placed(held):
-            return True
-        if any(isinstance(a, Generator | Lazy) and self._generates(a, state) for a in held):
-            return True
-        return depth > 0 and any(
-            self.carries_placement(attribute, state, depth - 1)
-            for atom in held
-            if isinstance(atom, Instance)
-            for name in self.attribute_names(atom)
-            if (attribute := state.variables.get((atom, name))) is not None
-        )
-
-    def _generates(self, generator: Generator | Lazy, state: State) -> bool:
-        """Tell whether a generator has, or gives, an array made under a default device."""
-        if isinstance(generator, Lazy):
-            return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
-        given = [held for _, held in generator.arguments]
-        result = self._now.results.get(generator.function, NOTHING)
-        return any(self.carries_placement(held, state, 0) for held in (*given, result))
-
-    def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
-        """Give the names of a module through which a placement, or a default device, gets out.
-
-        And those by which no more than a device does.
-        """
-        bindings = module.names.module_scope.bindings
-        if module.name in self._left_behind or self._entered_in.get(module.name):
-            # Whoever imports anything of it has another default device from then on.
-            return frozenset(bindings), frozenset()
-        names: set[str] = set()
-        devices: set[str] = set()
-        state = State(self._base, (), Variables())
-        for name in bindings:
-            held = self.variable_of(module, module.names.module_scope, name, state)
-            if any(self._lets_out(atom) for atom in held):
-                names.add(name)
-            elif any(self._gives_device(atom) for atom in held):
-                devices.add(name)
-        return frozenset(names), frozenset(devices)
-
-    def _lets_out(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds an array that was placed on purpose."""
-        if isinstance(atom, Class | Instance):
-            return self._holds_placement(atom.place if isinstance(atom, Class) else atom.cls)
-        if isinstance(atom, DefaultDeviceContext):
-            return True
-        if isinstance(atom, Function) and self._acts(atom.place):
-            return True
-        state = State(self._base, (), Variables())
-        return self.carries_placement(value(atom), state) or (
-            depth > 0 and any(self._lets_out(each, depth - 1) for each in self._made_by(atom))
-        )
-
-    def _acts(self, function: Place) -> bool:
-        """Tell whether calling a function does something with a placement, whatever it gives."""
-        acting = (self._now.hands_out, self._now.sets_default, self._now.moving)
-        return any(function in places for places in acting)
-
-    def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds a device."""
-        return isinstance(atom, TheDevice | DeviceList) or (
-            depth > 0 and any(self._gives_device(each, depth - 1) for each in self._made_by(atom))
-        )
-
-    def _made_by(self, atom: Atom) -> Value:
-        """Give what a function gave when it was called, and what a container holds."""
-        if isinstance(atom, Function):
-            return self._now.results.get(atom.place, NOTHING)
-        if isinstance(atom, Method):
-            return value(Function(atom.function))
-        if isinstance(atom, Partial):
-            given = (*atom.positional, *(held for _, held in atom.keywords))
-            return join(value(atom.function), *given)
-        if isinstance(atom, Thread):
-            return self._made_by(atom.target)
-        if isinstance(atom, Coroutine):
-            return atom.result
-        if isinstance(atom, Sequence):
-            return join(*(atom.items or ()), atom.element)
-        if isinstance(atom, Mapping):
-            return join(*(held for _, held in atom.items), atom.element)
-        return NOTHING
-
-    def moves(self) -> None:
-        """Note that the function being executed copies something, or may do so."""
-        if self._frames:
-            self._now.moving.add(self._frames[-1].place)
-
-    def hands_out(self) -> None:
-        """Note that the functions being executed give a placement to a function of others."""
-        self._now.hands_out |= self._now.running
-
-    def _holds_placement(self, cls: Place) -> bool:
-        """Tell whether an object of a class has such an array in an attribute, or returns one."""
-        state = State(self._base, (), Variables())
-        held = [self._now.final[key] for key in self._now.attributes_of(cls)]
-        node = self.node(cls)
-        module = self.module_of(cls)
-        if isinstance(node, cst.ClassDef):
-            methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
-            if any(self._acts(method) for method in methods):
-                return True
-            held += [self._now.results.get(method, NOTHING) for method in methods]
-        return any(self.carries_placement(each, state) for each in held)
 
     @functools.cached_property
     def is_tampered(self) -> bool:
@@ -670,49 +462,6 @@ class Program:
     def sets_mesh(self) -> bool:
         """Whether operations may run on a mesh, which nothing here says."""
         return any(sets_mesh(module.tree, module.names) for module in self.modules.values())
-
-    @functools.cached_property
-    def _made_of(self) -> dict[Place, list[Place]]:
-        """For each operation: what made the uncommitted arrays that it was given."""
-        made_of: dict[Place, list[Place]] = {}
-        for module in self.modules.values():
-            for source, results in module.record.derived.items():
-                for result in results:
-                    made_of.setdefault(result, []).append(source)
-        return made_of
-
-    @functools.cached_property
-    def companions(self) -> dict[Place, set[Device | None]]:
-        """For what made an array: the devices to which arrays are committed that it, or anything
-        made of it, meets; None among them: unknown ones.
-        """
-        records = [module.record for module in self.modules.values()]
-        found: dict[Place, set[Device | None]] = {}
-        pending = [
-            (place, device)
-            for record in records
-            for place, devices in record.companions.items()
-            for device in devices
-        ]
-        while pending:
-            place, device = pending.pop()
-            known = found.setdefault(place, set())
-            if device not in known:
-                known.add(device)
-                pending += [(source, device) for source in self._made_of.get(place, ())]
-        return found
-
-    @functools.cached_property
-    def escaping(self) -> frozenset[Place]:
-        """What made arrays that, or of which something, went where nobody followed it."""
-        records = [module.record for module in self.modules.values()]
-        pending = [place for record in records for place in record.escaped]
-        found = set(pending)
-        while pending:
-            new = [place for place in self._made_of.get(pending.pop(), ()) if place not in found]
-            found.update(new)
-            pending += new
-        return frozenset(found)
 
     # -- supposing ------------------------------------------------------------------------------
 
@@ -781,42 +530,6 @@ class Program:
                     if owner is not None and id(owner) not in own:
                         yield self._happened.final.get(variable(owner, node.value), NOTHING)
 
-    @functools.cached_property
-    def replacements(self) -> Replacements:
-        """What comes in the place of arrays."""
-        return Replacements(self.modules)
-
-    def _member(self, target: Module, rest: str, state: State) -> Value:
-        self.import_module(target.name)
-        name, _, attributes = rest.partition(".")
-        held = self.variable_of(target, target.names.module_scope, name, state)
-        for attribute in attributes.split(".") if attributes else ():
-            held = self.attribute(held, attribute, state)
-        return held
-
-    def attribute_of_module(self, module: Module, qualified: str) -> Variable | None:
-        """Give the variable that a qualified name stands for in a module that was read."""
-        found = None if self._sources is None else self._sources.find(module.name, qualified)
-        if found is None or found[0] not in self.modules or not found[1].isidentifier():
-            return None
-        return variable(self.modules[found[0]].names.module_scope, found[1])
-
-    def is_in_module(self, module: Module, qualified: str) -> bool:
-        """Tell whether a qualified name is of something in a module of the program."""
-        found = self._found(module, qualified)
-        return found is not None and found[0] in self.modules and bool(found[1])
-
-    def is_rebound(self, key: Variable) -> bool:
-        """Tell whether a variable was assigned to from outside of its module or class."""
-        return key in self._imports.rebound
-
-    def rebind(self, key: Variable, held: Value, state: State) -> None:
-        """Assign to a variable of another module."""
-        if key not in self._imports.rebound:
-            self._imports.rebound.add(key)
-            self._imports.handed_on.clear()
-        self.bind(key, held, state)
-
     def bind(self, key: Variable, held: Value, state: State) -> None:
         """Assign to a variable or an attribute."""
         self.containers.hold(key, held)
@@ -827,107 +540,15 @@ class Program:
         self.note_read(key)
         found = state.variables.get(key)
         if found is None and (isinstance(key[0], Instance) or key[0] in self._module_scopes):
-            found = self._now.final.get(key)
+            found = self.now.final.get(key)
         return found
-
-    def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
-        """Give what a variable holds that belongs to another body than the one that reads it."""
-        bindings = owner.bindings.get(name, [])
-        if len(bindings) == 1 and variable(owner, name) not in self._imports.rebound:
-            # No execution depends on it: it is the same whenever it is read.
-            static = self._static(module, bindings[0], state)
-            if static is not None and static != UNKNOWN:
-                return static
-        key = variable(owner, name)
-        self.note_read(key)
-        held = state.variables.get(key)
-        return self._now.final.get(key, UNKNOWN) if held is None else held
-
-    def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
-        """Give what a name is that is bound once, to a function, a class or an import."""
-        if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
-            return self.defined(module, binding.node)
-        if binding.kind is BindingKind.CLASS and isinstance(binding.node, cst.ClassDef):
-            kept = (self.keeps_class(module, each) for each in binding.node.decorators)
-            return value(Class(module.place(binding.node))) if all(kept) else None
-        if binding.kind is BindingKind.IMPORT and binding.target is not None:
-            followed = (module.name, binding.target)
-            if followed in self._imports.followed:
-                # Two modules import it of each other.
-                return None
-            self._imports.followed.add(followed)
-            last = self._last_import(followed)
-            held = None if last is None else self.imported(self.modules[last[0]], last[1], state)
-            self._imports.followed.discard(followed)
-            return held
-        return None
-
-    def _last_import(self, first: tuple[str, str]) -> tuple[str, str] | None:
-        """Give the last import of those by which modules hand a name on; None in a circle."""
-        passed: dict[tuple[str, str], None] = {}
-        at: tuple[str, str] | None = first
-        while at is not None and at not in self._imports.handed_on:
-            passed[at] = None
-            behind = self._import_behind(*at)
-            if behind is None:
-                self._imports.handed_on[at] = at
-            at = None if behind in passed else behind or at
-        last = None if at is None else self._imports.handed_on[at]
-        # Whoever asks for one of these again goes there at once.
-        self._imports.handed_on.update(dict.fromkeys(passed, last))
-        return last
-
-    def _import_behind(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the import that binds what another one imports, if only an import does."""
-        found = self._found(self.modules[importer], qualified)
-        target = None if found is None else self.modules.get(found[0])
-        if found is None or target is None or qualified in self.modules[importer].reads_through:
-            return None
-        self.import_module(target.name)
-        owner = target.names.module_scope
-        bindings = owner.bindings.get(found[1], [])
-        if len(bindings) != 1 or variable(owner, found[1]) in self._imports.rebound:
-            return None
-        (binding,) = bindings
-        if binding.kind is not BindingKind.IMPORT or binding.target is None:
-            return None
-        return target.name, binding.target
-
-    def defined(self, module: Module, node: cst.FunctionDef) -> Value:
-        """Give what the name of a function is bound to, without decorators of the program."""
-        computation = module.traced.computation(node)
-        if computation is not None:
-            place = module.place(node)
-            computation = replace(computation, of=value(Function(place)))
-            if module.traced.keeps_arguments(node):
-                computation = replace(computation, function=place)
-            return value(computation)
-        if all(keeps_signature(module, decorator) for decorator in node.decorators):
-            return value(Function(module.place(node)))
-        if dispatches(module, node):
-            return value(Dispatched(module.place(node)))
-        return UNKNOWN
-
-    def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None:
-        """Give what `functools.singledispatch` calls for a JAX array; None where it is not sure."""
-        module, node = self.module_of(dispatched.place), self.node(dispatched.place)
-        if not isinstance(node, cst.FunctionDef):
-            return None
-        found = registered(module, node)
-        if found is None:
-            return None
-        for kind, function in found:
-            if kind in {"jax.Array", "jax.numpy.ndarray"}:
-                return module.place(function)
-        # Another file may register more.
-        return dispatched.place if len(self.modules) == 1 else None
 
     def finish(self, changes: dict[Variable, Value]) -> None:
         """Keep what holds at the end of a body, for functions that run later."""
         for key, held in changes.items():
-            before = self._now.final.get(key)
+            before = self.now.final.get(key)
             is_other = before is not None and before != held
-            self._now.keep(key, join(before or NOTHING, held) if is_other else held)
+            self.now.keep(key, join(before or NOTHING, held) if is_other else held)
 
     def scopes_of(self, function: Place) -> set[int]:
         """Give the scopes, by id, of a function and of what is defined in it."""
@@ -947,7 +568,7 @@ class Program:
         """
         held = variables.get(key)
         if held is None and not isinstance(key[0], Instance) and key[0] not in self._module_scopes:
-            return self._now.final.get(key)
+            return self.now.final.get(key)
         return held
 
     @property
@@ -984,7 +605,7 @@ class Program:
         if call is not None:
             self._called.add(place)
         if len(self._frames) > _MAX_DEPTH:
-            self._now.executed.add(place)
+            self.now.executed.add(place)
             for held in given:
                 self.expressions(module).escapes(held, state)
             return UNKNOWN
@@ -998,8 +619,8 @@ class Program:
             and not makes_context(module, node)
         ):
             generator = Generator(place, tuple(bindings.items()), self.loop_depth > 0)
-            self._now.unconsumed.setdefault(generator, state.copy())
-            self._now.executed.add(place)
+            self.now.unconsumed.setdefault(generator, state.copy())
+            self.now.executed.add(place)
             return value(generator)
         return self._executed_or_later(place, bindings, state, call)
 
@@ -1024,7 +645,7 @@ class Program:
                 found |= self.consumed(made, branch)
                 self._consuming.pop()
             else:
-                self._now.unconsumed.pop(atom, None)
+                self.now.unconsumed.pop(atom, None)
                 found |= self._executed_or_later(atom.function, dict(atom.arguments), branch)
             if branch is not state and (met := meet([state, branch])) is not None:
                 state.become(met)
@@ -1037,7 +658,7 @@ class Program:
         The first step over an array takes its rows to the default device of that step: under
         another one, later, they are not where the array itself would go.
         """
-        under = self._now.consumed_under.setdefault(lazy.place, set())
+        under = self.now.consumed_under.setdefault(lazy.place, set())
         under.add(state.default)
         if len(under) < 2:
             return lazy
@@ -1051,8 +672,8 @@ class Program:
 
         What such an inner call gives is unknown: what it does to its arguments is not.
         """
-        if place in self._now.running:
-            self._now.recursed.setdefault(place, []).append((bindings, state.copy()))
+        if place in self.now.running:
+            self.now.recursed.setdefault(place, []).append((bindings, state.copy()))
             self._forget_stored(place, bindings, state)
             return DOUBTFUL
         bindings = {name: self.containers.named(held) for name, held in bindings.items()}
@@ -1063,22 +684,22 @@ class Program:
             result = self._from_cache(place, execution, state)
         else:
             result = self._reuse(execution, state)
-        while self._now.recursed.get(place):
-            again, there = self._now.recursed[place].pop()
-            if self._now.again.get(place, 0) >= _MAX_RECURSIONS:
-                self._now.recursed[place].clear()
+        while self.now.recursed.get(place):
+            again, there = self.now.recursed[place].pop()
+            if self.now.again.get(place, 0) >= _MAX_RECURSIONS:
+                self.now.recursed[place].clear()
                 break
-            before = self._now.executions
+            before = self.now.executions
             self._reuse(self._memoized(place, again, there), there)
-            if self._now.executions > before:
-                self._now.again[place] = self._now.again.get(place, 0) + 1
-        if place in self._now.moving:
-            self.moves()
+            if self.now.executions > before:
+                self.now.again[place] = self.now.again.get(place, 0) + 1
+        if place in self.now.moving:
+            self.reach.moves()
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
             result = self.suspensions.suspend(at, place, bindings, entered, own, result)
         if call is not None and execution.objects:
-            result = self._handed_out(result, execution.objects, call, state)
+            result = self.objects.handed_out(result, execution.objects, call, state)
         if call is None or not execution.made:
             return result
         looping = self.loop_depth > 0
@@ -1089,16 +710,16 @@ class Program:
 
     def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
         """Give what a function gives that may have kept what an earlier call gave."""
-        before = self._now.cached.get(place)
+        before = self.now.cached.get(place)
         if before is None:
-            self._now.cached[place] = self._reuse(execution, state)
-            return self._now.cached[place]
+            self.now.cached[place] = self._reuse(execution, state)
+            return self.now.cached[place]
         branch = state.copy()
-        self._now.cached[place] = join(before, self._reuse(execution, branch))
+        self.now.cached[place] = join(before, self._reuse(execution, branch))
         met = meet([state, branch])
         if met is not None:
             state.become(met)
-        return self._now.cached[place]
+        return self.now.cached[place]
 
     def _forget_stored(self, place: Place, bindings: dict[str, Value], state: State) -> None:
         """Forget what containers hold that a function stores into which is not followed here."""
@@ -1107,7 +728,7 @@ class Program:
                 forget(bindings[name], state, self.containers, loosened)
 
     def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Execution:
-        contexts = self._now.memo.setdefault(place, {})
+        contexts = self.now.memo.setdefault(place, {})
         key, there = self._key(bindings, state), state
         if key not in contexts and len(contexts) >= _MAX_SITED_CONTEXTS:
             self._forget_stored(place, bindings, state)
@@ -1125,7 +746,7 @@ class Program:
                 self._seen(key, state.variables) == held for key, held in execution.reads.items()
             ):
                 return execution
-        self._now.executions += 1
+        self.now.executions += 1
         execution = self._execute(place, bindings, there)
         contexts.setdefault(key, []).append(execution)
         del contexts[key][:-_MAX_CONTEXTS]
@@ -1145,19 +766,19 @@ class Program:
         One with too many alternatives stays what it then is: to lose some and take in others
         would never end.
         """
-        wide = self._now.widened.get(place)
+        wide = self.now.widened.get(place)
         if wide is None:
             wide = dict(bindings)
-            for known, *_ in self._now.memo[place]:
+            for known, *_ in self.now.memo[place]:
                 wide = {name: join(wide[name], held) for name, held in known}
-        self._now.widened[place] = {
-            name: wide[name] if (place, name) in self._now.over_full else join(wide[name], held)
+        self.now.widened[place] = {
+            name: wide[name] if (place, name) in self.now.over_full else join(wide[name], held)
             for name, held in bindings.items()
         }
         for name, held in bindings.items():
             if len(wide[name] | held) > MAX_ALTERNATIVES:
-                self._now.over_full.add((place, name))
-        return self._now.widened[place]
+                self.now.over_full.add((place, name))
+        return self.now.widened[place]
 
     def _reuse(self, execution: Execution, state: State) -> Value:
         for name in execution.reads:
@@ -1187,7 +808,7 @@ class Program:
         It was called in `entered`, goes on in `at`, of which `since` is what it does not change,
         and does what it does to `state`.
         """
-        if place not in self._now.running:
+        if place not in self.now.running:
             self._reuse(self._execute(place, bindings, entered, (at, since)), state)
 
     def _execute(
@@ -1238,67 +859,26 @@ class Program:
             self.finish(changes)
             base = end.base if end.base != before else None
         if base is not None:
-            self._now.sets_default.add(place)
+            self.now.sets_default.add(place)
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
         blocks = () if end is None else end.blocks
         changed = _changed_blocks(around, around if is_context else blocks)
         result = self._result(module, node, frame)
-        before_this = self._now.results.get(place)
-        self._now.results[place] = result if before_this is None else join(before_this, result)
+        before_this = self.now.results.get(place)
+        self.now.results[place] = result if before_this is None else join(before_this, result)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
-        objects = self._own_objects(frame, writes, result) if frame.objects else set()
+        objects = self.objects.own(frame, writes, result) if frame.objects else set()
         return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
-
-    def _own_objects(
-        self, frame: Frame, writes: dict[Variable, Value], result: Value
-    ) -> set[Instance]:
-        """Give the objects that an execution made, and that nothing but its result holds."""
-        inside = sum(1 for _ in objects_in(result))
-        if not inside:
-            return set()
-        if len(frame.own) > 1 and any(map(_has_function, (result, *writes.values()))):
-            # One that is defined in it may keep them.
-            return set()
-        pending = [(key, held) for key, held in writes.items() if key[0] not in frame.objects]
-        kept: set[Instance] = set()
-        while pending:
-            _, held = pending.pop()
-            for instance in objects_in(held):
-                if instance not in kept:
-                    kept.add(instance)
-                    pending += [each for each in writes.items() if each[0][0] == instance]
-        return frame.objects - kept
-
-    def _handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
-        """Give what a call returns: objects that it made are others than the last time."""
-        renamed: dict[Instance, Instance] = {}
-        pending = [each for each in objects_in(result) if each in made]
-        while pending:
-            old = pending.pop()
-            if old in renamed:
-                continue
-            renamed[old] = replace(old, through=call)
-            for held in self.trees.fields(old, state).values():
-                pending += [each for each in objects_in(held) if each in made]
-        self._superseded.update(renamed)
-        for old, new in renamed.items():
-            fields = self.trees.fields(old, state)
-            for name in fields:
-                state.variables[old, name] = NOTHING
-            self.trees.make(
-                new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
-            )
-        return with_objects(result, renamed)
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
     ) -> State | None:
         """Execute a body; give the state in which its caller goes on."""
         self._frames.append(frame)
-        self._now.running.add(frame.place)
-        self._now.executed.add(frame.place)
+        self.now.running.add(frame.place)
+        self.now.executed.add(frame.place)
         try:
             statements = Statements(self, module)
             if isinstance(node, cst.Lambda):
@@ -1307,7 +887,7 @@ class Program:
             end = statements.function_body(node, state, frame)
             return statements.raised() if end is None else end
         finally:
-            self._now.running.discard(frame.place)
+            self.now.running.discard(frame.place)
             self._frames.pop()
 
     def _bind_locals(
@@ -1415,48 +995,6 @@ class Program:
 
     # -- classes ----------------------------------------------------------------------------------
 
-    def bases(self, cls: Place) -> list[Place]:
-        """Give a class and its bases in the program, nearest first: not more than anybody writes.
-
-        What is beyond those is not known.
-        """
-        if cls not in self._bases:
-            # A base may be named by an attribute of the class, of which nothing is known yet.
-            self._bases[cls] = [cls]
-            found: dict[Place, None] = {}
-            level = [cls]
-            while level and len(found) < _MAX_BASES:
-                found.update(dict.fromkeys(level))
-                below = (base for place in level for base in self._named_bases(place))
-                level = [place for place in dict.fromkeys(below) if place not in found]
-            self._bases[cls] = [*found][:_MAX_BASES]
-        return self._bases[cls]
-
-    def _named_bases(self, cls: Place) -> list[Place]:
-        """Give the classes that a class names as its bases."""
-        found = self._named.get(cls)
-        if found is None:
-            module, node = self.module_of(cls), self.node(cls)
-            held: list[Value] = []
-            state = State(self._base, (), Variables())
-            for base in node.bases if isinstance(node, cst.ClassDef) else ():
-                named = self.expressions(module).evaluate(base.value, state)
-                read = (self.loaded(atom, state) for atom in named if isinstance(atom, External))
-                held += [named, *read]
-            found = [atom.place for each in held for atom in each if isinstance(atom, Class)]
-            self._named[cls] = found
-        return found
-
-    def method(self, cls: Place, name: str) -> Place | None:
-        """Give the method of a class, or of its bases in the program, with a name."""
-        for place in self.bases(cls):
-            found = self._methods_of(place).get(name)
-            if found is not None:
-                rebound = self._imports.rebound
-                replaced = rebound and self.class_attribute(place, name) in rebound
-                return None if replaced else found
-        return None
-
     def stored_parameters(self, function: Place) -> frozenset[int | str]:
         """Give the parameters, by position and name, into which a function stores items."""
         if function not in self._stored:
@@ -1476,194 +1014,6 @@ class Program:
             self._stored[function] = frozenset(found)
         return self._stored[function]
 
-    def _methods_of(self, cls: Place) -> dict[str, Place]:
-        if cls not in self._methods:
-            module, node = self.module_of(cls), self.node(cls)
-            members = _members(node) if isinstance(node, cst.ClassDef) else []
-            self._methods[cls] = {
-                child.name.value: module.place(child)
-                for child in members
-                if isinstance(child, cst.FunctionDef) and not accessor_kind(child)
-            }
-            self._setters[cls] = {
-                child.name.value: module.place(child)
-                for child in members
-                if isinstance(child, cst.FunctionDef) and accessor_kind(child) == "setter"
-            }
-        return self._methods[cls]
-
-    def setter(self, cls: Place, name: str) -> Place | None:
-        """Give the function that assigning to a property of a class calls."""
-        for place in self.bases(cls):
-            self._methods_of(place)
-            found = self._setters[place].get(name)
-            if found is not None:
-                return found
-        return None
-
-    def made(self, instance: Instance) -> None:
-        """Note that an object of a class was made."""
-        self._now.instances.setdefault(instance.cls, {})[instance] = None
-        if self._frames:
-            self._frames[-1].objects.add(instance)
-
-    def supersede(self, held: Value, by: Value, state: State) -> None:
-        """Note that objects were put on devices: it is the others that methods are called on."""
-        committed = all(
-            array.committed for leaf in self.trees.leaves(by, state) for array in arrays(leaf)
-        )
-        if committed:
-            self._superseded.update(set(objects_in(held)) - set(objects_in(by)))
-
-    def take_apart(self, held: Value) -> None:
-        """Note that the program goes on with other objects, made of the arrays of these."""
-        self._superseded.update(objects_in(held))
-
-    def attribute_names(self, instance: Instance) -> list[str]:
-        """Give the attributes that were ever set on an object."""
-        return list(self._attributes.get(instance, ()))
-
-    def named_attribute(self, instance: Instance, name: str) -> None:
-        """Note that an attribute is set on an object."""
-        self._attributes.setdefault(instance, {})[name] = None
-
-    def keeps_class(self, module: Module, decorator: cst.Decorator) -> bool:
-        """Tell whether a class is, after a decorator, what it was before."""
-        return decorator_name(module, decorator) in CLASS_DECORATORS
-
-    def attribute(self, held: Value, name: str, state: State) -> Value:
-        """Read an attribute of objects, classes and modules of the program."""
-        found: list[Value] = []
-        for atom in held:
-            if isinstance(atom, Instance):
-                found.append(self._instance_attribute(atom, name, state))
-            elif isinstance(atom, External):
-                found.append(value(External(atom.module, f"{atom.name}.{name}")))
-            elif isinstance(atom, Sequence) and name in atom.names and atom.items is not None:
-                found.append(atom.items[atom.names.index(name)])
-            elif isinstance(atom, Sequence) and atom.cls is not None:
-                found.append(self._tuple_attribute(atom, atom.cls, name, state))
-            elif isinstance(atom, Class):
-                found.append(self._class_attribute(atom, name, state))
-            elif isinstance(atom, Optimizer) and name == "init":
-                found.append(value(replace(atom, is_init=True)))
-            else:
-                found.append(UNKNOWN)
-        return join(*found) if found else UNKNOWN
-
-    def _tuple_attribute(self, held: Sequence, cls: Place, name: str, state: State) -> Value:
-        """Read a method, a property or a constant of the class of a named tuple."""
-        function = self.method(cls, name)
-        if function is None:
-            return self._class_variable(cls, name, state)
-        module, node = self.module_of(function), self.node(function)
-        if isinstance(node, cst.FunctionDef) and is_property(module, node):
-            return self.call_function(function, {0: value(held)}, state, bound=True)
-        return value(Method(function, held))
-
-    def tuple_fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
-        """Give the fields of a named tuple's class, with their defaults; None for another class."""
-        for place in self.bases(cls):
-            module, node = self.module_of(place), self.node(place)
-            for base in node.bases if isinstance(node, cst.ClassDef) else ():
-                if module.names.qualified(base.value) == "typing.NamedTuple":
-                    return self.fields(place)
-                if isinstance(base.value, cst.Call):
-                    state = State(self._base, (), Variables())
-                    for atom in self.expressions(module).evaluate(base.value, state):
-                        if isinstance(atom, NamedTupleType) and not atom.defaults:
-                            return [(name, None) for name in atom.names]
-        return None
-
-    def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
-        function = self.method(cls.place, name)
-        if function is None:
-            return self._class_variable(cls.place, name, state)
-        module, node = self.module_of(function), self.node(function)
-        if isinstance(node, cst.FunctionDef):
-            if method_kind(module, node) == "classmethod":
-                return value(Method(function, cls))
-            computation = module.traced.computation(node)
-            if computation is not None:
-                return value(computation)
-        return value(Function(function))
-
-    def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
-        key: Variable = (instance, name)
-        self.note_read(key)
-        held = state.variables.get(key)
-        if held is None and instance in self._now.instances.get(instance.cls, ()):
-            held = self._now.final.get(key)
-        if held:
-            return held
-        function = self.method(instance.cls, name)
-        if function is None:
-            return self._class_variable(instance.cls, name, state)
-        module, node = self.module_of(function), self.node(function)
-        if isinstance(node, cst.FunctionDef) and is_property(module, node):
-            return self.call_function(function, {0: value(instance)}, state, bound=True)
-        computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
-        if computation is None:
-            return value(Method(function, instance))
-        is_static = isinstance(node, cst.FunctionDef) and (
-            method_kind(module, node) == "staticmethod"
-        )
-        if is_static:
-            return value(computation)
-        # The object itself is passed before all that the call passes.
-        usage = None if computation.usage is None else computation.usage.bound()
-        of, bound = value(Function(function)), (value(instance),)
-        return value(replace(computation, usage=usage, of=of, bound=bound))
-
-    def _class_variable(self, cls: Place, name: str, state: State) -> Value:
-        for place in self.bases(cls):
-            module, node = self.module_of(place), self.node(place)
-            if isinstance(node, cst.ClassDef):
-                scope = module.names.scope(node.body)
-                if name in scope.bindings and is_enumeration(module, node):
-                    return value(Plain(member=f"{place.module}:{place.node}.{name}"))
-                if name in scope.bindings or variable(scope, name) in self._imports.rebound:
-                    return self.variable_of(module, scope, name, state)
-        return UNKNOWN
-
-    def class_attribute(self, cls: Place, name: str) -> Variable:
-        """Give the variable that an attribute of a class is."""
-        module, node = self.module_of(cls), self.node(cls)
-        if not isinstance(node, cst.ClassDef):
-            raise TypeError(cls)
-        return variable(module.names.scope(node.body), name)
-
-    def is_described(self, instance: Instance, name: str, state: State) -> bool:
-        """Tell whether a class may have a descriptor, which assigning to an attribute calls."""
-        if name in dict(self.fields(instance.cls) or ()):
-            return False
-        for place in self.bases(instance.cls):
-            module, node = self.module_of(place), self.node(place)
-            if not isinstance(node, cst.ClassDef):
-                continue
-            bindings = module.names.scope(node.body).bindings.get(name, [])
-            if any(isinstance(binding.value, cst.Call) for binding in bindings):
-                return ANYTHING in self._class_variable(instance.cls, name, state)
-        return False
-
-    def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
-        """Give the fields of a dataclass or a named tuple in order, with their defaults."""
-        found: dict[str, cst.BaseExpression | None] = {}
-        generated = False
-        for place in reversed(self.bases(cls)):
-            module, node = self.module_of(place), self.node(place)
-            if not isinstance(node, cst.ClassDef) or not generates_initializer(module, node):
-                continue
-            generated = True
-            for child in _members(node):
-                if (
-                    isinstance(child, cst.AnnAssign)
-                    and isinstance(child.target, cst.Name)
-                    and not _is_class_variable(module, child.annotation.annotation)
-                ):
-                    found[child.target.value] = child.value
-        return list(found.items()) if generated else None
-
 
 class _Known:
     """Gives the modules of a program once more, and no others."""
@@ -1672,8 +1022,7 @@ class _Known:
         self._program = program
 
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        sources = self._program._sources
-        return None if sources is None else sources.find(importer, qualified)
+        return self._program.linking.find(importer, qualified)
 
     def load(self, name: str) -> Module | None:
         known = self._program.modules.get(name)
@@ -1707,63 +1056,8 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     return target if isinstance(target, cst.Name) else None
 
 
-def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a function is in a value, or in its containers."""
-    return any(
-        isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
-        or (
-            depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_has_function(part, depth - 1) for part in parts_of(atom))
-        )
-        for atom in held
-    )
-
-
-def _is_placed(held: Value, depth: int = 4) -> bool:
-    """Tell whether an array in a value was made under a default device, or put on another one.
-
-    Where one may be committed to some other device than others may be, or to one that is not
-    known, no rule has anything to say, wherever it goes; unless that may be the host: who calls
-    `load(path, device=None)` may say so.
-    """
-    committed = held and all(isinstance(a, Array) and a.committed and a.device for a in held)
-    for atom in held:
-        if isinstance(atom, Array):
-            made_elsewhere = atom.origin is not None and atom.origin.device is not None
-            if committed and atom.device != SYSTEM_DEFAULT:
-                return True
-            if atom.committed and is_host(atom.device):
-                return True
-            if made_elsewhere and not atom.committed:
-                return True
-        elif depth and isinstance(atom, Sequence):
-            if any(_is_placed(item, depth - 1) for item in atom.items or (atom.element,)):
-                return True
-        elif depth and isinstance(atom, Mapping):
-            parts = (*(item for _, item in atom.items), atom.element)
-            if any(_is_placed(item, depth - 1) for item in parts):
-                return True
-        elif isinstance(atom, AnyTree) and _is_placed(atom.leaf, 0):
-            return True
-    return False
-
-
 def _class_of(held: Value) -> Value:
     return value(*[Class(atom.cls) if isinstance(atom, Instance) else atom for atom in held])
-
-
-def _members(node: cst.ClassDef) -> list[cst.CSTNode]:
-    found: list[cst.CSTNode] = []
-    for child in node.body.body:
-        found += child.body if isinstance(child, cst.SimpleStatementLine) else [child]
-    return found
-
-
-def _is_class_variable(module: Module, annotation: cst.BaseExpression) -> bool:
-    """Tell whether an annotation is `ClassVar[…]`."""
-    node = annotation.value if isinstance(annotation, cst.Subscript) else annotation
-    return module.names.qualified(node) == "typing.ClassVar"
 
 
 def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:

@@ -1,8 +1,4 @@
-"""Arrays in whose place comes what was computed of them, so that they are copied once.
-
-`params = step(params)` in a loop: what was made on the host is copied at the first turn, and what
-comes around is the result, which is on the default device. Many programs mean just that.
-"""
+"""Provenance: what the arrays of a program were made of, what they meet, and what replaces them."""
 
 from __future__ import annotations
 
@@ -15,12 +11,72 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Array, Place
+    from placement_lint.placement.domain.values import Array, Device, Place
     from placement_lint.placement.facts.module import Module
 
 
+class Provenance:
+    """What the arrays of a program that was run were made of, and what became of them."""
+
+    def __init__(self, modules: Mapping[str, Module]) -> None:
+        """Look at the modules of a program."""
+        self._modules = modules
+
+    @functools.cached_property
+    def _made_of(self) -> dict[Place, list[Place]]:
+        """For each operation: what made the uncommitted arrays that it was given."""
+        made_of: dict[Place, list[Place]] = {}
+        for module in self._modules.values():
+            for source, results in module.record.derived.items():
+                for result in results:
+                    made_of.setdefault(result, []).append(source)
+        return made_of
+
+    @functools.cached_property
+    def companions(self) -> dict[Place, set[Device | None]]:
+        """For what made an array: the devices to which arrays are committed that it, or anything
+        made of it, meets; None among them: unknown ones.
+        """
+        records = [module.record for module in self._modules.values()]
+        found: dict[Place, set[Device | None]] = {}
+        pending = [
+            (place, device)
+            for record in records
+            for place, devices in record.companions.items()
+            for device in devices
+        ]
+        while pending:
+            place, device = pending.pop()
+            known = found.setdefault(place, set())
+            if device not in known:
+                known.add(device)
+                pending += [(source, device) for source in self._made_of.get(place, ())]
+        return found
+
+    @functools.cached_property
+    def escaping(self) -> frozenset[Place]:
+        """What made arrays that, or of which something, went where nobody followed it."""
+        records = [module.record for module in self._modules.values()]
+        pending = [place for record in records for place in record.escaped]
+        found = set(pending)
+        while pending:
+            new = [place for place in self._made_of.get(pending.pop(), ()) if place not in found]
+            found.update(new)
+            pending += new
+        return frozenset(found)
+
+    @functools.cached_property
+    def replacements(self) -> Replacements:
+        """What comes in the place of arrays."""
+        return Replacements(self._modules)
+
+
 class Replacements:
-    """What comes in the place of the arrays of a program that was run."""
+    """What is computed of the arrays of a program and comes in their place: they are copied once.
+
+    `params = step(params)` in a loop: what was made on the host is copied in the first iteration,
+    and what comes around is the result, which is on the default device. Many programs mean that.
+    """
 
     def __init__(self, modules: Mapping[str, Module]) -> None:
         """Look at the modules of a program."""

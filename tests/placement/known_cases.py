@@ -219,13 +219,13 @@ class Known:
 
     def _facts(self) -> Iterator[str]:
         program = self._program
-        yield from (f"escapes {self._made(place)}" for place in program.escaping)
-        for place, devices in program.companions.items():
+        yield from (f"escapes {self._made(place)}" for place in program.provenance.escaping)
+        for place, devices in program.provenance.companions.items():
             if devices:
                 met = " or ".join(sorted(map(_device, devices)))
                 yield f"{self._made(place)} meets {met}"
         for name, module in program.modules.items() if len(self._case.files) > 1 else ():
-            for names, kind in zip(program.carried_by(module), ("", " devices"), strict=True):
+            for names, kind in zip(program.reach.carried_by(module), ("", " devices"), strict=True):
                 if shown := ", ".join(sorted(names - _OF_HEAD)):
                     yield f"{name} carries{kind}: {shown}"
         for name, module in program.modules.items():
@@ -238,7 +238,7 @@ class Known:
                 at = ", ".join(sorted(self._at(call) for call in calls))
                 yield f"file of {self._at(opened)} is read at {at}"
             for use in module.record.uses.values():
-                for array, places in program.replacements.of(use, module).items():
+                for array, places in program.provenance.replacements.of(use, module).items():
                     results = ", ".join(sorted(self._at(place) for place in places))
                     yield f"{self._atom(array)} is replaced by {results}"
 

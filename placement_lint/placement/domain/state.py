@@ -290,6 +290,11 @@ class State:
         self.blocks = tuple(DefaultDevice(ANY_DEVICE) for _ in self.blocks)
 
 
+def initial_state() -> State:
+    """Give the state before anything has happened."""
+    return State(DefaultDevice(SYSTEM), (), Variables())
+
+
 def meet(states: Iterable[State | None]) -> State | None:
     """Join the states of all ways that lead to one point."""
     alive = [state for state in states if state is not None and not state.suspended]

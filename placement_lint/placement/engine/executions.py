@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable
     from placement_lint.placement.domain.values import Generator, Place, Site, Value
-    from placement_lint.placement.engine.context_managers import Suspensions
-    from placement_lint.placement.engine.expressions import Expressions
 
 Key: TypeAlias = (
     "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
@@ -48,9 +46,6 @@ class Execution:
 class Ledger:
     """What is known of functions and objects by the executions so far."""
 
-    suspensions: Suspensions
-    expressions: dict[str, Expressions] = field(default_factory=dict)
-    """The evaluators, by module."""
     executed: set[Place] = field(default_factory=set)
     results: dict[Place, Value] = field(default_factory=dict)
     memo: dict[Place, dict[Key, list[Execution]]] = field(default_factory=dict)
@@ -101,13 +96,12 @@ class Ledger:
             else [*dict.fromkeys((*self.beneath.attributes_of(cls), *own))]
         )
 
-    def on_tracers(self, suspensions: Suspensions) -> Ledger:
+    def on_tracers(self) -> Ledger:
         """Give an empty one, in which nothing happens that is seen here.
 
         What happened here is seen there.
         """
         return Ledger(
-            suspensions,
             final=ChainMap({}, self.final),
             cached=ChainMap({}, self.cached),
             beneath=self,

@@ -127,7 +127,7 @@ class Expressions:
         self.supposed = program.supposed if touched is None else None
         name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(
-            module, name, self.record, program.moves, touched, self.supposed
+            module, name, self.record, program.reach.moves, touched, self.supposed
         )
         self.calls = calls(self)
         self.captured: dict[int, Value] = {}
@@ -271,7 +271,7 @@ class Expressions:
         given = [self.program.consumed(held, state)]
         for atom in held:
             if isinstance(atom, Instance):
-                names = self.program.attribute_names(atom)
+                names = self.program.objects.attribute_names(atom)
                 given += [state.variables.get((atom, name)) or NOTHING for name in names]
         for each in given:
             if self.supposed is not None:
@@ -342,11 +342,11 @@ class Expressions:
         if owner is None:
             constant = _CONSTANTS.get(node.value)
             return (
-                self.program.star_imported(self.module, node.value, state)
+                self.program.linking.star_imported(self.module, node.value, state)
                 if constant is None
                 else constant
             )
-        return self.program.variable_of(self.module, owner, node.value, state)
+        return self.program.linking.variable_of(self.module, owner, node.value, state)
 
     def owner_of(self, node: cst.Name) -> Scope:
         """Give the scope that an assignment to a name binds it in."""
@@ -421,7 +421,7 @@ class Expressions:
         if isinstance(node, cst.Attribute):
             qualified = self.names.qualified(node)
             if qualified is not None:
-                return self.program.attribute_of_module(self.module, qualified)
+                return self.program.linking.attribute_of_module(self.module, qualified)
             receiver = self.evaluate(node.value, state)
             if len(receiver) == 1:
                 (atom,) = receiver
@@ -441,20 +441,22 @@ class Expressions:
         self.record.saw_value(self.index(target), held)
         qualified = self.names.qualified(target)
         if qualified is not None:
-            key = self.program.attribute_of_module(self.module, qualified)
+            key = self.program.linking.attribute_of_module(self.module, qualified)
             if key is not None:
-                if not self.program.is_rebound(key):
+                if not self.program.linking.is_rebound(key):
                     # Where it is not assigned to here, it is what it was.
-                    self.program.finish({key: self.program.imported(self.module, qualified, state)})
-                self.program.rebind(key, held, state)
+                    self.program.finish(
+                        {key: self.program.linking.imported(self.module, qualified, state)}
+                    )
+                self.program.linking.rebind(key, held, state)
             else:
                 self.escapes(held, state)
             return
         receiver = self.evaluate(target.value, state)
         for cls in receiver:
             if isinstance(cls, Class):
-                self.program.rebind(
-                    self.program.class_attribute(cls.place, target.attr.value), held, state
+                self.program.linking.rebind(
+                    self.program.classes.variable(cls.place, target.attr.value), held, state
                 )
         objects = [atom for atom in receiver if isinstance(atom, Instance)]
         for instance in objects:
@@ -466,16 +468,16 @@ class Expressions:
         self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
     ) -> None:
         """Set an attribute of an object; `surely` False: or of another one."""
-        self.program.named_attribute(instance, name)
+        self.program.objects.named_attribute(instance, name)
         key = (instance, name)
-        setter = self.program.setter(instance.cls, name)
+        setter = self.program.classes.setter(instance.cls, name)
         if setter is not None:
             arguments: dict[int | str, Value] = {0: value(instance), 1: held}
             self.program.call_function(setter, arguments, state, bound=True)
             return
-        if self.program.method(
+        if self.program.classes.method(
             instance.cls, "__setattr__"
-        ) is not None or self.program.is_described(instance, name, state):
+        ) is not None or self.program.classes.is_described(instance, name, state):
             self.escapes(held, state)
             held, surely = UNKNOWN, False
         if not surely:
@@ -491,7 +493,7 @@ class Expressions:
         """
         for atom in held:
             if isinstance(atom, Instance):
-                for name in self.program.attribute_names(atom):
+                for name in self.program.objects.attribute_names(atom):
                     before = self.program.held((atom, name), state) or NOTHING
                     self.program.bind((atom, name), join(before, other), state)
 
@@ -1007,8 +1009,11 @@ class Expressions:
             if qualified.startswith(_LIBRARIES):
                 return PLAIN
             owner = self.names.qualified(node.value)
-            if owner is None or self.program.attribute_of_module(self.module, owner) is None:
-                return self.program.imported(self.module, qualified, state)
+            if (
+                owner is None
+                or self.program.linking.attribute_of_module(self.module, owner) is None
+            ):
+                return self.program.linking.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)
         name = node.attr.value
         found: set[Any] = set()
@@ -1034,7 +1039,7 @@ class Expressions:
                 found |= self.part(node, atom, state) if computes else value(atom)
         others = frozenset(atom for atom in held if not isinstance(atom, Array | Host | AnyTree))
         if others:
-            found |= self.program.attribute(others, name, state)
+            found |= self.program.classes.attribute(others, name, state)
         return frozenset(found)
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:

@@ -120,7 +120,7 @@ def bind_pattern(
             objects = frozenset(atom for atom in part if isinstance(atom, Instance))
             for keyword in node.kwds:
                 name = keyword.key.value
-                found = on.program.attribute(objects, name, state) if objects else UNKNOWN
+                found = on.program.classes.attribute(objects, name, state) if objects else UNKNOWN
                 pending.append((keyword.pattern, found))
             pending += [(inner.value, UNKNOWN) for inner in node.patterns]
         elif isinstance(node, cst.MatchOr):

@@ -247,11 +247,11 @@ class ObjectCalls:
         if isinstance(atom, Getter):
             return self.on.calls.library.got(node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
-            chosen = program.chosen_for_arrays(atom)
+            chosen = program.linking.chosen_for_arrays(atom)
             if chosen is not None and all(isinstance(a, Array) for a in passed.positional[0]):
                 return self._atom_called(node, Function(chosen), passed, state)
         if isinstance(atom, Instance):
-            function = program.method(atom.cls, "__call__")
+            function = program.classes.method(atom.cls, "__call__")
             if function is not None:
                 return self._method_called(function, value(atom), passed, state, node)
         if isinstance(atom, Computation) and program.is_tracing:
@@ -259,10 +259,10 @@ class ObjectCalls:
             left = Left(is_certain=atom.usage is None)
             return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
         placed = state.default.devices != SYSTEM or any(
-            program.carries_placement(held, state) for held in passed.every()
+            program.reach.carries_placement(held, state) for held in passed.every()
         )
-        if isinstance(atom, External) and (placed or program.may_follow(atom)):
-            found = program.loaded(atom, state)
+        if isinstance(atom, External) and (placed or program.linking.may_follow(atom)):
+            found = program.linking.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
                     self._now_known(node.func, atom, found)
@@ -271,7 +271,7 @@ class ObjectCalls:
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
         if placed:
-            program.hands_out()
+            program.reach.hands_out()
         if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
             "optax."
         ):
@@ -294,7 +294,7 @@ class ObjectCalls:
         found: set[Any] = set()
         for atom in held:
             if isinstance(atom, External):
-                known = self.on.program.loaded(atom, state)
+                known = self.on.program.linking.loaded(atom, state)
                 if node is not None:
                     self._now_known(node, atom, known)
                 found |= known
@@ -356,8 +356,8 @@ class ObjectCalls:
         first = function.params.params[0].name.value
         receivers = state.variables.get(variable(scope, first)) or UNKNOWN
         program = self.on.program
-        after = program.bases(self.on.module.place(ancestor))[1:]
-        found_methods = (program.method(base, name) for base in after)
+        after = program.classes.bases(self.on.module.place(ancestor))[1:]
+        found_methods = (program.classes.method(base, name) for base in after)
         method = next((each for each in found_methods if each is not None), None)
         known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
         if method is None or not known:
@@ -371,18 +371,18 @@ class ObjectCalls:
     ) -> Value:
         """Make an object: run its initializer, or set the fields of a dataclass."""
         program = self.on.program
-        fields = program.tuple_fields(cls)
-        if fields is not None and program.method(cls, "__new__") is None:
+        fields = program.classes.tuple_fields(cls)
+        if fields is not None and program.classes.method(cls, "__new__") is None:
             return self._named_tuple(cls, fields, passed, state)
         instance = Instance(cls, self.on.module.place(node))
-        program.made(instance)
+        program.objects.made(instance)
         before = {
             name: held
-            for name in program.attribute_names(instance)
+            for name in program.objects.attribute_names(instance)
             if (held := state.variables.get((instance, name))) is not None
         }
-        initializer = program.method(cls, "__init__")
-        fields = program.fields(cls) if initializer is None else None
+        initializer = program.classes.method(cls, "__init__")
+        fields = program.classes.fields(cls) if initializer is None else None
         if initializer is not None:
             self._method_called(initializer, value(instance), passed, state)
         elif fields is not None:
@@ -444,8 +444,8 @@ class ObjectCalls:
         for name, given in self._fields(instance.cls, fields, passed, state).items():
             held = program.containers.owned(given, instance.site, again=self.on.in_loop)
             program.bind((instance, name), held, state)
-            program.named_attribute(instance, name)
-        after = program.method(instance.cls, "__post_init__")
+            program.objects.named_attribute(instance, name)
+        after = program.classes.method(instance.cls, "__post_init__")
         if after is not None:
             self._method_called(after, value(instance), CallArguments([]), state)
 
@@ -523,7 +523,7 @@ class ObjectCalls:
         program = self.on.program
         found: set[Any] = set()
         for atom in held:
-            fields = program.fields(atom.cls) if isinstance(atom, Instance) else None
+            fields = program.classes.fields(atom.cls) if isinstance(atom, Instance) else None
             if not isinstance(atom, Instance) or fields is None:
                 for each in passed.keywords.values():
                     self.on.escapes(each, state)
@@ -532,7 +532,7 @@ class ObjectCalls:
             given = {
                 name: passed.keywords[name]
                 if name in passed.keywords
-                else program.attribute(value(atom), name, state)
+                else program.classes.attribute(value(atom), name, state)
                 for name, _ in fields
             }
             found |= self._instantiated(node, atom.cls, CallArguments([], given), state)
@@ -542,7 +542,7 @@ class ObjectCalls:
         self, instance: Instance, name: str, positional: list[Value], state: State
     ) -> Value:
         """Call a special method of an object, as an operator does."""
-        function = self.on.program.method(instance.cls, name)
+        function = self.on.program.classes.method(instance.cls, name)
         if function is None:
             return UNKNOWN
         return self._method_called(function, value(instance), CallArguments(positional), state)
@@ -550,7 +550,7 @@ class ObjectCalls:
     def iterated_instance(self, instance: Instance, state: State) -> Value:
         """Give what iterating over an object of the program gives."""
         program = self.on.program
-        if program.method(instance.cls, "__iter__") is not None:
+        if program.classes.method(instance.cls, "__iter__") is not None:
             held = program.consumed(self.special(instance, "__iter__", [], state), state)
             found: set[Any] = set()
             for atom in held:
@@ -596,7 +596,7 @@ class ObjectCalls:
         for atom in held:
             if isinstance(atom, ExitStack) and atom.site is not None:
                 suspensions.left_by(atom.site, state)
-            if isinstance(atom, Instance) and self.on.program.method(atom.cls, "__exit__"):
+            if isinstance(atom, Instance) and self.on.program.classes.method(atom.cls, "__exit__"):
                 branch = state.copy() if len(held) > 1 else state
                 verdict = self.special(atom, "__exit__", [UNKNOWN] * 3, branch)
                 hides |= any(not isinstance(v, Plain) or v.truth is not False for v in verdict)
@@ -610,7 +610,8 @@ class ObjectCalls:
         """Give contexts with those forgotten of which the program does not say what they do."""
         return frozenset(
             ANYTHING
-            if isinstance(atom, Instance) and self.on.program.method(atom.cls, "__enter__") is None
+            if isinstance(atom, Instance)
+            and self.on.program.classes.method(atom.cls, "__enter__") is None
             else atom
             for atom in held
         )

@@ -51,7 +51,7 @@ class Pytrees:
     def is_tree(self, cls: Place) -> bool | None:
         """Tell whether objects of a class are trees to JAX; None where that is not known."""
         if cls not in self._known:
-            verdicts = [self._is_tree(place) for place in self._program.bases(cls)]
+            verdicts = [self._is_tree(place) for place in self._program.classes.bases(cls)]
             # A subclass is registered by itself, but where the base class does it for it.
             self._known[cls] = True if True in verdicts else None if None in verdicts else False
         return self._known[cls]
@@ -68,7 +68,7 @@ class Pytrees:
         bases = {_name(module, each.value) for each in node.bases}
         if not _BASES.isdisjoint(bases):
             return True
-        others = (self._program.node(other) for other in self._program.bases(place))
+        others = (self._program.node(other) for other in self._program.classes.bases(place))
         own = {each.name.value for each in others if isinstance(each, cst.ClassDef)}
         foreign = {name for name in bases if name.rpartition(".")[2] not in own}
         return False if decorators <= _NO_TREE and foreign <= _NO_TREE_BASES else None
@@ -87,7 +87,7 @@ class Pytrees:
         """Give the fields of a class that are no part of the tree."""
         if cls not in self._static:
             found: set[str] = set()
-            for place in self._program.bases(cls):
+            for place in self._program.classes.bases(cls):
                 module, node = self._program.module_of(place), self._program.node(place)
                 if isinstance(node, cst.ClassDef):
                     found |= self._static_of(module, node)
@@ -117,7 +117,7 @@ class Pytrees:
 
     def has_replace(self, cls: Place) -> bool:
         """Tell whether `x.replace(name=value)` gives another object of a class, like `x`."""
-        for place in self._program.bases(cls):
+        for place in self._program.classes.bases(cls):
             module, node = self._program.module_of(place), self._program.node(place)
             if isinstance(node, cst.ClassDef) and (
                 any(decorator_name(module, each) in _REPLACING for each in node.decorators)

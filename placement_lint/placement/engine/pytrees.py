@@ -49,7 +49,7 @@ class Trees:
     def fields(self, instance: Instance, state: State) -> dict[str, Value]:
         """Give what the attributes of an object hold, by name."""
         found: dict[str, Value] = {}
-        for name in self._program.attribute_names(instance):
+        for name in self._program.objects.attribute_names(instance):
             held = self._program.held((instance, name), state)
             if held:
                 found[name] = held
@@ -117,12 +117,12 @@ class Trees:
 
     def make(self, made: Instance, fields: dict[str, Value], state: State) -> None:
         """Make an object that has these fields, beside those of its site that are in use."""
-        self._program.made(made)
+        self._program.objects.made(made)
         for name, held in fields.items():
             before = state.variables.get((made, name))
             new = held if before is None or before == held else join(before, held)
             self._program.bind((made, name), new, state)
-            self._program.named_attribute(made, name)
+            self._program.objects.named_attribute(made, name)
 
 
 @dataclass

@@ -274,7 +274,7 @@ class Statements:
             owner = self.names.owner(name, scope)
             if owner is not None and len(owner.bindings[name]) > 1:
                 # Which of them holds depends on the way: `except ImportError`.
-                held = self.program.imported(self.module, qualified, state)
+                held = self.program.linking.imported(self.module, qualified, state)
                 # The other one is to do the same.
                 state.variables[variable(owner, name)] = DOUBTFUL if held == UNKNOWN else held
         return state
@@ -289,7 +289,7 @@ class Statements:
         for param in (*params.posonly_params, *params.params, *params.kwonly_params):
             if param.default is not None:
                 self.expressions.evaluate(param.default, state)
-        held = self.program.defined(self.module, node)
+        held = self.program.linking.defined(self.module, node)
         if held == UNKNOWN:
             held = self.expressions.calls.objects.decorated(node, state)
         owner = self.names.scope(node)
@@ -307,7 +307,8 @@ class Statements:
         self._loops = loops
         state = state if after is None else after
         decorated = [
-            self.program.keeps_class(self.module, decorator) for decorator in node.decorators
+            self.program.classes.keeps_class(self.module, decorator)
+            for decorator in node.decorators
         ]
         held = value(Class(self.module.place(node))) if all(decorated) else UNKNOWN
         state.variables[variable(self.names.scope(node), node.name.value)] = held

@@ -281,7 +281,7 @@ class BuiltinCalls:
         if name is None or arguments.is_open:
             return UNKNOWN
         objects = frozenset(atom for atom in operands[0] if isinstance(atom, Instance | Class))
-        found = [self.on.program.attribute(objects, name, state)] if objects else []
+        found = [self.on.program.classes.attribute(objects, name, state)] if objects else []
         if objects != operands[0]:
             found.append(UNKNOWN)
         return join(*found, *operands[2:])

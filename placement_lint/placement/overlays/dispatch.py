@@ -224,7 +224,7 @@ class Calls:
     def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
         """Tell whether it is a method of an array or a container that a module of ours holds."""
         owner = self.names.qualified(function.value)
-        if owner is None or not self.on.program.is_in_module(self.on.module, owner):
+        if owner is None or not self.on.program.linking.is_in_module(self.on.module, owner):
             return False
         held = self.on.evaluate(function.value, state)
         return any(isinstance(atom, _WITH_METHODS) for atom in held)

@@ -224,7 +224,7 @@ class AppliedFunctions:
         if len(leaves) > _MAX_LEAVES:
             return tree_of(mapped(every))
         made = of.rebuilt(first, mapped, self.on.module.place(node), state)
-        self.on.program.supersede(first, made, state)
+        self.on.program.objects.supersede(first, made, state)
         return made
 
     def tree_leaves(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
@@ -235,7 +235,7 @@ class AppliedFunctions:
         """`jax.tree.flatten(tree)`: the leaves, and the structure."""
         tree = self._tree(node, state)
         leaves = self._leaves(tree, state)
-        self.on.program.take_apart(tree)
+        self.on.program.objects.take_apart(tree)
         return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
 
     def _tree(self, node: cst.Call, state: State) -> Value:

@@ -52,13 +52,13 @@ class DeviceCalls:
             # A file that gives a device is read for it, though it makes no array.
             for atom in self.on.evaluate(node.func, state):
                 if isinstance(atom, External):
-                    self.on.program.loaded(atom, state)
+                    self.on.program.linking.loaded(atom, state)
         held = self.on.evaluate(node, state)
         if is_none(node):
             return SYSTEM
         for atom in held:
             if isinstance(atom, External):
-                held = (held - {atom}) | self.on.program.loaded(atom, state)
+                held = (held - {atom}) | self.on.program.linking.loaded(atom, state)
         found: set[Device | None] = set()
         for atom in held:
             if isinstance(atom, TheDevice):

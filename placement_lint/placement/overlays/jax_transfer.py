@@ -217,7 +217,7 @@ class Effects:
         for argument in node.args:
             held = self.on.argument(argument.value, state)
             self.on.escapes(held, state)
-            self.on.program.take_apart(held)
+            self.on.program.objects.take_apart(held)
         return UNKNOWN
 
     def identity(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
@@ -288,7 +288,7 @@ class Effects:
         if name != "jax.device_get":
             return HOST
         for _, held in operands:
-            self.on.program.take_apart(held)
+            self.on.program.objects.take_apart(held)
         return self.on.read(node, operands)
 
     def plain(self, node: cst.Call, arguments: Arguments, state: State, name: str) -> Value:
@@ -312,7 +312,7 @@ class Effects:
                 made = replace(made, device=Device("cpu", 0), via=frozenset({place}))
             return value(made)
         if name not in _NAMING_THE_DEVICE:
-            self.on.program.take_apart(held)
+            self.on.program.objects.take_apart(held)
             return value(Array(None, committed=True))
         names_one = self._names_device(target, state)
         if names_one is False:
@@ -331,7 +331,7 @@ class Effects:
             state,
             is_put=True,
         )
-        self.on.program.supersede(held, placed, state)
+        self.on.program.objects.supersede(held, placed, state)
         if names_one:
             return placed
         return join(placed, self._put_nowhere(node, arguments.get(0, "x"), held, state))

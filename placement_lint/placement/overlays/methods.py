@@ -103,7 +103,7 @@ class MethodCalls:
             if not held:
                 return frozenset(found)
         elif objects:
-            member = self.on.program.attribute(objects, name, state)
+            member = self.on.program.classes.attribute(objects, name, state)
             self.on.record.saw_value(
                 self.on.index(function), member if objects == held else member | UNKNOWN
             )
@@ -156,7 +156,7 @@ class MethodCalls:
         return (
             isinstance(atom, Instance)
             and program.trees.classes.has_replace(atom.cls)
-            and program.method(atom.cls, "replace") is None
+            and program.classes.method(atom.cls, "replace") is None
         )
 
     def _atom_method(
@@ -365,7 +365,7 @@ class MethodCalls:
                     replace(atom, items=tuple(named.values()), element=join(*named.values()))
                 )
         if atom.cls is not None:
-            member = self.on.program.attribute(value(atom), name, state)
+            member = self.on.program.classes.attribute(value(atom), name, state)
             consumed = (
                 (each, self.on.program.consumed(held, state) if each.star == "*" else held)
                 for each, (_, held) in zip(node.args, operands, strict=True)

@@ -218,7 +218,7 @@ class LibraryCalls:
             own = frozenset(atom for atom in held if isinstance(atom, Array))
             found: set[Any] = set()
             if held - own:
-                found |= self.on.program.attribute(held - own, name, state)
+                found |= self.on.program.classes.attribute(held - own, name, state)
             if own and name in transfer.COMPUTING_ATTRIBUTES:
                 operand = (self._operand(node), without_parts(held))
                 found |= self.on.computed(node, [operand], state)

@@ -1,0 +1,283 @@
+"""The classes of a program: their bases, methods, attributes and fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.state import (
+    State,
+    Variable,
+    initial_state,
+    variable,
+)
+from placement_lint.placement.domain.values import (
+    ANYTHING,
+    UNKNOWN,
+    Class,
+    External,
+    Function,
+    Instance,
+    Method,
+    NamedTupleType,
+    Optimizer,
+    Place,
+    Plain,
+    Sequence,
+    Value,
+    join,
+    value,
+)
+from placement_lint.placement.facts.decorators import (
+    CLASS_DECORATORS,
+    accessor_kind,
+    decorator_name,
+    generates_initializer,
+    is_enumeration,
+    is_property,
+    method_kind,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.facts.module import Module
+
+
+_MAX_BASES = 100
+"""Classes that one derives from, in any number of steps."""
+
+
+class Classes:
+    """Finds what classes, their bases and their objects have by a name."""
+
+    def __init__(self, program: Interpreter) -> None:
+        """Bind to the program that defines the classes."""
+        self._program = program
+        self._bases: dict[Place, list[Place]] = {}
+        self._named: dict[Place, list[Place]] = {}
+        """The bases that classes name themselves."""
+        self._methods: dict[Place, dict[str, Place]] = {}
+        self._setters: dict[Place, dict[str, Place]] = {}
+
+    def bases(self, cls: Place) -> list[Place]:
+        """Give a class and its bases in the program, nearest first: not more than anybody writes.
+
+        What is beyond those is not known.
+        """
+        if cls not in self._bases:
+            # A base may be named by an attribute of the class, of which nothing is known yet.
+            self._bases[cls] = [cls]
+            found: dict[Place, None] = {}
+            level = [cls]
+            while level and len(found) < _MAX_BASES:
+                found.update(dict.fromkeys(level))
+                below = (base for place in level for base in self._named_bases(place))
+                level = [place for place in dict.fromkeys(below) if place not in found]
+            self._bases[cls] = [*found][:_MAX_BASES]
+        return self._bases[cls]
+
+    def _named_bases(self, cls: Place) -> list[Place]:
+        """Give the classes that a class names as its bases."""
+        found = self._named.get(cls)
+        if found is None:
+            module, node = self._program.module_of(cls), self._program.node(cls)
+            held: list[Value] = []
+            state = initial_state()
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                named = self._program.expressions(module).evaluate(base.value, state)
+                read = (
+                    self._program.linking.loaded(atom, state)
+                    for atom in named
+                    if isinstance(atom, External)
+                )
+                held += [named, *read]
+            found = [atom.place for each in held for atom in each if isinstance(atom, Class)]
+            self._named[cls] = found
+        return found
+
+    def method(self, cls: Place, name: str) -> Place | None:
+        """Give the method of a class, or of its bases in the program, with a name."""
+        for place in self.bases(cls):
+            found = self._methods_of(place).get(name)
+            if found is not None:
+                rebound = self._program.linking.rebound
+                replaced = rebound and self.variable(place, name) in rebound
+                return None if replaced else found
+        return None
+
+    def _methods_of(self, cls: Place) -> dict[str, Place]:
+        if cls not in self._methods:
+            module, node = self._program.module_of(cls), self._program.node(cls)
+            members = _members(node) if isinstance(node, cst.ClassDef) else []
+            self._methods[cls] = {
+                child.name.value: module.place(child)
+                for child in members
+                if isinstance(child, cst.FunctionDef) and not accessor_kind(child)
+            }
+            self._setters[cls] = {
+                child.name.value: module.place(child)
+                for child in members
+                if isinstance(child, cst.FunctionDef) and accessor_kind(child) == "setter"
+            }
+        return self._methods[cls]
+
+    def setter(self, cls: Place, name: str) -> Place | None:
+        """Give the function that assigning to a property of a class calls."""
+        for place in self.bases(cls):
+            self._methods_of(place)
+            found = self._setters[place].get(name)
+            if found is not None:
+                return found
+        return None
+
+    def keeps_class(self, module: Module, decorator: cst.Decorator) -> bool:
+        """Tell whether a class is, after a decorator, what it was before."""
+        return decorator_name(module, decorator) in CLASS_DECORATORS
+
+    def attribute(self, held: Value, name: str, state: State) -> Value:
+        """Read an attribute of objects, classes and modules of the program."""
+        found: list[Value] = []
+        for atom in held:
+            if isinstance(atom, Instance):
+                found.append(self._instance_attribute(atom, name, state))
+            elif isinstance(atom, External):
+                found.append(value(External(atom.module, f"{atom.name}.{name}")))
+            elif isinstance(atom, Sequence) and name in atom.names and atom.items is not None:
+                found.append(atom.items[atom.names.index(name)])
+            elif isinstance(atom, Sequence) and atom.cls is not None:
+                found.append(self._tuple_attribute(atom, atom.cls, name, state))
+            elif isinstance(atom, Class):
+                found.append(self._class_attribute(atom, name, state))
+            elif isinstance(atom, Optimizer) and name == "init":
+                found.append(value(replace(atom, is_init=True)))
+            else:
+                found.append(UNKNOWN)
+        return join(*found) if found else UNKNOWN
+
+    def _tuple_attribute(self, held: Sequence, cls: Place, name: str, state: State) -> Value:
+        """Read a method, a property or a constant of the class of a named tuple."""
+        function = self.method(cls, name)
+        if function is None:
+            return self._class_variable(cls, name, state)
+        module, node = self._program.module_of(function), self._program.node(function)
+        if isinstance(node, cst.FunctionDef) and is_property(module, node):
+            return self._program.call_function(function, {0: value(held)}, state, bound=True)
+        return value(Method(function, held))
+
+    def tuple_fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
+        """Give the fields of a named tuple's class, with their defaults; None for another class."""
+        for place in self.bases(cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                if module.names.qualified(base.value) == "typing.NamedTuple":
+                    return self.fields(place)
+                if isinstance(base.value, cst.Call):
+                    state = initial_state()
+                    for atom in self._program.expressions(module).evaluate(base.value, state):
+                        if isinstance(atom, NamedTupleType) and not atom.defaults:
+                            return [(name, None) for name in atom.names]
+        return None
+
+    def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
+        function = self.method(cls.place, name)
+        if function is None:
+            return self._class_variable(cls.place, name, state)
+        module, node = self._program.module_of(function), self._program.node(function)
+        if isinstance(node, cst.FunctionDef):
+            if method_kind(module, node) == "classmethod":
+                return value(Method(function, cls))
+            computation = module.traced.computation(node)
+            if computation is not None:
+                return value(computation)
+        return value(Function(function))
+
+    def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
+        key: Variable = (instance, name)
+        self._program.note_read(key)
+        held = state.variables.get(key)
+        if held is None and instance in self._program.now.instances.get(instance.cls, ()):
+            held = self._program.now.final.get(key)
+        if held:
+            return held
+        function = self.method(instance.cls, name)
+        if function is None:
+            return self._class_variable(instance.cls, name, state)
+        module, node = self._program.module_of(function), self._program.node(function)
+        if isinstance(node, cst.FunctionDef) and is_property(module, node):
+            return self._program.call_function(function, {0: value(instance)}, state, bound=True)
+        computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
+        if computation is None:
+            return value(Method(function, instance))
+        is_static = isinstance(node, cst.FunctionDef) and (
+            method_kind(module, node) == "staticmethod"
+        )
+        if is_static:
+            return value(computation)
+        # The object itself is passed before all that the call passes.
+        usage = None if computation.usage is None else computation.usage.bound()
+        of, bound = value(Function(function)), (value(instance),)
+        return value(replace(computation, usage=usage, of=of, bound=bound))
+
+    def _class_variable(self, cls: Place, name: str, state: State) -> Value:
+        for place in self.bases(cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            if isinstance(node, cst.ClassDef):
+                scope = module.names.scope(node.body)
+                if name in scope.bindings and is_enumeration(module, node):
+                    return value(Plain(member=f"{place.module}:{place.node}.{name}"))
+                if name in scope.bindings or variable(scope, name) in self._program.linking.rebound:
+                    return self._program.linking.variable_of(module, scope, name, state)
+        return UNKNOWN
+
+    def variable(self, cls: Place, name: str) -> Variable:
+        """Give the variable that an attribute of a class is."""
+        module, node = self._program.module_of(cls), self._program.node(cls)
+        if not isinstance(node, cst.ClassDef):
+            raise TypeError(cls)
+        return variable(module.names.scope(node.body), name)
+
+    def is_described(self, instance: Instance, name: str, state: State) -> bool:
+        """Tell whether a class may have a descriptor, which assigning to an attribute calls."""
+        if name in dict(self.fields(instance.cls) or ()):
+            return False
+        for place in self.bases(instance.cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            if not isinstance(node, cst.ClassDef):
+                continue
+            bindings = module.names.scope(node.body).bindings.get(name, [])
+            if any(isinstance(binding.value, cst.Call) for binding in bindings):
+                return ANYTHING in self._class_variable(instance.cls, name, state)
+        return False
+
+    def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
+        """Give the fields of a dataclass or a named tuple in order, with their defaults."""
+        found: dict[str, cst.BaseExpression | None] = {}
+        generated = False
+        for place in reversed(self.bases(cls)):
+            module, node = self._program.module_of(place), self._program.node(place)
+            if not isinstance(node, cst.ClassDef) or not generates_initializer(module, node):
+                continue
+            generated = True
+            for child in _members(node):
+                if (
+                    isinstance(child, cst.AnnAssign)
+                    and isinstance(child.target, cst.Name)
+                    and not _is_class_variable(module, child.annotation.annotation)
+                ):
+                    found[child.target.value] = child.value
+        return list(found.items()) if generated else None
+
+
+def _members(node: cst.ClassDef) -> list[cst.CSTNode]:
+    found: list[cst.CSTNode] = []
+    for child in node.body.body:
+        found += child.body if isinstance(child, cst.SimpleStatementLine) else [child]
+    return found
+
+
+def _is_class_variable(module: Module, annotation: cst.BaseExpression) -> bool:
+    """Tell whether an annotation is `ClassVar[…]`."""
+    node = annotation.value if isinstance(annotation, cst.Subscript) else annotation
+    return module.names.qualified(node) == "typing.ClassVar"

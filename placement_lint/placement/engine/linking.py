@@ -1,0 +1,274 @@
+"""What names stand for that are bound in other modules and bodies of a program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import libcst as cst
+
+from placement_lint.placement.domain.state import (
+    State,
+    Variable,
+    variable,
+)
+from placement_lint.placement.domain.values import (
+    UNKNOWN,
+    Class,
+    Dispatched,
+    External,
+    Function,
+    Place,
+    Value,
+    join,
+    value,
+)
+from placement_lint.placement.facts.decorators import (
+    dispatches,
+    keeps_signature,
+    registered,
+)
+from placement_lint.syntax.names import BindingKind
+
+if TYPE_CHECKING:
+    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.syntax.names import Binding, Scope
+
+
+_MAX_STEPS = 16
+"""Modules that hand a name on to one another."""
+_MAX_FOLLOWED = 64
+"""Files that are read because something in them is called, with no placement given to it."""
+
+
+class Sources(Protocol):
+    """Where a program gets modules from that it was not given."""
+
+    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        """Give the module that a name in another one leads into, and the rest of the name there."""
+
+    def load(self, name: str) -> Module | None:
+        """Read a module; None where that cannot be done."""
+
+
+class Linking:
+    """Follows the names that modules of a program import of one another, and assign to there."""
+
+    def __init__(self, program: Interpreter, sources: Sources | None, *, follows: bool) -> None:
+        """Bind to the program that the modules are in.
+
+        `follows`: calls of functions of other files are followed where no placement leads there,
+        too.
+        """
+        self._program = program
+        self._sources = sources
+        self._more_files = _MAX_FOLLOWED if follows else 0
+        """How many more files are read because something in them is called at all."""
+        self.leaves_out = False
+        """Whether a call of something in another file was not followed."""
+        self._followed: set[tuple[str, str]] = set()
+        """Imports that are being followed: the names of modules, and what they import."""
+        self._handed_on: dict[tuple[str, str], tuple[str, str] | None] = {}
+        """From imports of what another module imports, to the last import of those."""
+        self.rebound: set[Variable] = set()
+        """Variables of modules that another module assigns to."""
+
+    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        """Give the module that a name in another one leads into, and the rest of the name there."""
+        return None if self._sources is None else self._sources.find(importer, qualified)
+
+    def found(self, module: Module, qualified: str) -> tuple[str, str] | None:
+        """Give the module that a name in a module leads into, and the rest of the name there."""
+        return self.find(module.name, qualified)
+
+    def imported(self, module: Module, qualified: str, state: State) -> Value:
+        """Give what a qualified name stands for that leads into another module of the program."""
+        found = self.found(module, qualified)
+        if found is None or not found[1]:
+            return UNKNOWN
+        external = External(*found)
+        held = value(external)
+        if found[0] in self._program.modules:
+            held = self._member(self._program.modules[found[0]], found[1], state)
+        if any(isinstance(atom, External) for atom in held) and qualified in module.reads_through:
+            return self.loaded(external, state)
+        return held
+
+    def star_imported(self, module: Module, name: str, state: State) -> Value:
+        """Give what a name stands for that nothing binds but, perhaps, `from … import *`."""
+        if name.startswith("_") or not module.names.module_scope.has_star_import:
+            return UNKNOWN
+        found: list[Value] = []
+        for source in module.star_imports:
+            target = self.found(module, source)
+            if target is None or target[1] or target[0] == module.name:
+                # It may hide what another one gives.
+                return UNKNOWN
+            other = self._program.modules.get(target[0])
+            if other is not None and name in other.names.module_scope.bindings:
+                found.append(self._member(other, name, state))
+        return found[-1] if found else UNKNOWN
+
+    def loaded(self, external: External, state: State, steps: int = _MAX_STEPS) -> Value:
+        """Read a module that something is called in with a placement, and give the thing.
+
+        Where that hands it on from yet another one, that one is read too.
+        """
+        if external.module not in self._program.modules:
+            module = None if self._sources is None else self._sources.load(external.module)
+            if module is None:
+                return UNKNOWN
+            self._program.modules[module.name] = module
+        held = self._member(self._program.modules[external.module], external.name, state)
+        found: list[Value] = []
+        for atom in held:
+            if isinstance(atom, External) and atom != external and steps:
+                found.append(self.loaded(atom, state, steps - 1))
+            else:
+                found.append(value(atom))
+        return join(*found) if found else UNKNOWN
+
+    def may_follow(self, external: External) -> bool:
+        """Tell whether a call of something in another file is followed whatever it is given."""
+        if self._more_files > 0:
+            self._more_files -= external.module not in self._program.modules
+            return True
+        self.leaves_out = True
+        return False
+
+    def _member(self, target: Module, rest: str, state: State) -> Value:
+        self._program.import_module(target.name)
+        name, _, attributes = rest.partition(".")
+        held = self.variable_of(target, target.names.module_scope, name, state)
+        for attribute in attributes.split(".") if attributes else ():
+            held = self._program.classes.attribute(held, attribute, state)
+        return held
+
+    def attribute_of_module(self, module: Module, qualified: str) -> Variable | None:
+        """Give the variable that a qualified name stands for in a module that was read."""
+        found = self.found(module, qualified)
+        if found is None or found[0] not in self._program.modules or not found[1].isidentifier():
+            return None
+        return variable(self._program.modules[found[0]].names.module_scope, found[1])
+
+    def is_in_module(self, module: Module, qualified: str) -> bool:
+        """Tell whether a qualified name is of something in a module of the program."""
+        found = self.found(module, qualified)
+        return found is not None and found[0] in self._program.modules and bool(found[1])
+
+    def is_rebound(self, key: Variable) -> bool:
+        """Tell whether a variable was assigned to from outside of its module or class."""
+        return key in self.rebound
+
+    def rebind(self, key: Variable, held: Value, state: State) -> None:
+        """Assign to a variable of another module."""
+        if key not in self.rebound:
+            self.rebound.add(key)
+            self._handed_on.clear()
+        self._program.bind(key, held, state)
+
+    def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
+        """Give what a variable holds that belongs to another body than the one that reads it."""
+        bindings = owner.bindings.get(name, [])
+        if len(bindings) == 1 and variable(owner, name) not in self.rebound:
+            # No execution depends on it: it is the same whenever it is read.
+            static = self._static(module, bindings[0], state)
+            if static is not None and static != UNKNOWN:
+                return static
+        key = variable(owner, name)
+        self._program.note_read(key)
+        held = state.variables.get(key)
+        return self._program.now.final.get(key, UNKNOWN) if held is None else held
+
+    def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
+        """Give what a name is that is bound once, to a function, a class or an import."""
+        if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
+            return self.defined(module, binding.node)
+        if binding.kind is BindingKind.CLASS and isinstance(binding.node, cst.ClassDef):
+            kept = (
+                self._program.classes.keeps_class(module, each) for each in binding.node.decorators
+            )
+            return value(Class(module.place(binding.node))) if all(kept) else None
+        if binding.kind is BindingKind.IMPORT and binding.target is not None:
+            followed = (module.name, binding.target)
+            if followed in self._followed:
+                # Two modules import it of each other.
+                return None
+            self._followed.add(followed)
+            last = self._last_import(followed)
+            held = (
+                None
+                if last is None
+                else self.imported(self._program.modules[last[0]], last[1], state)
+            )
+            self._followed.discard(followed)
+            return held
+        return None
+
+    def _last_import(self, first: tuple[str, str]) -> tuple[str, str] | None:
+        """Give the last import of those by which modules hand a name on; None in a circle."""
+        passed: dict[tuple[str, str], None] = {}
+        at: tuple[str, str] | None = first
+        while at is not None and at not in self._handed_on:
+            passed[at] = None
+            behind = self._import_behind(*at)
+            if behind is None:
+                self._handed_on[at] = at
+            at = None if behind in passed else behind or at
+        last = None if at is None else self._handed_on[at]
+        # Whoever asks for one of these again goes there at once.
+        self._handed_on.update(dict.fromkeys(passed, last))
+        return last
+
+    def _import_behind(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        """Give the import that binds what another one imports, if only an import does."""
+        found = self.found(self._program.modules[importer], qualified)
+        target = None if found is None else self._program.modules.get(found[0])
+        if (
+            found is None
+            or target is None
+            or qualified in self._program.modules[importer].reads_through
+        ):
+            return None
+        self._program.import_module(target.name)
+        owner = target.names.module_scope
+        bindings = owner.bindings.get(found[1], [])
+        if len(bindings) != 1 or variable(owner, found[1]) in self.rebound:
+            return None
+        (binding,) = bindings
+        if binding.kind is not BindingKind.IMPORT or binding.target is None:
+            return None
+        return target.name, binding.target
+
+    def defined(self, module: Module, node: cst.FunctionDef) -> Value:
+        """Give what the name of a function is bound to, without decorators of the program."""
+        computation = module.traced.computation(node)
+        if computation is not None:
+            place = module.place(node)
+            computation = replace(computation, of=value(Function(place)))
+            if module.traced.keeps_arguments(node):
+                computation = replace(computation, function=place)
+            return value(computation)
+        if all(keeps_signature(module, decorator) for decorator in node.decorators):
+            return value(Function(module.place(node)))
+        if dispatches(module, node):
+            return value(Dispatched(module.place(node)))
+        return UNKNOWN
+
+    def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None:
+        """Give what `functools.singledispatch` calls for a JAX array; None where it is not sure."""
+        module, node = (
+            self._program.module_of(dispatched.place),
+            self._program.node(dispatched.place),
+        )
+        if not isinstance(node, cst.FunctionDef):
+            return None
+        found = registered(module, node)
+        if found is None:
+            return None
+        for kind, function in found:
+            if kind in {"jax.Array", "jax.numpy.ndarray"}:
+                return module.place(function)
+        # Another file may register more.
+        return dispatched.place if len(self._program.modules) == 1 else None

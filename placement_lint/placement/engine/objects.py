@@ -1,0 +1,125 @@
+"""The objects that a program makes: their attributes, and which it goes on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.values import (
+    MAX_DEPTH,
+    NOTHING,
+    Computation,
+    Function,
+    Generator,
+    Instance,
+    Lazy,
+    Mapping,
+    Method,
+    Partial,
+    Place,
+    Sequence,
+    Value,
+    arrays,
+    parts_of,
+)
+from placement_lint.placement.engine.pytrees import objects_in, with_objects
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.state import (
+        State,
+        Variable,
+    )
+    from placement_lint.placement.engine.frames import Frame
+    from placement_lint.placement.engine.protocols import Interpreter
+
+
+class Objects:
+    """What is known of the objects of a program, but for what their attributes hold."""
+
+    def __init__(self, program: Interpreter) -> None:
+        """Know of none."""
+        self._program = program
+        self._attributes: dict[Instance, dict[str, None]] = {}
+        self.superseded: set[Instance] = set()
+        """Objects that the program goes on with in another place: what is put on a device."""
+
+    def made(self, instance: Instance) -> None:
+        """Note that an object of a class was made."""
+        self._program.now.instances.setdefault(instance.cls, {})[instance] = None
+        frame = self._program.frame
+        if frame is not None:
+            frame.objects.add(instance)
+
+    def supersede(self, held: Value, by: Value, state: State) -> None:
+        """Note that objects were put on devices: it is the others that methods are called on."""
+        committed = all(
+            array.committed
+            for leaf in self._program.trees.leaves(by, state)
+            for array in arrays(leaf)
+        )
+        if committed:
+            self.superseded.update(set(objects_in(held)) - set(objects_in(by)))
+
+    def take_apart(self, held: Value) -> None:
+        """Note that the program goes on with other objects, made of the arrays of these."""
+        self.superseded.update(objects_in(held))
+
+    def attribute_names(self, instance: Instance) -> list[str]:
+        """Give the attributes that were ever set on an object."""
+        return list(self._attributes.get(instance, ()))
+
+    def named_attribute(self, instance: Instance, name: str) -> None:
+        """Note that an attribute is set on an object."""
+        self._attributes.setdefault(instance, {})[name] = None
+
+    def own(self, frame: Frame, writes: dict[Variable, Value], result: Value) -> set[Instance]:
+        """Give the objects that an execution made, and that nothing but its result holds."""
+        inside = sum(1 for _ in objects_in(result))
+        if not inside:
+            return set()
+        if len(frame.own) > 1 and any(map(_has_function, (result, *writes.values()))):
+            # One that is defined in it may keep them.
+            return set()
+        pending = [(key, held) for key, held in writes.items() if key[0] not in frame.objects]
+        kept: set[Instance] = set()
+        while pending:
+            _, held = pending.pop()
+            for instance in objects_in(held):
+                if instance not in kept:
+                    kept.add(instance)
+                    pending += [each for each in writes.items() if each[0][0] == instance]
+        return frame.objects - kept
+
+    def handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
+        """Give what a call returns: objects that it made are others than the last time."""
+        renamed: dict[Instance, Instance] = {}
+        pending = [each for each in objects_in(result) if each in made]
+        while pending:
+            old = pending.pop()
+            if old in renamed:
+                continue
+            renamed[old] = replace(old, through=call)
+            for held in self._program.trees.fields(old, state).values():
+                pending += [each for each in objects_in(held) if each in made]
+        self.superseded.update(renamed)
+        for old, new in renamed.items():
+            fields = self._program.trees.fields(old, state)
+            for name in fields:
+                state.variables[old, name] = NOTHING
+            self._program.trees.make(
+                new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
+            )
+        return with_objects(result, renamed)
+
+
+def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
+    """Tell whether a function is in a value, or in its containers."""
+    return any(
+        isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
+        or (
+            depth > 0
+            and isinstance(atom, Sequence | Mapping)
+            and any(_has_function(part, depth - 1) for part in parts_of(atom))
+        )
+        for atom in held
+    )
