@@ -78,8 +78,8 @@ def test_each_line_to_paste_is_there_once(marker: str) -> None:
 def test_the_versions_agree() -> None:
     pyproject = (TOP / "pyproject.toml").read_text(encoding="utf-8")
     version = re.search(r'^version = "(.+)"$', pyproject, re.MULTILINE)
-    init = (Path(TOP) / "placement_lint" / "__init__.py").read_text(encoding="utf-8")
-    written = re.search(r'^__version__ = "(.+)"$', init, re.MULTILINE)
+    module = (Path(TOP) / "placement_lint" / "version.py").read_text(encoding="utf-8")
+    written = re.search(r'^__version__ = "(.+)"$', module, re.MULTILINE)
     assert version is not None
     assert written is not None
     assert version[1] == written[1]

@@ -50,6 +50,8 @@ _AGAIN = 0.05
 """Seconds of processor time after which what was interrupted, and goes on, is so again."""
 _MARGIN_SHARE, _MARGIN_BYTES = 0.05, 64 * MEGABYTE
 """How far below the memory limit work is interrupted: that much is soon taken between two looks."""
+_STEPS = 100
+"""Steps of a loop in which what interrupts this thread surely arrives: each looks for it."""
 UNLIMITED = float("inf")
 
 
@@ -313,8 +315,13 @@ class Meter:
 
     def _forget_pending(self) -> None:
         if self._is_pending:
-            # What it is about is just ending.
-            _interrupt(self._ident, None)
+            # What it is about is just ending. To take it back would not do: Python would go on
+            # looking for it at each call, and 3.11, with a profiler or a tracer, never stops.
+            try:
+                for _ in range(_STEPS):
+                    pass
+            except LimitError:
+                pass
             self._is_pending = False
 
     def _charge(self) -> None:
@@ -429,11 +436,10 @@ def _margin(limit: int) -> float:
     return max(limit * _MARGIN_SHARE, min(_MARGIN_BYTES, limit / 4))
 
 
-def _interrupt(ident: int, error: type[BaseException] | None) -> None:
+def _interrupt(ident: int, error: type[BaseException]) -> None:
     import ctypes
 
-    raised = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), raised)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(error))
 
 
 # -- what holds in a thread -----------------------------------------------------------------------

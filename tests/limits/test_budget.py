@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
 import sys
 import threading
 import time
@@ -344,6 +345,27 @@ def test_memory() -> None:
 
     assert run(both, limits=Limits(memory=limit)) == "done"
     assert memory_in_use() < before + 100 * MEGABYTE
+
+
+def test_what_comes_too_late_leaves_nothing_behind() -> None:
+    """Python 3.11 would never begin a function that is profiled: it looks for what was sent."""
+    code = """
+import threading
+from placement_lint.limits.budget import Budget, Limits, metering, spending
+
+with metering(Budget(Limits())) as meter:
+    with spending("a.py"):
+        meter._is_pending = True
+    meter._is_pending = True
+    with spending("b.py"):
+        pass
+threading.setprofile(lambda *_: None)
+thread = threading.Thread(target=lambda: print("done"), daemon=True)
+thread.start()
+thread.join(20)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "done\n"
 
 
 def test_an_interrupt_of_who_waits_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
