@@ -1,24 +1,31 @@
-"""The arguments of a call."""
+"""The arguments of a call, and what the parameters hold that they are passed to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+import libcst as cst
+
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
+    Class,
+    Instance,
     Mapping,
     Sequence,
     Value,
     iterated_of,
     join,
+    value,
 )
+from placement_lint.placement.facts.decorators import method_kind
 
 if TYPE_CHECKING:
     from collections import abc
 
-    import libcst as cst
+    from placement_lint.placement.domain.record import Record
+    from placement_lint.placement.facts.module import Module
 
 
 Operand: TypeAlias = "tuple[int, Value]"
@@ -81,3 +88,93 @@ def sort_arguments(arguments: abc.Iterable[tuple[cst.Arg, Value]]) -> CallArgume
         else:
             found.positional.append(held)
     return found
+
+
+def bind_parameters(
+    module: Module,
+    node: cst.FunctionDef | cst.Lambda,
+    arguments: dict[int | str, Value],
+    *,
+    record: Record,
+    rest: Value | None,
+    more: Value | None,
+    bound: bool,
+) -> dict[str, Value]:
+    """Give what each parameter of a function holds that is called with arguments.
+
+    `record`: that of the code that runs now, in which the defaults are. `rest`: what further
+    positional arguments there are; `more`: what those by keyword are whose names are not known.
+    `bound`: the first argument is the receiver.
+    """
+    params = node.params
+    bound_to: dict[str, Value] = {}
+    positional = [*params.posonly_params, *params.params]
+    taken: set[int | str] = set()
+    if bound and isinstance(node, cst.FunctionDef):
+        kind = method_kind(module, node)
+        if kind == "staticmethod":
+            arguments = {
+                (key - 1 if isinstance(key, int) else key): held
+                for key, held in arguments.items()
+                if key != 0
+            }
+        elif kind == "classmethod":
+            arguments = {**arguments, 0: _class_of(arguments[0])}
+    for position, param in enumerate(positional):
+        name = param.name.value
+        if position in arguments:
+            bound_to[name] = arguments[position]
+            taken.add(position)
+        elif name in arguments:
+            bound_to[name] = arguments[name]
+            taken.add(name)
+        else:
+            bound_to[name] = _default(module, record, param, rest, more)
+    for param in params.kwonly_params:
+        name = param.name.value
+        taken.add(name)
+        if name in arguments:
+            bound_to[name] = arguments[name]
+        else:
+            bound_to[name] = _default(module, record, param, None, more)
+    if isinstance(params.star_arg, cst.Param):
+        extra = [
+            arguments[key]
+            for key in sorted(k for k in arguments if isinstance(k, int) and k not in taken)
+        ]
+        if rest is not None:
+            star = Sequence(None, join(*extra, rest))
+        else:
+            star = Sequence(tuple(extra), join(*extra) if extra else NOTHING)
+        bound_to[params.star_arg.name.value] = value(star)
+    if params.star_kwarg is not None:
+        named = {
+            key: held
+            for key, held in arguments.items()
+            if isinstance(key, str) and key not in taken
+        }
+        bound_to[params.star_kwarg.name.value] = value(
+            Mapping(tuple(sorted(named.items())), more or NOTHING)
+        )
+    return bound_to
+
+
+def _default(
+    module: Module,
+    record: Record,
+    param: cst.Param,
+    rest: Value | None,
+    more: Value | None,
+) -> Value:
+    passed = [held for held in (rest, more) if held is not None]
+    if param.default is None:
+        return join(*passed) if passed else UNKNOWN
+    default = module.tree.index(param.default)
+    held = record.values.get(default)
+    if held is None:
+        held = module.record.values.get(default, UNKNOWN)
+    return join(held, *passed) if passed else held
+
+
+def _class_of(held: Value) -> Value:
+    return value(*[Class(atom.cls) if isinstance(atom, Instance) else atom for atom in held])

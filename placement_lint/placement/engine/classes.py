@@ -163,7 +163,7 @@ class Classes:
             return self._class_variable(cls, name, state)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
-            return self._program.call_function(function, {0: value(held)}, state, bound=True)
+            return self._program.functions.call(function, {0: value(held)}, state, bound=True)
         return value(Method(function, held))
 
     def tuple_fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
@@ -195,7 +195,7 @@ class Classes:
 
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
         key: Variable = (instance, name)
-        self._program.note_read(key)
+        self._program.functions.note_read(key)
         held = state.variables.get(key)
         if held is None and instance in self._program.now.instances.get(instance.cls, ()):
             held = self._program.now.final.get(key)
@@ -206,7 +206,7 @@ class Classes:
             return self._class_variable(instance.cls, name, state)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
-            return self._program.call_function(function, {0: value(instance)}, state, bound=True)
+            return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         if computation is None:
             return value(Method(function, instance))

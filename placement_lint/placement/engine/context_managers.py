@@ -115,7 +115,9 @@ class Suspensions:
             variables[key] = held
         at = State(state.base.for_callee(), (), variables)
         entered = suspension.entered.copy()
-        self._program.resume(suspension.function, suspension.bindings, entered, at, since, state)
+        self._program.functions.resume(
+            suspension.function, suspension.bindings, entered, at, since, state
+        )
 
     def finish(self) -> None:
         """Go on with what nobody was seen to leave, as where it was entered."""

@@ -268,7 +268,7 @@ class Expressions:
 
     def escapes(self, held: Value, state: State) -> None:
         """Note that arrays, also those in objects, are given to something that nobody follows."""
-        given = [self.program.consumed(held, state)]
+        given = [self.program.functions.consumed(held, state)]
         for atom in held:
             if isinstance(atom, Instance):
                 names = self.program.objects.attribute_names(atom)
@@ -299,7 +299,7 @@ class Expressions:
             if not isinstance(atom, Function) or atom.place.module != self.module.name:
                 continue
             function = self.program.node(atom.place)
-            own = self.program.scopes_of(atom.place)
+            own = self.program.functions.scopes_of(atom.place)
             for node in self.tree.every(cst.Name, below=function):
                 owner = self.names.owner(node.value, self.names.scope(node))
                 if owner is None or id(owner) in own:
@@ -433,8 +433,8 @@ class Expressions:
         """Give the site of a container that an expression makes now."""
         site = (self.module.place(node),)
         self.program.containers.made(site, again=self.in_loop)
-        if self.program.frame is not None:
-            self.program.frame.made.add(site)
+        if self.program.functions.frame is not None:
+            self.program.functions.frame.made.add(site)
         return site
 
     def _set_attribute(self, target: cst.Attribute, held: Value, state: State) -> None:
@@ -473,7 +473,7 @@ class Expressions:
         setter = self.program.classes.setter(instance.cls, name)
         if setter is not None:
             arguments: dict[int | str, Value] = {0: value(instance), 1: held}
-            self.program.call_function(setter, arguments, state, bound=True)
+            self.program.functions.call(setter, arguments, state, bound=True)
             return
         if self.program.classes.method(
             instance.cls, "__setattr__"
@@ -498,7 +498,7 @@ class Expressions:
                     self.program.bind((atom, name), join(before, other), state)
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
-        held = self._taken_apart(target, self.program.consumed(held, state), state)
+        held = self._taken_apart(target, self.program.functions.consumed(held, state), state)
         count = len(target.elements)
         star = next(
             (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
@@ -616,7 +616,7 @@ class Expressions:
             held = self.iterated(node.value.item, self.evaluate(node.value.item, state), state)
         else:
             held = PLAIN if node.value is None else self.evaluate(node.value, state)
-        frame = self.program.frame
+        frame = self.program.functions.frame
         if frame is not None:
             frame.yields.append((tuple(state.alternatives(frame.around)), held))
             if frame.suspends:
@@ -953,7 +953,7 @@ class Expressions:
 
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
         """Give what iterating over an expression gives; iterating over an array indexes it."""
-        held = self.program.consumed(held, state)
+        held = self.program.functions.consumed(held, state)
         if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
             held = self.grown(held, state)
         held = self._taken_apart(node, held, state)

@@ -177,7 +177,7 @@ class Linking:
             if static is not None and static != UNKNOWN:
                 return static
         key = variable(owner, name)
-        self._program.note_read(key)
+        self._program.functions.note_read(key)
         held = state.variables.get(key)
         return self._program.now.final.get(key, UNKNOWN) if held is None else held
 

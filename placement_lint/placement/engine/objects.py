@@ -46,7 +46,7 @@ class Objects:
     def made(self, instance: Instance) -> None:
         """Note that an object of a class was made."""
         self._program.now.instances.setdefault(instance.cls, {})[instance] = None
-        frame = self._program.frame
+        frame = self._program.functions.frame
         if frame is not None:
             frame.objects.add(instance)
 

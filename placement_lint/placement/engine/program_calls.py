@@ -93,7 +93,7 @@ class ObjectCalls:
             # A generator expression is consumed by the function, if it does so.
             held = self.on.evaluate(argument.value, state)
             if argument.star == "*":
-                held = self.on.program.consumed(held, state)
+                held = self.on.program.functions.consumed(held, state)
             given.append((argument, held))
         return sort_arguments(given)
 
@@ -221,7 +221,7 @@ class ObjectCalls:
         program = self.on.program
         if isinstance(atom, Function):
             self._loosen_stored(node, atom.place, state)
-            return program.call_function(
+            return program.functions.call(
                 atom.place,
                 passed.numbered(),
                 state,
@@ -304,7 +304,7 @@ class ObjectCalls:
 
     def _loosen_stored(self, node: cst.CSTNode, function: Place, state: State) -> None:
         """Forget what containers hold that a function stores something into."""
-        stored = self.on.program.stored_parameters(function)
+        stored = self.on.program.functions.stored_parameters(function)
         if stored and isinstance(node, cst.Call):
             for position, argument in enumerate(node.args):
                 named = argument.keyword.value if argument.keyword is not None else position
@@ -329,7 +329,7 @@ class ObjectCalls:
     ) -> Value:
         numbered = passed.numbered(1)
         numbered[0] = receiver
-        return self.on.program.call_function(
+        return self.on.program.functions.call(
             function,
             numbered,
             state,
@@ -551,7 +551,7 @@ class ObjectCalls:
         """Give what iterating over an object of the program gives."""
         program = self.on.program
         if program.classes.method(instance.cls, "__iter__") is not None:
-            held = program.consumed(self.special(instance, "__iter__", [], state), state)
+            held = program.functions.consumed(self.special(instance, "__iter__", [], state), state)
             found: set[Any] = set()
             for atom in held:
                 if isinstance(atom, Instance):

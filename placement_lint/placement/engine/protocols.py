@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.containers import Change, Containers
     from placement_lint.placement.domain.record import Record
-    from placement_lint.placement.domain.state import Devices, Layer, State, Variable
+    from placement_lint.placement.domain.state import Devices, Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (
         AnyTree,
         Dispatched,
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
         Future,
         Getter,
         Instance,
+        Lazy,
         Place,
         Site,
         Thread,
         Value,
     )
     from placement_lint.placement.engine.arguments import CallArguments, Operand
-    from placement_lint.placement.engine.executions import Ledger
+    from placement_lint.placement.engine.executions import Execution, Ledger
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.operations import Operations
     from placement_lint.placement.engine.supposition import Supposition
@@ -87,6 +88,18 @@ class Suspensions(Protocol):
     def left_by(self, stack: Place, state: State) -> None: ...
 
     def resume(self, call: Place, state: State) -> None: ...
+
+    def splits(self, module: Module, node: cst.CSTNode) -> bool: ...
+
+    def suspend(
+        self,
+        call: Place,
+        function: Place,
+        bindings: dict[str, Value],
+        entered: State,
+        own: dict[Variable, Value],
+        made: Value,
+    ) -> Value: ...
 
 
 class Linking(Protocol):
@@ -170,6 +183,63 @@ class Reach(Protocol):
     def moves(self) -> None: ...
 
 
+class Memo(Protocol):
+    """What the executions of functions did, to be used again."""
+
+    def run(
+        self, place: Place, bindings: dict[str, Value], state: State, call: Place | None = ...
+    ) -> Value: ...
+
+    def reuse(self, execution: Execution, state: State) -> Value: ...
+
+
+class Functions(Protocol):
+    """Executes the functions of the program."""
+
+    def call(
+        self,
+        place: Place,
+        arguments: dict[int | str, Value],
+        state: State,
+        *,
+        bound: bool = ...,
+        rest: Value | None = ...,
+        more: Value | None = ...,
+        call: Place | None = ...,
+    ) -> Value: ...
+
+    def consumed(self, held: Value, state: State) -> Value: ...
+
+    @property
+    def frame(self) -> Frame | None: ...
+
+    def note_read(self, key: Variable) -> None: ...
+
+    def resume(
+        self,
+        place: Place,
+        bindings: dict[str, Value],
+        entered: State,
+        at: State,
+        since: Layer,
+        state: State,
+    ) -> None: ...
+
+    def scopes_of(self, function: Place) -> set[int]: ...
+
+    def stored_parameters(self, function: Place) -> frozenset[int | str]: ...
+
+    def execute(
+        self,
+        place: Place,
+        bindings: dict[str, Value],
+        state: State,
+        resumption: tuple[State, Layer] | None = ...,
+    ) -> Execution: ...
+
+    def seen(self, key: Variable, variables: Variables) -> Value | None: ...
+
+
 class Interpreter(Protocol):
     """The program: its modules, functions, classes and objects."""
 
@@ -197,6 +267,12 @@ class Interpreter(Protocol):
     def reach(self) -> Reach: ...
 
     @property
+    def memo(self) -> Memo: ...
+
+    @property
+    def functions(self) -> Functions: ...
+
+    @property
     def containers(self) -> Containers: ...
 
     @property
@@ -209,28 +285,14 @@ class Interpreter(Protocol):
 
     def bind(self, key: Variable, held: Value, state: State) -> None: ...
 
-    def call_function(
-        self,
-        place: Place,
-        arguments: dict[int | str, Value],
-        state: State,
-        *,
-        bound: bool = ...,
-        rest: Value | None = ...,
-        more: Value | None = ...,
-        call: Place | None = ...,
-    ) -> Value: ...
-
-    def consumed(self, held: Value, state: State) -> Value: ...
-
     def changes_default(self, module: Module) -> bool: ...
 
     def expressions(self, module: Module) -> Evaluator: ...
 
-    def finish(self, changes: dict[Variable, Value]) -> None: ...
-
     @property
-    def frame(self) -> Frame | None: ...
+    def module_scopes(self) -> set[object]: ...
+
+    def finish(self, changes: dict[Variable, Value]) -> None: ...
 
     def held(self, key: Variable, state: State) -> Value | None: ...
 
@@ -245,25 +307,9 @@ class Interpreter(Protocol):
 
     def node(self, place: Place) -> cst.CSTNode: ...
 
-    def note_read(self, key: Variable) -> None: ...
-
     def on_tracers(self) -> AbstractContextManager[None]: ...
 
-    def resume(
-        self,
-        place: Place,
-        bindings: dict[str, Value],
-        entered: State,
-        at: State,
-        since: Layer,
-        state: State,
-    ) -> None: ...
-
     def run_import(self, importer: Module, qualified: str, state: State) -> None: ...
-
-    def scopes_of(self, function: Place) -> set[int]: ...
-
-    def stored_parameters(self, function: Place) -> frozenset[int | str]: ...
 
 
 class ProgramCalls(Protocol):
@@ -418,6 +464,8 @@ class Evaluator(Protocol):
         certain: bool = ...,
         is_call: bool = ...,
     ) -> Value: ...
+
+    def consume(self, lazy: Lazy, state: State) -> Value: ...
 
     def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value: ...
 

@@ -140,7 +140,7 @@ class Reach:
 
     def moves(self) -> None:
         """Note that the function being executed copies something, or may do so."""
-        frame = self._program.frame
+        frame = self._program.functions.frame
         if frame is not None:
             self._program.now.moving.add(frame.place)
 

@@ -242,7 +242,7 @@ class Statements:
     def return_(self, node: cst.Return, state: State) -> None:
         """`return value`."""
         held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
-        frame = self.program.frame
+        frame = self.program.functions.frame
         if frame is not None:
             frame.returns.append(held)
             self._exits.append(state)
@@ -560,7 +560,7 @@ class Statements:
         """`try`: its body may raise before and after each statement."""
         ways = self._ways()
         marks = [len(way) for way in ways]
-        frame = self.program.frame
+        frame = self.program.functions.frame
         returned = 0 if frame is None else len(frame.returns)
         yielded = 0 if frame is None else len(frame.suspended)
         self._guarded.append([state.copy()])

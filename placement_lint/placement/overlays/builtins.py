@@ -181,7 +181,7 @@ class BuiltinCalls:
 
     def _transposed(self, given: cst.BaseExpression, state: State) -> Value:
         """`zip(*rows)`: the first parts of all rows, the second ones, and so on."""
-        held = self.on.program.consumed(self.on.argument(given, state), state)
+        held = self.on.program.functions.consumed(self.on.argument(given, state), state)
         # Of no rows there are no parts.
         held = frozenset(a for a in held if not isinstance(a, Sequence) or a.items != ())
         only = next(iter(held)) if len(held) == 1 else None
@@ -204,7 +204,7 @@ class BuiltinCalls:
     def next_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`next(iterator)`."""
         held = [
-            self.on.program.consumed(self.on.argument(argument.value, state), state)
+            self.on.program.functions.consumed(self.on.argument(argument.value, state), state)
             for argument in node.args
         ]
         return join(element_of(held[0]) or UNKNOWN, *held[1:]) if held else UNKNOWN

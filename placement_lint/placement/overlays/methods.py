@@ -200,7 +200,7 @@ class MethodCalls:
         for _, given in self.on.arguments(node, state):
             self.on.escapes(given, state)
             self.on.may_change(given, state)
-        return element_of(self.on.program.consumed(held, state)) or UNKNOWN
+        return element_of(self.on.program.functions.consumed(held, state)) or UNKNOWN
 
     def _array_method(
         self,
@@ -367,7 +367,10 @@ class MethodCalls:
         if atom.cls is not None:
             member = self.on.program.classes.attribute(value(atom), name, state)
             consumed = (
-                (each, self.on.program.consumed(held, state) if each.star == "*" else held)
+                (
+                    each,
+                    self.on.program.functions.consumed(held, state) if each.star == "*" else held,
+                )
                 for each, (_, held) in zip(node.args, operands, strict=True)
             )
             passed = sort_arguments(consumed)

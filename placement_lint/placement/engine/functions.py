@@ -1,0 +1,455 @@
+"""Calls of the functions of a program, and the execution of their bodies."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.containers import (
+    is_container,
+    sited,
+    sites,
+)
+from placement_lint.placement.domain.state import (
+    ANY_DEVICE,
+    DefaultDevice,
+    Layer,
+    State,
+    Variable,
+    Variables,
+    meet,
+    variable,
+)
+from placement_lint.placement.domain.values import (
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Atom,
+    Context,
+    Coroutine,
+    DefaultDeviceContext,
+    Generator,
+    Instance,
+    Lazy,
+    Place,
+    Sequence,
+    Value,
+    join,
+    limited,
+    value,
+)
+from placement_lint.placement.engine.arguments import bind_parameters
+from placement_lint.placement.engine.executions import Execution
+from placement_lint.placement.engine.frames import Frame
+from placement_lint.placement.engine.statements import Statements
+from placement_lint.placement.facts.decorators import (
+    decorator_name,
+    makes_context,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.syntax.names import Scope
+
+
+_MAX_DEPTH = 400
+"""Calls inside one another, after which a result is unknown."""
+_MAX_CONSUMED = 3
+"""Iterators of one expression that are consumed inside of one another."""
+_CHANGING_METHODS = frozenset({
+    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault",
+    "sort", "update",
+})  # fmt: skip
+_STORING = (cst.AssignTarget, cst.AugAssign, cst.Call, cst.Del)
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+
+
+class Functions:
+    """Calls the functions of a program, and knows which of them are being executed."""
+
+    def __init__(self, program: Interpreter) -> None:
+        """Bind to the program that the functions are in."""
+        self._program = program
+        self._frames: list[Frame] = []
+        self._consuming: list[Place] = []
+        """The iterators that are consumed now, by the expressions that made them."""
+        self.called: set[Place] = set()
+        """The functions that something in the program calls."""
+        self._stored: dict[Place, frozenset[int | str]] = {}
+
+    @contextlib.contextmanager
+    def from_outside(self) -> Iterator[None]:
+        """Execute what is inside as code that no function of the program has called."""
+        frames, self._frames = self._frames, []
+        depth, self._program.loop_depth = self._program.loop_depth, 0
+        try:
+            yield
+        finally:
+            self._frames, self._program.loop_depth = frames, depth
+
+    def call(
+        self,
+        place: Place,
+        arguments: dict[int | str, Value],
+        state: State,
+        *,
+        bound: bool = False,
+        rest: Value | None = None,
+        more: Value | None = None,
+        call: Place | None = None,
+    ) -> Value:
+        """Execute a function with arguments by position and keyword, and give what it returns.
+
+        `rest`: what further positional arguments there are; `more`: what those by keyword are
+        whose names are not known. `bound`: the first argument is the receiver. `call`: where it is
+        called.
+        """
+        module = self._program.module_of(place)
+        node = self._program.node(place)
+        given = (*arguments.values(), rest or NOTHING, more or NOTHING)
+        if (
+            isinstance(node, cst.FunctionDef)
+            and node in module.traced
+            and not self._program.is_tracing
+        ):
+            for held in given:
+                self._program.expressions(module).escapes(held, state)
+            return UNKNOWN
+        if call is not None:
+            self.called.add(place)
+        if len(self._frames) > _MAX_DEPTH:
+            self._program.now.executed.add(place)
+            for held in given:
+                self._program.expressions(module).escapes(held, state)
+            return UNKNOWN
+        if not isinstance(node, cst.FunctionDef | cst.Lambda):
+            raise TypeError(place)
+        bindings = bind_parameters(
+            module,
+            node,
+            arguments,
+            record=self._program.expressions(module).record,
+            rest=rest,
+            more=more,
+            bound=bound,
+        )
+        if (
+            isinstance(node, cst.FunctionDef)
+            and node.asynchronous is None
+            and module.is_generator(node)
+            and not makes_context(module, node)
+        ):
+            generator = Generator(place, tuple(bindings.items()), self._program.loop_depth > 0)
+            self._program.now.unconsumed.setdefault(generator, state.copy())
+            self._program.now.executed.add(place)
+            return value(generator)
+        return self._program.memo.run(place, bindings, state, call)
+
+    def consumed(self, held: Value, state: State) -> Value:
+        """Run the bodies of generators, where they are consumed, and give what they yield."""
+        lazy = [atom for atom in held if isinstance(atom, Generator | Lazy)]
+        if not lazy:
+            return held
+        found = held - frozenset(lazy)
+        depth = self._program.loop_depth
+        for atom in lazy:
+            self._program.loop_depth = int(atom.in_loop)
+            branch = state.copy() if len(held) > 1 else state
+            if isinstance(atom, Lazy):
+                if self._consuming.count(atom.place) == _MAX_CONSUMED:
+                    # It may be asked for an item of itself, which Python refuses.
+                    found |= UNKNOWN
+                    continue
+                self._consuming.append(atom.place)
+                rest = self._left_of(atom, branch)
+                made = self._program.expressions(self._program.module_of(atom.place)).consume(
+                    rest, branch
+                )
+                found |= self.consumed(made, branch)
+                self._consuming.pop()
+            else:
+                self._program.now.unconsumed.pop(atom, None)
+                found |= self._program.memo.run(atom.function, dict(atom.arguments), branch)
+            if branch is not state and (met := meet([state, branch])) is not None:
+                state.become(met)
+        self._program.loop_depth = depth
+        return limited(found)
+
+    def _left_of(self, lazy: Lazy, state: State) -> Lazy:
+        """Give what is left of an iterator, which may have been consumed in part before.
+
+        The first step over an array takes its rows to the default device of that step: under
+        another one, later, they are not where the array itself would go.
+        """
+        under = self._program.now.consumed_under.setdefault(lazy.place, set())
+        under.add(state.default)
+        if len(under) < 2:
+            return lazy
+        operands = tuple((place, join(held, UNKNOWN)) for place, held in lazy.operands)
+        return replace(lazy, operands=operands)
+
+    def resume(
+        self,
+        place: Place,
+        bindings: dict[str, Value],
+        entered: State,
+        at: State,
+        since: Layer,
+        state: State,
+    ) -> None:
+        """Execute what follows the `yield` of a context manager's function that is left now.
+
+        It was called in `entered`, goes on in `at`, of which `since` is what it does not change,
+        and does what it does to `state`.
+        """
+        if place not in self._program.now.running:
+            self._program.memo.reuse(self.execute(place, bindings, entered, (at, since)), state)
+
+    def execute(
+        self,
+        place: Place,
+        bindings: dict[str, Value],
+        state: State,
+        resumption: tuple[State, Layer] | None = None,
+    ) -> Execution:
+        """Execute a function with what its parameters hold.
+
+        `resumption`: only what follows its `yield`; where it goes on, and what is kept of that.
+        """
+        module, node = self._program.module_of(place), self._program.node(place)
+        if not isinstance(node, cst.FunctionDef | cst.Lambda):
+            raise TypeError(place)
+        scope = module.names.scope(node.body)
+        variables, entered = state.variables.enter()
+        inner = State(state.base.for_callee(), state.seen_by_callee(), variables)
+        if state.blocks and isinstance(node, cst.FunctionDef) and _runs_later(module, node):
+            # Its body runs where it is consumed, perhaps outside of the block.
+            inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
+        if isinstance(node, cst.FunctionDef):
+            decorated = _decorated_default(module, node, inner, self._program)
+            if decorated is not None:
+                inner.blocks = (decorated,)
+        entry = Variables(entered)
+        self._bind_locals(module, scope, bindings, inner)
+        own = _scopes_inside(module, node)
+        frame = Frame(place, entry, own, len(inner.blocks))
+        if resumption is not None:
+            frame.resumption = resumption[0]
+        else:
+            frame.suspends = self._program.suspensions.splits(module, node)
+        before, around = inner.base, inner.blocks
+        end = self._run_body(module, node, inner, frame)
+        suspended: dict[Variable, Value] | None = None
+        if frame.suspended:
+            end = meet([replace(each, suspended=False) for each in frame.suspended])
+            changes = {} if end is None else end.variables.changes(entered)
+            suspended = {key: held for key, held in changes.items() if key[0] in own}
+        elif resumption is not None:
+            before, entered = resumption[0].base, resumption[1]
+            end = end if end is not None and end.resumed else None
+        writes: dict[Variable, Value] = {}
+        base = None
+        if end is not None:
+            changes = end.variables.changes(entered)
+            writes = {key: held for key, held in changes.items() if key[0] not in own}
+            for key in writes:
+                frame.reads.setdefault(key, self.seen(key, entry))
+            self._program.finish(changes)
+            base = end.base if end.base != before else None
+        if base is not None:
+            self._program.now.sets_default.add(place)
+        # A context manager is left and entered by whoever uses it.
+        is_context = resumption is not None or bool(frame.suspended)
+        blocks = () if end is None else end.blocks
+        changed = _changed_blocks(around, around if is_context else blocks)
+        result = self._result(module, node, frame)
+        before_this = self._program.now.results.get(place)
+        self._program.now.results[place] = (
+            result if before_this is None else join(before_this, result)
+        )
+        kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
+        made = frame.made - kept
+        objects = self._program.objects.own(frame, writes, result) if frame.objects else set()
+        return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
+
+    def _run_body(
+        self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
+    ) -> State | None:
+        """Execute a body; give the state in which its caller goes on."""
+        self._frames.append(frame)
+        self._program.now.running.add(frame.place)
+        self._program.now.executed.add(frame.place)
+        try:
+            statements = Statements(self._program, module)
+            if isinstance(node, cst.Lambda):
+                frame.returns.append(statements.expressions.evaluate(node.body, state))
+                return state
+            end = statements.function_body(node, state, frame)
+            return statements.raised() if end is None else end
+        finally:
+            self._program.now.running.discard(frame.place)
+            self._frames.pop()
+
+    def _bind_locals(
+        self, module: Module, scope: Scope, bindings: dict[str, Value], state: State
+    ) -> None:
+        """Bind the parameters of a function; its other names are not bound yet."""
+        for name, bound in scope.bindings.items():
+            held = bindings.get(name, UNKNOWN)
+            if is_container(held):
+                held = sited(held, (module.place(bound[0].node),))
+            self._program.bind(variable(scope, name), held, state)
+
+    def _result(self, module: Module, node: cst.CSTNode, frame: Frame) -> Value:
+        if isinstance(node, cst.FunctionDef):
+            if module.is_generator(node):
+                if makes_context(module, node):
+                    return _context(frame.yields)
+                # What is yielded inside a block of its own meets a consumer under that default.
+                element = join(
+                    *(held if defaults[0].inherited else UNKNOWN for defaults, held in frame.yields)
+                )
+                return value(Sequence(None, element))
+            result = join(*frame.returns) if frame.returns else PLAIN
+            return value(Coroutine(result)) if node.asynchronous is not None else result
+        return join(*frame.returns) if frame.returns else UNKNOWN
+
+    def note_read(self, key: Variable) -> None:
+        """Note that the function being executed depends on a variable that is not its own."""
+        if self._frames:
+            frame = self._frames[-1]
+            if key[0] not in frame.own and key not in frame.reads:
+                frame.reads[key] = self.seen(key, frame.entry)
+
+    def seen(self, key: Variable, variables: Variables) -> Value | None:
+        """Give what a function sees that reads a variable of another body.
+
+        That of a function which was left is what the last calls made of it, wherever they were.
+        """
+        held = variables.get(key)
+        if (
+            held is None
+            and not isinstance(key[0], Instance)
+            and key[0] not in self._program.module_scopes
+        ):
+            return self._program.now.final.get(key)
+        return held
+
+    @property
+    def frame(self) -> Frame | None:
+        """The function being executed; None in the body of a module."""
+        return self._frames[-1] if self._frames else None
+
+    def scopes_of(self, function: Place) -> set[int]:
+        """Give the scopes, by id, of a function and of what is defined in it."""
+        return _scopes_inside(self._program.module_of(function), self._program.node(function))
+
+    def stored_parameters(self, function: Place) -> frozenset[int | str]:
+        """Give the parameters, by position and name, into which a function stores items."""
+        if function not in self._stored:
+            node = self._program.node(function)
+            tree = self._program.module_of(function).tree
+            names = {
+                root.value
+                for inner in tree.every(*_STORING, below=node)
+                if (root := _stored_into(inner)) is not None
+            }
+            params = node.params if isinstance(node, cst.FunctionDef | cst.Lambda) else None
+            positional = [] if params is None else [*params.posonly_params, *params.params]
+            found: set[int | str] = set()
+            for position, param in enumerate(positional):
+                if param.name.value in names:
+                    found |= {position, param.name.value}
+            self._stored[function] = frozenset(found)
+        return self._stored[function]
+
+
+def _stored_into(node: cst.CSTNode) -> cst.Name | None:
+    """Give the variable into whose items a node stores: `x[k] = …`, `x.update(…)`."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.Del):
+        target = node.target if isinstance(node.target, cst.Subscript) else None
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        is_change = node.func.attr.value in _CHANGING_METHODS
+        target = node.func.value if is_change else None
+    while isinstance(target, cst.Subscript):
+        target = target.value
+    return target if isinstance(target, cst.Name) else None
+
+
+def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
+    """Give the scopes, by id, of a function and of everything defined in it."""
+    key = module.tree.index(node)
+    cached = module.scopes_inside.get(key)
+    if cached is None:
+        body = getattr(node, "body", node)
+        cached = {id(module.names.scope(body))}
+        cached |= {
+            id(module.names.scope(child.body))
+            for child in module.tree.every(cst.FunctionDef, cst.Lambda, cst.ClassDef, below=node)
+        }
+        cached |= {
+            id(module.names.scope(child.for_in))
+            for child in module.tree.every(*_COMPREHENSIONS, below=node)
+        }
+        module.scopes_inside[key] = cached
+    return cached
+
+
+def _runs_later(module: Module, node: cst.FunctionDef) -> bool:
+    """Tell whether a function makes an asynchronous generator, whose consumer is not followed."""
+    return module.is_generator(node) and node.asynchronous is not None
+
+
+def _changed_blocks(
+    before: tuple[DefaultDevice, ...], after: tuple[DefaultDevice, ...]
+) -> tuple[frozenset[Place] | None, tuple[DefaultDevice, ...]]:
+    """Give what a function left of its caller's, and what it entered and did not leave."""
+    shared = 0
+    for mine, theirs in zip(before, after, strict=False):
+        if mine != theirs:
+            break
+        shared += 1
+    entered = tuple(block.for_callee() for block in after[shared:] if block.owners)
+    if shared == len(before):
+        return frozenset(), entered
+    return before[shared].owners or None, entered
+
+
+def _decorated_default(
+    module: Module, node: cst.FunctionDef, state: State, program: Interpreter
+) -> DefaultDevice | None:
+    """Give the default device of `@jax.default_device(d)`; None without it.
+
+    It has no effect on the body of a generator or of an `async def`; nor does anything say on
+    whose default device such a body runs.
+    """
+    for decorator in node.decorators:
+        if decorator_name(module, decorator) == "jax.default_device":
+            if node.asynchronous is not None or module.is_generator(node):
+                return DefaultDevice(ANY_DEVICE)
+            held = program.expressions(module).evaluate(decorator.decorator, state.copy())
+            for atom in held:
+                if isinstance(atom, DefaultDeviceContext):
+                    return DefaultDevice(atom.devices, atom.expression)
+            return DefaultDevice(ANY_DEVICE)
+    return None
+
+
+def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
+    """Give the context that a `@contextmanager` function makes: what holds where it yields."""
+    atoms: list[Atom] = []
+    for defaults, given in yields:
+        for default in defaults:
+            if default.inherited:
+                atoms.append(Context(given))
+            else:
+                devices, expression = default.devices, default.expression
+                atoms.append(DefaultDeviceContext(devices, expression, True, given))
+    return value(*atoms) if atoms else UNKNOWN
