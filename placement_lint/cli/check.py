@@ -39,7 +39,7 @@ _SEVERITIES = ("error", "warning", "info")
 _SELECTOR_FIELDS = ("select", "extend_select", "ignore", "extend_ignore")
 
 _DESCRIPTION = """\
-Find, explain and mend device-placement mistakes in JAX code.
+Find, explain and fix device-placement mistakes in JAX code.
 
 Commands: check (what runs when none is named), rule (explain the rules), verify (prove them on
 the JAX that is here), trace (run a program and report the copies that happen), server (serve an
@@ -114,7 +114,7 @@ def _parser() -> Parser:
     fixes.add_argument(
         "--diff", action="store_true", help="print what --fix would change, and change nothing"
     )
-    fixes.add_argument("--show-fixes", action="store_true", help="list what was mended")
+    fixes.add_argument("--show-fixes", action="store_true", help="list what was fixed")
     adopting = parser.add_argument_group("Adopting")
     adopting.add_argument(
         "--add-noqa",

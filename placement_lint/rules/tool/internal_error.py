@@ -39,7 +39,7 @@ class InternalError(Rule):
 
     ## Use instead
     Please report it with the message and, if you can, the lines that bring it about: the message
-    never holds your code. Until it is mended, `--ignore` the rule that it names.
+    never holds your code. Until it is fixed, `--ignore` the rule that it names.
 
     ## Fix safety
     No fix: the mistake is not in your code.
