@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def summary(outcome: Outcome) -> str:
-    """What was found, what was fixed, and what could be."""
+    """Summarise what was found, what was fixed, and what could be."""
     findings = outcome.findings
     files = _count(outcome.files, "file")
     fixed = _fixed(outcome.fixed)
@@ -33,7 +33,7 @@ def summary(outcome: Outcome) -> str:
 
 
 def would_fix(fixed: Sequence[FixedFile], left: Sequence[Finding]) -> str:
-    """What `--fix` would do; `left` is what would be found after it."""
+    """Summarise what `--fix` would do; `left` is what would be found after it."""
     number = _fixed(fixed)
     done = (
         f"Would fix {_count(number, 'finding')} ({len(left)} remaining)."

@@ -28,7 +28,8 @@ DISPLAY = Fix(Applicability.DISPLAY, "m", ())
         ),
         (
             [SAFE, SAFE, UNSAFE],
-            "Found 3 findings in 1 of 3 files. 2 fixable with `--fix` (1 more with `--unsafe-fixes`).",
+            "Found 3 findings in 1 of 3 files. "
+            "2 fixable with `--fix` (1 more with `--unsafe-fixes`).",
         ),
     ],
 )

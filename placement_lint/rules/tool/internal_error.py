@@ -83,7 +83,7 @@ class InternalError(Rule):
     def describe_death() -> str:
         """Give the message for a file on which a process died: of it, or killed from outside."""
         return (
-            f"internal error (placement-lint {__version__}): the process that looked at this file "
+            f"internal error (placement-lint {__version__}): the process that checked this file "
             "died; please report it, unless it ran out of memory"
         )
 
@@ -92,6 +92,6 @@ class InternalError(Rule):
         """Give the message for fixes of these rules that were taken back, here and in others."""
         where = f", here and in {', '.join(others)}" if others else ""
         return (
-            f"the fixes of {', '.join(codes)} were taken back{where}: {reason} "
+            f"the fixes of {', '.join(codes)} were reverted{where}: {reason} "
             f"(placement-lint {__version__}); please report it"
         )
