@@ -1,4 +1,4 @@
-"""placement-lint: find, explain, mend and prove device-placement mistakes in JAX code.
+"""placement-lint: find, explain, fix and reproduce device-placement mistakes in JAX code.
 
 The command line is `placement-lint`. From Python, `lint_source` checks a text and `lint_paths`
 files and folders; both give `Finding`s. `Rule` is what every rule is a subclass of. Nothing is

@@ -71,7 +71,7 @@ def try_repo(repository: Path, project: Path, *hook: str) -> tuple[int, str]:
     return run.returncode, run.stdout
 
 
-def test_the_hook_finds_the_fix_hook_mends_and_then_both_pass(
+def test_the_hook_finds_the_fix_hook_fixes_and_then_both_pass(
     repository: Path, project: Path
 ) -> None:
     code, output = try_repo(repository, project, "placement-lint")

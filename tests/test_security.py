@@ -369,7 +369,7 @@ def test_the_hooks_take_a_file_for_a_file(repository: Path, tmp_path: Path) -> N
         assert words[0] == "placement-lint"
         done = run(repository, tmp_path / "canary", *words[1:])
         assert (repository / "train.py").read_bytes() == before
-        assert f"./{name}:6:5: JDP204" in done.stdout or "mended 1" in done.stderr
+        assert f"./{name}:6:5: JDP204" in done.stdout or "(1 fixed, " in done.stderr
 
 
 @pytest.mark.parametrize(

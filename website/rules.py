@@ -84,7 +84,7 @@ def families(rules: list[Page]) -> dict[str, list[Page]]:
 
 
 def _families() -> list[tuple[str, str]]:
-    """Read `JDP2: commitment, the heart: …` in each folder."""
+    """Read `JDP2: commitment.` in each folder."""
     said = []
     for path in Path(placement_lint.rules.__file__).parent.glob("*/__init__.py"):
         first = path.read_text(encoding="utf-8").split('"""')[1]

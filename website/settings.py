@@ -19,13 +19,13 @@ def _section(name: str, facts: dict[str, Any]) -> str:
     option = BY_NAME.get(name)
     kind = option.kind.value if option else f"a {facts['type']}"
     choices = ", ".join(f"`{choice}`" for choice in facts.get("enum", ()))
-    lines = [f"- Holds: {kind}" + f", one of {choices}" * bool(choices)]
+    lines = [f"- Type: {kind}" + f", one of {choices}" * bool(choices)]
     if "default" in facts:
         # What JSON writes of these is what TOML does.
-        lines.append(f"- By default: `{json.dumps(facts['default'])}`")
+        lines.append(f"- Default: `{json.dumps(facts['default'])}`")
     if option and option.on_command_line:
         flag = f"--{name} {option.metavar}".rstrip()
         lines.append(f"- On the command line: `{flag}`")
     else:
-        lines.append("- In settings files only")
+        lines.append("- Not available on the command line")
     return f"### {name}\n\n{facts['description']}\n\n" + "\n".join(lines)

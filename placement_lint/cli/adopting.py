@@ -30,7 +30,9 @@ def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) 
     writes = args.write_baseline is not None or args.update_baseline
     if args.add_noqa is not None:
         if args.fix:
-            parser.error("--add-noqa and --fix: mend first, then silence what is left")
+            parser.error(
+                "--add-noqa and --fix: apply the fixes first, then suppress the remaining findings"
+            )
         if args.write_baseline is not None:
             parser.error("--add-noqa and --write-baseline: what is silenced need not be known")
         try:

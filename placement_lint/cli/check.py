@@ -39,13 +39,12 @@ _SEVERITIES = ("error", "warning", "info")
 _SELECTOR_FIELDS = ("select", "extend_select", "ignore", "extend_ignore")
 
 _DESCRIPTION = """\
-Find, explain and mend device-placement mistakes in JAX code.
+Find, explain and fix device-placement mistakes in JAX code.
 
-Commands: check (what runs when none is named), rule (explain the rules), verify (prove them on
-the JAX that is here), trace (run a program and report the copies that happen), server (serve an
-editor), clean (delete what was remembered of earlier runs), generate-shell-completion (for bash,
-fish or zsh).
-`placement-lint COMMAND --help` tells more."""
+Commands: check (the default), rule (explain the rules), verify (reproduce them on the installed
+JAX), trace (run a program and report the copies that happen), server (the language server), clean
+(delete the cache), generate-shell-completion (for bash, fish or zsh).
+`placement-lint COMMAND --help` shows the options of a command."""
 
 _EPILOG = """\
 CODES are codes (JDP201), prefixes (JDP2), names (uncommitted-array-indexed) or ALL, separated by
@@ -90,7 +89,7 @@ def _parser() -> Parser:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="files and folders to lint, or - for standard input (default: the current folder)",
+        help="files and directories to lint, or - for standard input (default: .)",
     )
     rules = parser.add_argument_group("Rules")
     for name in ("select", "extend-select", "ignore", "extend-ignore"):
@@ -102,35 +101,31 @@ def _parser() -> Parser:
     files = parser.add_argument_group("Files")
     for name in ("exclude", "extend-exclude", "force-exclude", "respect-gitignore"):
         add_setting(files, name)
-    files.add_argument(
-        "--stdin-filename", metavar="NAME", help="the name of what is read from standard input"
-    )
+    files.add_argument("--stdin-filename", metavar="NAME", help="the file name of standard input")
     for name in ("file-time-limit", "time-limit", "memory-limit"):
         add_setting(files, name)
-    files.add_argument("--show-files", action="store_true", help="list the files, and stop")
+    files.add_argument("--show-files", action="store_true", help="list the files and exit")
     fixes = parser.add_argument_group("Fixes")
     add_setting(fixes, "fix")
     add_setting(fixes, "unsafe-fixes")
     fixes.add_argument(
         "--diff", action="store_true", help="print what --fix would change, and change nothing"
     )
-    fixes.add_argument("--show-fixes", action="store_true", help="list what was mended")
+    fixes.add_argument("--show-fixes", action="store_true", help="list what was fixed")
     adopting = parser.add_argument_group("Adopting")
     adopting.add_argument(
         "--add-noqa",
         nargs="?",
         const="",
         metavar="REASON",
-        help="silence what is found by # noqa comments",
+        help="suppress the findings with # noqa comments",
     )
     add_setting(adopting, "baseline")
-    adopting.add_argument(
-        "--write-baseline", metavar="FILE", help="make what is found known from now on"
-    )
+    adopting.add_argument("--write-baseline", metavar="FILE", help="record the findings as known")
     adopting.add_argument(
         "--update-baseline",
         action="store_true",
-        help="take out of the baseline what is found no longer",
+        help="drop fixed findings from the baseline",
     )
     output = parser.add_argument_group("Output")
     add_setting(output, "output-format")
@@ -139,46 +134,48 @@ def _parser() -> Parser:
         action="append",
         default=[],
         metavar="[FORMAT:]FILE",
-        help="write the findings to a file; with a FORMAT in it too, any number of times",
+        help="write the findings to a file; with a FORMAT, can be repeated",
     )
     add_setting(output, "max-findings")
-    output.add_argument("--timing", action="store_true", help="say what took the time of the run")
     output.add_argument(
-        "--statistics", action="store_true", help="count by rule, in place of the findings"
+        "--timing", action="store_true", help="print where the time of the run went"
+    )
+    output.add_argument(
+        "--statistics", action="store_true", help="show counts by rule instead of the findings"
     )
     add_color(output)
     output.add_argument(
         "--reveal",
         action="store_true",
-        help="say what is known of each name marked by a comment `# reveal: name`",
+        help="print the inferred placement of names marked `# reveal: name`",
     )
     add_setting(output, "fail-on")
-    output.add_argument("--exit-zero", action="store_true", help="exit with 0 despite findings")
+    output.add_argument(
+        "--exit-zero", action="store_true", help="exit with 0 even if there are findings"
+    )
     output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
-    output.add_argument("-v", "--verbose", action="store_true", help="say more about the run")
+    output.add_argument("-v", "--verbose", action="store_true", help="print more about the run")
     settings = parser.add_argument_group("Settings")
     settings.add_argument(
         "--config",
         action="append",
         default=[],
         metavar="FILE|KEY=VALUE",
-        help="a settings file in place of those found, or one setting in TOML",
+        help="a settings file to use, or one setting in TOML",
     )
     settings.add_argument("--isolated", action="store_true", help="read no settings files")
     settings.add_argument(
-        "--show-settings", action="store_true", help="print the settings that hold, and stop"
+        "--show-settings", action="store_true", help="print the effective settings and exit"
     )
     other = parser.add_argument_group("Other")
     other.add_argument(
         "-j", "--jobs", type=_jobs, default=_jobs("auto"), metavar="N", help="processes, or auto"
     )
-    other.add_argument(
-        "--no-cache", action="store_true", help="look at every file, and remember nothing"
-    )
+    other.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     other.add_argument(
         "--cache-dir",
         metavar="DIR",
-        help="where to remember what was found (default: .placement_lint_cache in the project)",
+        help="cache directory (default: .placement_lint_cache in the project)",
     )
     other.add_argument("--version", action="version", version=_version(), help="print the version")
     other.add_argument("-h", "--help", action="help", help="print this")

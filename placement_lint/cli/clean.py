@@ -27,9 +27,7 @@ def main(arguments: Sequence[str]) -> int:
         description=f"Delete {FOLDER} of the project that the current folder belongs to, and the "
         "temporary files of runs that were killed there.",
     )
-    parser.add_argument(
-        "--cache-dir", metavar="DIR", help="another folder in which it was remembered"
-    )
+    parser.add_argument("--cache-dir", metavar="DIR", help="cache directory")
     args: argparse.Namespace = parser.parse_args(arguments)
     here = os.getcwd()
     try:

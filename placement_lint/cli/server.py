@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command; it ends the process, or gives the exit code where it cannot be run."""
     parser = Parser("placement-lint server", description=_DESCRIPTION)
     parser.add_argument(
-        "--stdio", action="store_true", help="what it does anyway; some editors ask for it"
+        "--stdio", action="store_true", help="use standard input and output (the default)"
     )
     parser.parse_args(arguments)
     if importlib.util.find_spec("pygls") is None:

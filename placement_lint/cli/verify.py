@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "codes",
         nargs="*",
         metavar="CODE",
-        help="rules to prove, and `datapath` for the loading of a dataset (default: all)",
+        help="rules to reproduce, and `datapath` for the loading of a dataset (default: all)",
     )
     add_devices(parser)
     parser.add_argument(

@@ -68,7 +68,7 @@ FORMATS = ("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "juni
 EXTEND = Option(
     "extend",
     Kind.PATH,
-    "a settings file that holds where this one says nothing, relative to this one",
+    "path of a settings file to inherit from, relative to this one",
     on_command_line=False,
 )
 """The one key that is about files, and that nothing but a settings file can have."""
@@ -77,59 +77,59 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "select",
         Kind.STRINGS,
-        "rules to run, in place of the default ones",
+        "rules to run, replacing the defaults",
         metavar="CODES",
     ),
     Option(
         "extend-select",
         Kind.STRINGS,
-        "rules to run besides those selected",
+        "rules to run in addition to those selected",
         metavar="CODES",
     ),
-    Option("ignore", Kind.STRINGS, "rules to leave out", metavar="CODES"),
+    Option("ignore", Kind.STRINGS, "rules to ignore", metavar="CODES"),
     Option(
         "extend-ignore",
         Kind.STRINGS,
-        "more rules to leave out",
+        "more rules to ignore",
         metavar="CODES",
     ),
     Option(
         "per-file-ignores",
         Kind.MAP,
-        "rules to leave out in the files that a pattern matches",
+        "rules to ignore in files that match a pattern",
         metavar="PATTERN:CODES",
         is_path=True,
     ),
     Option(
         "extend-per-file-ignores",
         Kind.MAP,
-        "more rules to leave out in the files that a pattern matches",
+        "more rules to ignore in files that match a pattern",
         metavar="PATTERN:CODES",
         is_path=True,
     ),
     Option(
         "exclude",
         Kind.STRINGS,
-        "files and folders to pass over, in place of the default ones",
+        "files and directories to exclude, replacing the defaults",
         metavar="PATTERNS",
         is_path=True,
     ),
     Option(
         "extend-exclude",
         Kind.STRINGS,
-        "more files and folders to pass over",
+        "more files and directories to exclude",
         metavar="PATTERNS",
         is_path=True,
     ),
     Option(
         "force-exclude",
         Kind.BOOLEAN,
-        "pass over excluded files even where they are named as arguments",
+        "exclude files even if they are named as arguments",
     ),
-    Option("respect-gitignore", Kind.BOOLEAN, "pass over what git ignores (the default)"),
+    Option("respect-gitignore", Kind.BOOLEAN, "exclude what git ignores (the default)"),
     # No repository may have it: who lints one has not asked for anything to be written.
     Option("fix", Kind.BOOLEAN, "apply the safe fixes", in_files=False),
-    Option("unsafe-fixes", Kind.BOOLEAN, "count the unsafe fixes in, wherever fixes are applied"),
+    Option("unsafe-fixes", Kind.BOOLEAN, "also apply and show unsafe fixes"),
     Option(
         "accelerator",
         Kind.BOOLEAN,
@@ -145,14 +145,14 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "min-confidence",
         Kind.CHOICE,
-        "report nothing less sure than this",
+        "report only findings of at least this confidence",
         metavar="LEVEL",
         choices=("definite", "likely"),
     ),
     Option(
         "baseline",
         Kind.PATH,
-        "a file of findings that are known, and not reported",
+        "a file of known findings, which are not reported",
         metavar="FILE",
     ),
     Option(
@@ -165,26 +165,26 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "fail-on",
         Kind.CHOICE,
-        "exit with 1 only for findings at least as bad as this",
+        "exit with 1 only for findings of at least this severity",
         metavar="LEVEL",
         choices=("error", "warning", "info"),
     ),
     Option(
         "max-findings",
         Kind.NUMBER,
-        "write no more findings than this; the exit code counts all of them",
+        "report at most this many findings; the exit code counts all of them",
         metavar="N",
     ),
     Option(
         "file-time-limit",
         Kind.NUMBER,
-        "seconds of processor time that one file may take; 0: no limit",
+        "CPU seconds that one file may take; 0: no limit",
         metavar="SECONDS",
     ),
     Option(
         "time-limit",
         Kind.NUMBER,
-        "seconds of processor time that the whole run may take; 0: no limit",
+        "CPU seconds that the whole run may take; 0: no limit",
         metavar="SECONDS",
     ),
     Option(

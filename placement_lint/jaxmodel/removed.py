@@ -266,9 +266,9 @@ _SHARDINGS = [
         "jax.experimental.layout.DeviceLocalLayout",
         Use.NAME,
         removed="0.7.0",
-        advice="jax.experimental.layout.Layout; what had that name until then is now Format",
+        advice="jax.experimental.layout.Layout; the former class of that name is now Format",
     ),
-    *_names("jax", "spmd_mode", removed="0.6.1", advice="nothing: it does without"),
+    *_names("jax", "spmd_mode", removed="0.6.1", advice="nothing in its place"),
 ]
 _BACKENDS = [
     OldApi(
@@ -351,7 +351,7 @@ _BACKENDS = [
         deprecated="0.4.26",
         removed="0.4.36",
         replacement="jax.extend.backend.clear_backends",
-        advice="jax.clear_caches, where only what was compiled is to be forgotten",
+        advice="jax.clear_caches, to clear the compilation caches only",
     ),
     OldApi(
         "jax.xla_computation",
@@ -381,7 +381,7 @@ _BACKENDS = [
         Use.MODULE,
         deprecated="0.8.1",
         removed="0.11.0",
-        advice="nothing: JAX does it by itself",
+        advice="nothing in its place, JAX does it by itself",
     ),
     OldApi(
         "jax.config",

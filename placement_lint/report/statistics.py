@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 
-_LEGEND = "[*] fixable with --fix, [-] some of them, or with --unsafe-fixes\n"
+_LEGEND = "[*] fixable with `--fix`, [-] partly, or with `--unsafe-fixes`\n"
 
 
 @dataclass

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def summary(outcome: Outcome) -> str:
-    """Say what was found, what was mended, and what could be."""
+    """Summarise what was found, what was fixed, and what could be."""
     findings = outcome.findings
     files = _count(outcome.files, "file")
-    mended = _mended(outcome.fixed)
-    if mended:
+    fixed = _fixed(outcome.fixed)
+    if fixed:
         return (
-            f"Found {_count(mended + len(findings), 'finding')}, mended {mended} in "
-            f"{_count(len(outcome.fixed), 'file')}, {_left(findings)}."
+            f"Found {_count(fixed + len(findings), 'finding')} "
+            f"({fixed} fixed, {len(findings)} remaining).{_fixable_unsafely(findings)}"
         )
     if findings:
         places = len({finding.path for finding in findings})
@@ -33,18 +33,18 @@ def summary(outcome: Outcome) -> str:
 
 
 def would_fix(fixed: Sequence[FixedFile], left: Sequence[Finding]) -> str:
-    """Say what `--fix` would do; `left` is what would be found after it."""
-    mended = _mended(fixed)
-    if not mended:
-        return f"There is nothing to mend{_with_unsafe_fixes(left, ' ({} with --unsafe-fixes)')}."
-    return (
-        f"{_count(mended, 'finding')} would be mended in {_count(len(fixed), 'file')}, "
-        f"{_left(left)}."
+    """Summarise what `--fix` would do; `left` is what would be found after it."""
+    number = _fixed(fixed)
+    done = (
+        f"Would fix {_count(number, 'finding')} ({len(left)} remaining)."
+        if number
+        else "Nothing to fix."
     )
+    return f"{done}{_fixable_unsafely(left)}"
 
 
 def fixes(fixed: Iterable[FixedFile], names: Mapping[str, str]) -> str:
-    """List what was mended, by file and rule; `names` gives each code's name."""
+    """List what was fixed, by file and rule; `names` gives each code's name."""
     lines = []
     for file in fixed:
         lines.append(f"{escape_path(file.path)}:")
@@ -55,30 +55,24 @@ def fixes(fixed: Iterable[FixedFile], names: Mapping[str, str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _mended(fixed: Iterable[FixedFile]) -> int:
+def _fixed(fixed: Iterable[FixedFile]) -> int:
     return sum(sum(file.counts.values()) for file in fixed)
 
 
-def _left(findings: Sequence[Finding]) -> str:
-    """Say what is found after fixing."""
-    left = f"{len(findings)} left" if findings else "none left"
-    return f"{left}{_with_unsafe_fixes(findings, ' ({} more with --unsafe-fixes)')}"
-
-
-def _with_unsafe_fixes(findings: Iterable[Finding], form: str) -> str:
+def _fixable_unsafely(findings: Iterable[Finding]) -> str:
     unsafe = _levels(findings)[Applicability.UNSAFE]
-    return form.format(unsafe) if unsafe else ""
+    return f" {unsafe} fixable with `--unsafe-fixes`." if unsafe else ""
 
 
 def _fixable(findings: Iterable[Finding]) -> str:
     levels = _levels(findings)
     safe, unsafe = levels[Applicability.SAFE], levels[Applicability.UNSAFE]
     if safe and unsafe:
-        return f" {safe} fixable with --fix ({unsafe} more with --unsafe-fixes)."
+        return f" {safe} fixable with `--fix` ({unsafe} more with `--unsafe-fixes`)."
     if safe:
-        return f" {safe} fixable with --fix."
+        return f" {safe} fixable with `--fix`."
     if unsafe:
-        return f" {unsafe} fixable with --fix --unsafe-fixes."
+        return f" {unsafe} fixable with `--fix --unsafe-fixes`."
     return ""
 
 

@@ -141,12 +141,13 @@ class Stage:
             return None
         devices = list(self._real_devices())
         if jax.process_count() > 1:
-            self._tell("several processes: virtual devices play no accelerator, nothing can move")
+            self._tell("several processes: no accelerator is emulated, nothing can move")
         elif devices[0].platform == "cpu" and len(devices) == 2 * self._count:
             names = [device_name(device) for device in devices]
             half = self._count
-            self._tell(f"{', '.join(names[:half])} in the part of the accelerator")
-            self._tell(f"{', '.join(names[half:])} in the part of the host")
+            verb = "stands" if half == 1 else "stand"
+            self._tell(f"{', '.join(names[:half])} {verb} in for the accelerator")
+            self._tell(f"{', '.join(names[half:])} {verb} in for the host")
             return devices[:half], devices[half:]
         else:
             self._tell(

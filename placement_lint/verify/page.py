@@ -120,7 +120,7 @@ def _numbers(results: Sequence[DataPathResult]) -> str:
         f"{_table(heads, rows, numeric_from=3)}"
         "<p class='soft'>A batch: 8 rows of 1,024 tokens (uint16, 16 KB), put on the accelerator "
         "and awaited; the median of up to 24. Copied: beside the batch itself. Process: growth "
-        "of its resident memory, which on virtual devices includes what plays the accelerator."
+        "of its resident memory, which on virtual devices includes the emulated accelerator."
         "</p></section>"
     )
 

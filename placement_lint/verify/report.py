@@ -310,5 +310,5 @@ def stage_of(environment: Environment, devices: str) -> str:
     if devices == PLAIN:
         return "plain: JAX untouched"
     if devices == "virtual":
-        return "virtual: cpu:0 plays the accelerator, cpu:1 the host"
+        return "virtual: cpu:0 stands in for the accelerator, cpu:1 for the host"
     return f"{environment.devices[0]} ({environment.default_backend}) beside cpu"

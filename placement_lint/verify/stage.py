@@ -58,7 +58,8 @@ def enter_stage(*, plain: bool, accelerators: int = 1) -> Stage:
     return Stage(
         accelerator,
         host,
-        f"virtual: {device_name(accelerator)} plays the accelerator, {device_name(host)} the host",
+        f"virtual: {device_name(accelerator)} stands in for the accelerator, "
+        f"{device_name(host)} for the host",
     )
 
 

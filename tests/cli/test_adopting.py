@@ -149,7 +149,7 @@ class TestBaseline:
         assert (done.returncode, done.stdout.count(b"\n")) == (1, 1)
         assert process("-", "--baseline", "b.json", stdin=data).returncode == 1
 
-    def test_known_findings_are_mended_too(self, lint: Lint) -> None:
+    def test_known_findings_are_fixed_too(self, lint: Lint) -> None:
         lint("--write-baseline", "b.json", ".")
         code, _, err = lint("--baseline", "b.json", "--fix", ".")
         assert code == 0

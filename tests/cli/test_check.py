@@ -29,7 +29,7 @@ class TestExitCodes:
         assert code == 1
         assert out.startswith(FOUND)
         assert out.count("\n") == 1
-        assert err == "Found 1 finding in 1 of 1 file. 1 fixable with --fix.\n"
+        assert err == "Found 1 finding in 1 of 1 file. 1 fixable with `--fix`.\n"
 
     def test_check_is_the_default_command(self, lint: Lint) -> None:
         assert lint("check", "hazard.py") == lint("hazard.py")
@@ -172,7 +172,7 @@ class TestFixes:
         assert (code, out) == (0, "")
         assert err == (
             "hazard.py:\n  1 x JDP204 (device-put-discarded)\n"
-            "Found 1 finding, mended 1 in 1 file, none left.\n"
+            "Found 1 finding (1 fixed, 0 remaining).\n"
         )
         assert "    x = jax.device_put(x, d)\n" in Path("hazard.py").read_text(encoding="utf-8")
 
@@ -196,9 +196,9 @@ class TestFixes:
         assert code == 1
         assert out.startswith("--- hazard.py\n+++ hazard.py\n@@ ")
         assert "\n+    x = jax.device_put(x, d)\n" in out
-        assert err == "1 finding would be mended in 1 file, none left.\n"
+        assert err == "Would fix 1 finding (0 remaining).\n"
         assert Path("hazard.py").read_text(encoding="utf-8") == before
-        assert lint("clean.py", "--diff") == (0, "", "There is nothing to mend.\n")
+        assert lint("clean.py", "--diff") == (0, "", "Nothing to fix.\n")
 
     def test_diff_is_not_clean_where_a_file_was_not_read(self, lint: Lint) -> None:
         code, out, err = lint("broken.py", "--diff")
@@ -315,7 +315,7 @@ class TestStandardInput:
         run = process("--fix", "-", stdin=data)
         assert run.returncode == 0
         assert run.stdout == data.replace(b"    jax.dev", b"    x = jax.dev")
-        assert run.stderr == b"Found 1 finding, mended 1 in 1 file, none left.\n"
+        assert run.stderr == b"Found 1 finding (1 fixed, 0 remaining).\n"
 
     def test_findings_go_beside_the_fixed_text(self, process: Process, files: Path) -> None:
         data = (files / "broken.py").read_bytes()

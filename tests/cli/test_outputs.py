@@ -234,7 +234,7 @@ class TestStatistics:
         assert out == (
             "1  JDP204  [*] device-put-discarded\n"
             "1  JDP901      invalid-syntax\n"
-            "[*] fixable with --fix, [-] some of them, or with --unsafe-fixes\n"
+            "[*] fixable with `--fix`, [-] partly, or with `--unsafe-fixes`\n"
         )
         assert "Found 2 findings" in err
         assert lint("clean.py", "--statistics")[:2] == (0, "")

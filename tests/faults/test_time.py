@@ -17,7 +17,7 @@ LIMIT = ("--file-time-limit", "1")
 RULE = "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr"
 PARSE = "placement_lint.syntax.parse:parse"
 FOLLOW = "placement_lint.lint.check_program:Together._read"
-ALONE = "not checked to the end: it took more than 1 s of processor time (`file-time-limit`)"
+ALONE = "not checked to the end: it took more than 1 s of CPU time (`file-time-limit`)"
 
 
 def unfinished(said: Said) -> dict[str, list[str]]:
@@ -111,7 +111,7 @@ def test_the_run_as_a_whole(folder: Path, well: Said) -> None:
     fault = Fault(RULE, "endless", "main.py")
     limits = ("--file-time-limit", "0", "--time-limit", "2")
     said = run(folder, "--no-cache", *limits, faults=(fault,))
-    over = "not checked to the end: the run took more than 2 s of processor time (`time-limit`)"
+    over = "not checked to the end: the run took more than 2 s of CPU time (`time-limit`)"
     assert unfinished(said)["main.py"] == [over]
     assert {message for messages in unfinished(said).values() for message in messages} == {over}
     assert {*said.places(but=["JDP900"])} <= {*well.places()}

@@ -529,7 +529,7 @@ def test_files_that_a_fix_edits_together_are_written_together(tmp_path: Path) ->
     outcome = fix_program(tmp_path)
     assert places(outcome) == [("more.py", 1, "JDP900"), ("train.py", 4, "JDP201")]
     assert [(skip.path, skip.reason) for skip in outcome.skipped] == [
-        (data, f"not fixed: what mends it also edits {more}, which cannot be written")
+        (data, f"not fixed: its fix also edits {more}, which cannot be written")
     ]
     assert outcome.fixed == ()
     assert Path(data).read_bytes() == Path(more).read_bytes() == CREATION

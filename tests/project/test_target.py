@@ -69,7 +69,7 @@ def test_what_a_project_admits_is_likely_where_only_some_of_it_lacks_the_name(
     (finding,) = lint_project(tmp_path, "jax>=0.4.30", REPLICATED)
     assert finding.code == "JDP601"
     assert finding.confidence is Confidence.LIKELY
-    assert "(the project admits 0.4.30 to " in finding.message
+    assert "(the project supports 0.4.30 to " in finding.message
 
 
 def test_an_upper_bound_ends_it(tmp_path: Path) -> None:

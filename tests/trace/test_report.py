@@ -58,10 +58,10 @@ def test_a_line_for_each_thing(path: str) -> None:
 
 def test_in_full(path: str) -> None:
     seen = record(path, move(path, 6, (6, 10), count=3), move(path, 5, (5, 18)))
-    seen.stage.append("cpu:0 in the part of the accelerator")
+    seen.stage.append("cpu:0 stands in for the accelerator")
     said = text.full(match(seen, [finding(path, 6, 6)], {}), LOOK)
     assert said.startswith(
-        "placement-lint trace: Python 3.13.0, JAX 0.12.0\ncpu:0 in the part of the accelerator\n\n"
+        "placement-lint trace: Python 3.13.0, JAX 0.12.0\ncpu:0 stands in for the accelerator\n\n"
         "confirmed JDP201 it moves\n--> program.py:6:6\n  |\n6 | d = (a[0],\n  |      ^\n  |\n"
         "copied 3 times, 384 bytes in 3 ms: float32[8,4], 128 bytes, from cpu:1 to cpu:0\n"
         "note: made here\n--> program.py:3:9\n  |\n3 |     a = jnp.ones((8, 4))\n"

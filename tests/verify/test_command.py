@@ -279,7 +279,7 @@ def test_the_page_is_written_beside_what_is_printed(
 def test_a_real_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("JDP204", "--devices", "virtual", "-v") == 0
     out = capsys.readouterr().out
-    assert "devices: virtual: cpu:0 plays the accelerator, cpu:1 the host" in out
+    assert "devices: virtual: cpu:0 stands in for the accelerator, cpu:1 for the host" in out
     assert "hazard reproduced, fix cures it" in out
     assert "jax.device_put(losses, jax.devices" in out
     assert "1 of 1 proved" in out

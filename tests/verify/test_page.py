@@ -28,7 +28,7 @@ from placement_lint.verify.page import page
 WriteProof = Callable[[str], Proof]
 MB = 2**20
 SIZES = (16 * MB, 64 * MB, 256 * MB, 1024 * MB)
-STAGE = "virtual: cpu:0 plays the accelerator, cpu:1 the host"
+STAGE = "virtual: cpu:0 stands in for the accelerator, cpu:1 for the host"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 

@@ -15,7 +15,7 @@ SOURCE = (
     '"""A title."""\ndef hazard(a, h): return 8\ndef fixed(a, h): return 0\ndef observe(run): ...\n'
 )
 ENVIRONMENT = Environment("3.11.7", "0.10.2", "0.10.2", "0.8.0", "cpu", ("cpu:0",))
-STAGE = "virtual: cpu:0 plays the accelerator, cpu:1 the host"
+STAGE = "virtual: cpu:0 stands in for the accelerator, cpu:1 for the host"
 DATAPATH = DataPathResult(
     size=256 * 2**20,
     rows=131072,

@@ -118,7 +118,7 @@ def test_the_stage_says_what_it_is(runner: Runner, write_proof: WriteProof) -> N
     staged = run_side(
         runner, write_proof(PROOF.format(stage="staged", expression="1")), "hazard", VIRTUAL
     )
-    assert staged.stage == "virtual: cpu:0 plays the accelerator, cpu:1 the host"
+    assert staged.stage == "virtual: cpu:0 stands in for the accelerator, cpu:1 for the host"
     plain = run_side(
         runner, write_proof(PROOF.format(stage="plain", expression="1")), "hazard", VIRTUAL
     )

@@ -357,7 +357,7 @@ class Server:
             actions += offers.about(path, uri, params.range)
         if wants(only, FIX_ALL) and Offers(told, writer, None).has_safe_fix(path):
             action = types.CodeAction(
-                title="Mend all that is safe to mend (placement-lint)",
+                title="Apply all safe fixes (placement-lint)",
                 kind=FIX_ALL,
                 data={"path": path},
             )

@@ -37,7 +37,7 @@ def _unwritten(group: Mapping[str, Change]) -> dict[str, Examined]:
     except WriteError as error:
         reason = IoError.describe_unwritten(str(error))
         finding = tool_finding(IoError, error.path, reason)
-        note = f"not fixed: what mends it also edits {error.path}, which cannot be written"
+        note = f"not fixed: its fix also edits {error.path}, which cannot be written"
         return {
             path: Examined(path, each.unchanged, unwritten=finding)
             if path == error.path

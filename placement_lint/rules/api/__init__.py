@@ -1,1 +1,1 @@
-"""JDP6: parts of the placement API that are old, by version."""
+"""JDP6: deprecated and removed APIs."""

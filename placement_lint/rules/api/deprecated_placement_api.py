@@ -54,10 +54,10 @@ class DeprecatedPlacementApi(OldApiRule):
     results on the mesh, as `jax.jit` does only under `jax.set_mesh`. No fix is offered where the
     code around it has to change too, as for `jax.shard_map`, and for `pjit` with `in_shardings` or
     `out_shardings`, of which `jax.jit` takes no PartitionSpec there; or where not all versions that
-    the project admits have the new name.
+    the project supports have the new name.
 
     ## What it does not flag
-    What is deprecated only in a version that is newer than those the project admits; where it
+    What is deprecated only in a version that is newer than those the project supports; where it
     admits older ones too, what they have no replacement for. Code under a question for the version
     or `hasattr`, or behind one that leaves; in a `try` that catches the ImportError, or in its
     handler. An attribute of anything that is not surely an array.
@@ -73,7 +73,7 @@ class DeprecatedPlacementApi(OldApiRule):
     """
 
     code, name = "JDP602", "deprecated-placement-api"
-    advice = "Use what the page of the rule names in its place"
+    advice = "Use the replacement that the rule's page names"
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.deprecated is not None)
     applies = staticmethod(is_deprecated)

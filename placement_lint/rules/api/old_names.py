@@ -354,7 +354,7 @@ def advice(api: OldApi, target: Target) -> str:
     if new is not None and (api.replacement_since is None or target.reaches(api.replacement_since)):
         what = f".{new}" if api.name.startswith(_ARRAY) else new
         return f": use {what}" + (f" ({api.advice})" if api.advice else "")
-    return f": instead, {api.advice}" if api.advice else ""
+    return f": use {api.advice}" if api.advice else ""
 
 
 def confidence(version: str | None, target: Target) -> Confidence:
@@ -366,7 +366,7 @@ def admitted(version: str | None, target: Target) -> str:
     """Say that not all of the versions are that far."""
     if target.all_reach(version):
         return ""
-    return f" (the project admits {written(target.lowest)} to {written(target.highest)})"
+    return f" (the project supports {written(target.lowest)} to {written(target.highest)})"
 
 
 def plan(hit: Hit, ctx: Context) -> FixPlan | None:

@@ -54,7 +54,7 @@ class RemovedPlacementApi(OldApiRule):
     ## Fix safety
     Safe, where another name can stand in the same place: `jax.host_id()`, `x.device_buffer`, an
     import of one such name. No fix is offered where the code around it has to change too, or where
-    not all versions that the project admits have the new name.
+    not all versions that the project supports have the new name.
 
     ## What it does not flag
     What the project's versions still have (JDP602 says what they warn of). Code under a question
@@ -72,10 +72,7 @@ class RemovedPlacementApi(OldApiRule):
     """
 
     code, name = "JDP601", "removed-placement-api"
-    advice = (
-        "Use what the page of the rule names in its place, or raise the version of JAX that is "
-        "asked for"
-    )
+    advice = "Use the replacement that the rule's page names, or require a newer JAX"
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.removed is not None)
     applies = staticmethod(is_removed)

@@ -302,7 +302,7 @@ def _follow(call: cst.Call, operand: values.Place, ctx: Context) -> FixPlan | No
             _, end = editor.spans.outer(function)
             return [editor.insert(end, f", out_shardings={name}.sharding")]
 
-        return FixPlan(Applicability.DISPLAY, "Say where the result goes", told)
+        return FixPlan(Applicability.DISPLAY, "Add out_shardings", told)
     put = ctx.reach("jax.device_put", at=call)
     if put is None:
         return None
@@ -311,5 +311,5 @@ def _follow(call: cst.Call, operand: values.Place, ctx: Context) -> FixPlan | No
         start, end = editor.spans.outer(call)
         return [editor.insert(start, f"{put}("), editor.insert(end, f", {name}.sharding)")]
 
-    what = "Put the result where the array is"
+    what = "Put the result on the device of the array"
     return FixPlan(Applicability.DISPLAY, what, wrapped, imports=put.imports)

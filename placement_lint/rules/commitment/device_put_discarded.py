@@ -79,7 +79,7 @@ class DevicePutDiscarded(Rule):
     """
 
     code, name = "JDP204", "device-put-discarded"
-    advice = "Bind the result, `x = jax.device_put(x, device)`, or take the call away"
+    advice = "Bind the result, `x = jax.device_put(x, device)`, or remove the call"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AnyOf(Begins("jax.device_put"), Says("to_device"))

@@ -1,1 +1,1 @@
-"""JDP1: the State objects of JAX's configuration, and the contexts that they make."""
+"""JDP1: configuration and context managers."""

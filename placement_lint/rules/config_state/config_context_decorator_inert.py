@@ -135,5 +135,5 @@ def _report(node: cst.BaseExpression, name: str, kind: str, ctx: Context) -> Non
         return
     ctx.report(
         node,
-        f"{name} is left again before {kind} runs: as a decorator here it has no effect",
+        f"{name} has already exited when {kind} runs: as a decorator here it has no effect",
     )

@@ -174,7 +174,7 @@ def _is_evaluated_at_once(call: cst.Call, parent: cst.CSTNode | None, ctx: Conte
 
 # -- what is shown ----------------------------------------------------------------------------
 
-_IMPERATIVE = "Take the context away: it has no effect"
+_IMPERATIVE = "Remove the context manager: it has no effect"
 
 
 def _decorator_plan(decorator: cst.Decorator) -> FixPlan:

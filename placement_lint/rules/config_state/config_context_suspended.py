@@ -262,4 +262,4 @@ def _plan(block: cst.With, ctx: Context) -> FixPlan | None:
             editor.insert(end, f"{newline}{margin}yield {name}"),
         ]
 
-    return FixPlan(Applicability.UNSAFE, "Yield behind the block", build)
+    return FixPlan(Applicability.UNSAFE, "Move the yield out of the block", build)

@@ -214,7 +214,7 @@ def _block_plan(assignment: Assignment, reset: Assignment, ctx: Context) -> FixP
 
     return FixPlan(
         Applicability.SAFE,
-        f"Open {assignment.context.name} around what stands between",
+        f"Wrap the statements in between in `with {assignment.context.name}(…)`",
         build,
         imports=updates.imports,
         otherwise=_update_plan([assignment, reset, *assignment.together], ctx),

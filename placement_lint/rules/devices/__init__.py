@@ -1,1 +1,1 @@
-"""JDP3: asking which devices there are."""
+"""JDP3: device queries."""

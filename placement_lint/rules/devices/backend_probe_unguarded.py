@@ -101,8 +101,8 @@ class BackendProbeUnguarded(Rule):
             return
         ctx.report(
             node,
-            f'{ctx.called(node)} of "{platform}" raises RuntimeError where there is none: '
-            "it never gives an empty list",
+            f'`{ctx.called(node)}("{platform}")` raises RuntimeError if there is no such device; '
+            "it never returns an empty list",
             fix=_plan(node, platform, ctx) if question.is_truth_only else None,
         )
 

@@ -136,8 +136,8 @@ class GlobalDeviceInMultiprocess(Rule):
             listing,
             "memory_stats() of another process's device raises RuntimeError: use jax.local_devices"
             if is_reading
-            else "in every process but the first this is another process's device: "
-            "use jax.local_devices",
+            else "jax.devices() starts with the devices of process 0: use jax.local_devices() for "
+            "a device of this process",
             confidence=Confidence.LIKELY,
             fix=_plan(listing, ctx),
         )

@@ -1,1 +1,1 @@
-"""JDP5: what must happen before what when a program starts."""
+"""JDP5: start-up order."""

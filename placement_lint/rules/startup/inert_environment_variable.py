@@ -96,7 +96,7 @@ class InertEnvironmentVariable(Rule):
     """
 
     code, name = "JDP508", "inert-environment-variable"
-    advice = "Take it away, or set the variable that does what is meant: see the page of the rule"
+    advice = "Remove it, or set the variable that has the intended effect: see the page of the rule"
     severity = Severity.ERROR
     needs = AnyOf(
         AllOf(
@@ -180,7 +180,10 @@ def _platforms(name: str, value: str | None) -> str | None:
                 'RuntimeError; "cuda" or "rocm" is meant'
             )
         if platform not in PLATFORM_NAMES and platform.strip().lower() in PLATFORM_NAMES:
-            return f'{name} knows no "{platform}": RuntimeError; names are in small letters'
+            return (
+                f'{name}: "{platform}" raises RuntimeError; platform names are lower case: use '
+                f'"{platform.strip().lower()}"'
+            )
     return None
 
 

@@ -126,7 +126,7 @@ def _report(node: cst.CSTNode, name: str, key: cst.CSTNode, ctx: Context) -> Non
     ctx.report(
         node,
         f"{name} only prefers the CPU: JAX still starts the accelerator and takes its memory; "
-        f"{_BETTER[name]} does not",
+        f"use {_BETTER[name]}, which does not",
         fix=plan,
     )
 

@@ -1,1 +1,1 @@
-"""JDP9: what the tool has to say about its own work."""
+"""JDP9: diagnostics of the tool."""

@@ -39,7 +39,7 @@ class InternalError(Rule):
 
     ## Use instead
     Please report it with the message and, if you can, the lines that bring it about: the message
-    never holds your code. Until it is mended, `--ignore` the rule that it names.
+    never holds your code. Until it is fixed, `--ignore` the rule that it names.
 
     ## Fix safety
     No fix: the mistake is not in your code.
@@ -83,7 +83,7 @@ class InternalError(Rule):
     def describe_death() -> str:
         """Give the message for a file on which a process died: of it, or killed from outside."""
         return (
-            f"internal error (placement-lint {__version__}): the process that looked at this file "
+            f"internal error (placement-lint {__version__}): the process that checked this file "
             "died; please report it, unless it ran out of memory"
         )
 
@@ -92,6 +92,6 @@ class InternalError(Rule):
         """Give the message for fixes of these rules that were taken back, here and in others."""
         where = f", here and in {', '.join(others)}" if others else ""
         return (
-            f"the fixes of {', '.join(codes)} were taken back{where}: {reason} "
+            f"the fixes of {', '.join(codes)} were reverted{where}: {reason} "
             f"(placement-lint {__version__}); please report it"
         )

@@ -43,7 +43,7 @@ class InvalidSyntax(Rule):
     syntax than the Python at hand: LibCST reads it whatever Python runs the tool.
 
     ## Verified by
-    The proof lints a file with a broken statement, sees this finding at its line, mends the
+    The proof lints a file with a broken statement, sees this finding at its line, fixes the
     statement, and sees none.
 
     ## References

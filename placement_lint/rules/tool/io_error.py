@@ -61,7 +61,7 @@ class IoError(Rule):
     """
 
     code, name = "JDP900", "io-error"
-    advice = "See that the file is there and can be read and written"
+    advice = "Check that the file exists, and can be read and written"
     severity = Severity.ERROR
     needs = Never()
 
@@ -73,7 +73,7 @@ class IoError(Rule):
     @staticmethod
     def describe_time_up(seconds: int, what: str = "checked to the end") -> str:
         """Return the message for a file that took more processor time than it may."""
-        return f"not {what}: it took more than {seconds} s of processor time (`file-time-limit`)"
+        return f"not {what}: it took more than {seconds} s of CPU time (`file-time-limit`)"
 
     @staticmethod
     def describe_memory_up(megabytes: int, what: str = "checked to the end") -> str:
@@ -84,8 +84,7 @@ class IoError(Rule):
     def describe_run_over(seconds: int) -> str:
         """Return the message for a file that was not checked when the time of the run was over."""
         return (
-            f"not checked to the end: the run took more than {seconds} s of processor time "
-            "(`time-limit`)"
+            f"not checked to the end: the run took more than {seconds} s of CPU time (`time-limit`)"
         )
 
     @staticmethod

@@ -41,7 +41,7 @@ class UnknownCodeInSuppression(Rule):
 
     ## Verified by
     The proof lints a file with a mistyped name in such a comment, sees this finding and the one
-    that was not silenced, mends the name, and sees neither.
+    that was not silenced, corrects the name, and sees neither.
 
     ## References
     - [Ruff's rule of this kind](https://docs.astral.sh/ruff/rules/invalid-rule-code/)

@@ -61,7 +61,7 @@ class UnusedSuppression(Rule):
     """
 
     code, name = "JDP902", "unused-suppression"
-    advice = "Take the comment away"
+    advice = "Remove the comment"
     severity = Severity.WARNING
     fix = Applicability.SAFE
     needs = NAMED_SUPPRESSION

@@ -39,17 +39,17 @@ _PLACING = (
 
 
 class DatasetOnDefaultDevice(Rule):
-    """A data set that is loaded straight onto the accelerator, because its loader knows no other
+    """A dataset that is loaded straight onto the accelerator, because its loader knows no other
     place.
 
     ## What it does
     Finds `safetensors.flax.load_file` and `load`, `jnp.load` of a `.npy` file, and `jnp.array` or
     `jnp.asarray` of all of a NumPy or HDF5 file, where no default device was chosen and something
-    says that a data set is loaded: a word in the path, the key, the name it is bound to or the
+    says that a dataset is loaded: a word in the path, the key, the name it is bound to or the
     function (`train`, `dataset`, `tokens`, `images` …), or that it is indexed in a loop.
 
     ## Why is this bad?
-    These loaders put every array on the default device: all of the data set in the accelerator's
+    These loaders put every array on the default device: all of the dataset in the accelerator's
     memory, before the first step. A token file of 19 GiB ends a program on a card of 24 GiB with
     out-of-memory; a smaller one takes the place of a larger batch for as long as the program runs,
     though one batch at a time is all that the accelerator needs.
@@ -90,7 +90,7 @@ class DatasetOnDefaultDevice(Rule):
     `jax.default_device`, whatever the device; one that is put somewhere at once; one inside a
     jitted function; `.npz` files, which `jnp.load` gives as NumPy arrays; slices of a file; what a
     test loads, and files that ship beside the code (a path made from `__file__`). Where
-    the data set is meant for the accelerator and fits, say so: load it under
+    the dataset is meant for the accelerator and fits, say so: load it under
     `with jax.default_device(jax.devices()[0])`, or put `# noqa: JDP401` on the line.
 
     ## Verified by
@@ -129,7 +129,7 @@ class DatasetOnDefaultDevice(Rule):
         loader = loader if name and name.startswith("jax.") else (name or "")
         ctx.report(
             node,
-            f"{loader} puts the whole data set on the default device, the accelerator",
+            f"{loader} puts the whole dataset on the default device, the accelerator",
             confidence=Confidence.LIKELY,
             fix=_on_host(node, ctx),
         )

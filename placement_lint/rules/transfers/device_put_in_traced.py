@@ -151,4 +151,4 @@ def _plan(call: cst.Call, operand: cst.BaseExpression) -> FixPlan:
         start, end = editor.spans.outer(operand)
         return [editor.replace(call, editor.source.text[start:end])]
 
-    return FixPlan(Applicability.DISPLAY, "Take the call away: it has no effect", build)
+    return FixPlan(Applicability.DISPLAY, "Remove the call: it has no effect", build)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class HostArrayResent(Rule):
-    """A NumPy array that a loop gives to a jitted function at every turn, always the same.
+    """A NumPy array that a loop gives to a jitted function on every iteration, always the same.
 
     ## What it does
     Finds a NumPy array that is made before a loop, is never changed, and is an argument of a jitted
-    function at every turn of the loop.
+    function on every iteration of the loop.
 
     ## Why is this bad?
     A NumPy array lives on the host. Each call sends it to the device anew: all of it, at every
@@ -117,8 +117,8 @@ class HostArrayResent(Rule):
                 continue
             ctx.report(
                 argument,
-                f"{argument.value} is a NumPy array: every turn of the loop sends it to the device "
-                "anew",
+                f"{argument.value} is a NumPy array: every iteration of the loop copies it to the "
+                "device again",
                 confidence=Confidence.LIKELY,
                 related=((binding.node, ctx.module.path, "made here, and never changed"),),
                 fix=_plan(argument, binding, inner, ctx),

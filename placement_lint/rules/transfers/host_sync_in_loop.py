@@ -40,12 +40,12 @@ _CLOCKS = ("time.", "timeit.")
 
 
 class HostSyncInLoop(Rule):
-    """A result of a jitted function that is read on the host at every turn of the loop that calls
-    it.
+    """A result of a jitted function that is read on the host on every iteration of the loop that
+    calls it.
 
     ## What it does
     Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `jax.device_get(…)`,
-    `print(loss)` and `f"{loss}"` on what a jitted function gives, at every turn of a loop that
+    `print(loss)` and `f"{loss}"` on what a jitted function gives, on every iteration of a loop that
     also calls that function, where the value is only kept or shown: appended, summed up, stored
     in a list or a dictionary, logged, printed.
 
@@ -166,7 +166,7 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
             steps.discard(id(step))
             ctx.report(
                 each,
-                "the host waits for the device here at every turn of the loop",
+                "the host waits for the device here on every iteration",
                 confidence=Confidence.LIKELY,
                 related=((step, ctx.module.path, "the step that it waits for"),),
             )

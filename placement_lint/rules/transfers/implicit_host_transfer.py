@@ -35,7 +35,7 @@ _SPELT_OUT = (
 
 
 class ImplicitHostTransfer(Rule):
-    """A NumPy array that goes to the device without a word that says so.
+    """A NumPy array that is copied to the device implicitly.
 
     ## What it does
     Finds `jnp.array` and `jnp.asarray` of a NumPy array, and a NumPy array as an argument of a
@@ -87,7 +87,7 @@ class ImplicitHostTransfer(Rule):
     """
 
     code, name = "JDP410", "implicit-host-transfer"
-    advice = "Say where it goes, with `jax.device_put(x, device)`"
+    advice = "Transfer it explicitly, with `jax.device_put(x, device)`"
     severity = Severity.INFO
     pedantic = True
     needs = AllOf(Jax(), AnyOf(b"jit", b"array"))
@@ -111,7 +111,8 @@ class ImplicitHostTransfer(Rule):
         for each in given:
             ctx.report(
                 each,
-                f"{receiver} copies this NumPy array to the default device, which no word says",
+                f"implicit host-to-device transfer: {receiver} copies this NumPy array to the "
+                "default device",
                 confidence=Confidence.LIKELY,
             )
 

@@ -40,7 +40,7 @@ class JaxInDataWorker(Rule):
 
     ## Why is this bad?
     Each worker is a process of its own. One that was forked has the locks of JAX's threads and not
-    the threads, and stands still at its first computation, or does so now and then; one that was
+    the threads, and hangs at its first computation, or does so now and then; one that was
     spawned starts JAX anew, and takes the accelerator, or three quarters of its memory, from the
     program that trains.
 
@@ -119,8 +119,8 @@ class JaxInDataWorker(Rule):
                 if called is not None and (runs_on_device(called) or called in _CONVERTING):
                     ctx.report(
                         call,
-                        f"{called} runs in the worker processes of a data loader: forked, they "
-                        "stand still; spawned, each takes the accelerator",
+                        f"{called} runs in the worker processes of a data loader: forked workers "
+                        "hang; spawned workers each initialise the accelerator",
                         confidence=Confidence.LIKELY if count is None else Confidence.DEFINITE,
                         related=((node, ctx.module.path, "the loader that starts the workers"),),
                     )

@@ -211,7 +211,7 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
         changed = f"out_shardings={sharding}({device})"
         return [editor.replace_offsets(start, value_end, changed)]
 
-    what = "Run it there by out_shardings, which takes nothing that is committed elsewhere"
+    what = "Use out_shardings, which rejects arguments that are committed elsewhere"
     return FixPlan(level, what, build, imports=needed([sharding, devices]))
 
 

@@ -161,14 +161,14 @@ class StagedThroughDefaultDevice(Rule):
         size = _made_here(made, name, ctx)
         if size is None or not _is_elsewhere(target, made, ctx):
             return
-        where = "the default device first, and then copied"
+        done = "the default device, then the result is copied"
         if _is_sharding(target, ctx):
-            where = "one device first, and then spread"
+            done = "a single device, then the result is resharded"
         certain = size and not _is_sharding(target, ctx)
         is_apart = whole is not operand
         ctx.report(
             made,
-            f"all that {_short(name)} makes is made on {where}",
+            f"`{_short(name)}` allocates on {done}",
             confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
             related=((node, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
@@ -219,8 +219,8 @@ def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
 def _report_filling(node: cst.Call, certain: bool, ctx: Context, plan: FixPlan | None) -> None:
     ctx.report(
         node,
-        f"{_short(ctx.called(node) or '')} makes the array on the default device, and then copies "
-        "it to where it was asked for",
+        f"{_short(ctx.called(node) or '')} allocates on the default device, then copies the "
+        "result to the requested device",
         confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
         fix=plan,
     )

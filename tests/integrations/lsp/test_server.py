@@ -299,7 +299,7 @@ async def test_an_unsafe_fix_says_so_and_is_not_preferred(project: Path) -> None
 
 
 @conversation
-async def test_all_that_is_safe_is_mended_across_files_at_their_versions(project: Path) -> None:
+async def test_all_safe_fixes_are_applied_across_files_at_their_versions(project: Path) -> None:
     resolve = types.ClientCodeActionResolveOptions(properties=["edit"])
     async with Editor(project) as editor:
         uri = editor.open(project / "train.py")

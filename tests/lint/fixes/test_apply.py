@@ -152,7 +152,7 @@ def test_only_the_rules_of_the_round_that_went_wrong_are_named() -> None:
 
     text = "old\nchain1\nwide(1)\n"
     result = fixed(text, Renames, Wide, Ends)
-    assert_taken_back(result, text, "the fixes of JDP808 were taken back", "invalid syntax")
+    assert_taken_back(result, text, "the fixes of JDP808 were reverted", "invalid syntax")
 
 
 def test_only_the_rules_of_a_loop_are_named() -> None:
@@ -167,7 +167,7 @@ def test_only_the_rules_of_a_loop_are_named() -> None:
         replacements: ClassVar[dict[str, str]] = {"chain1": "chain2"}
 
     result = fixed(text, Starts, Wide, Pings)
-    assert_taken_back(result, text, "the fixes of JDP808 were taken back", "lead back")
+    assert_taken_back(result, text, "the fixes of JDP808 were reverted", "lead back")
 
 
 def test_fix_that_changes_nothing_is_taken_back() -> None:
@@ -424,7 +424,7 @@ def test_what_goes_wrong_is_taken_back_in_all_linked_files_and_in_no_other() -> 
     assert texts(results) == {**files, "c": "done\n"}
     complaint, *rest = results["b"].result.findings
     assert complaint.code == "JDP903"
-    assert "JDP801 were taken back, here and in a: the result cannot be" in complaint.message
+    assert "JDP801 were reverted, here and in a: the result cannot be" in complaint.message
     assert [finding.code for finding in rest] == ["JDP801"]
     assert [finding.code for finding in results["a"].result.findings] == ["JDP801"]
     assert results["c"].result.findings == ()
