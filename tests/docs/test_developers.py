@@ -195,7 +195,7 @@ def name_of(page: Path) -> str:
     return page.name
 
 
-def test_there_are_the_pages_that_the_issue_asks_for() -> None:
+def test_there_is_a_page_for_each_subject() -> None:
     names = {page.stem for page in PAGES}
     assert names >= {"architecture", "interpreter", "project", "incremental", "overlays"}
     assert names >= {"follow-one-file", "follow-one-array"}
@@ -233,7 +233,7 @@ def test_every_directory_of_the_package_is_explained() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("`lint.run.check_files`, `run.check_files()`, `Program.call_function`", []),
+        ("`lint.run.check_files`, `run.check_files()`, `Functions.call`", []),
         ("`placement/interpreter.py`, `engine/statements.py`, `tests/test_layers.py`", []),
         ("`jax.device_put`, `with`, `len`, `x = f(y)`, `python -m tests.readme`", []),
         ("`lint.run.check_everything`", ["lint.run.check_everything"]),
