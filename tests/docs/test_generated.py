@@ -92,7 +92,7 @@ def test_every_setting_has_its_section() -> None:
         assert option.help[1:] in section
         assert (f"`--{option.name}" in section) == option.on_command_line
         if option.default is not None:
-            assert f"By default: `{json.dumps(option.default)}`" in section
+            assert f"Default: `{json.dumps(option.default)}`" in section
 
 
 def test_every_command_has_its_section_with_every_option() -> None:
