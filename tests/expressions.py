@@ -86,18 +86,22 @@ def trees() -> dict[str, ast.Module]:
 
 def _asked(name: str, path: str) -> frozenset[str]:
     """Give which methods are asked of a variable: in its module, or in any if it is for all."""
-    looked = [trees()[path]] if name.startswith("_") else trees().values()
-    found = {
-        node.attr
-        for tree in looked
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr in _METHODS
-        and isinstance(node.value, ast.Name | ast.Attribute)
-        and name in {getattr(node.value, "id", ""), getattr(node.value, "attr", "")}
-    }
+    looked = [path] if name.startswith("_") else trees()
+    found = {method for each in looked for method in _asked_in(each).get(name, ())}
     # Where it is handed on, anything may be asked of it.
     return frozenset(found) or _METHODS
+
+
+@functools.cache
+def _asked_in(path: str) -> dict[str, set[str]]:
+    """Give which methods a module asks of what has each name, in one walk for all of them."""
+    asked: dict[str, set[str]] = {}
+    for node in ast.walk(trees()[path]):
+        if isinstance(node, ast.Attribute) and node.attr in _METHODS:
+            name = getattr(node.value, "id", "") or getattr(node.value, "attr", "")
+            if name and isinstance(node.value, ast.Name | ast.Attribute):
+                asked.setdefault(name, set()).add(node.attr)
+    return asked
 
 
 def _in_variables() -> Iterator[Expression]:
@@ -158,19 +162,28 @@ def calls() -> Iterator[tuple[str, str, str | bytes | None]]:
     None for one that is put together there.
     """
     for path, tree in trees().items():
-        for outer in ast.walk(tree):
-            if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                continue
-            for node in ast.walk(outer):
-                if (
-                    isinstance(node, ast.Call)
-                    and isinstance(node.func, ast.Attribute)
-                    and ast.unparse(node.func.value) == "re"
-                    and node.func.attr in _METHODS | {"compile"}
-                ):
-                    given = node.args[0]
-                    pattern = given.value if isinstance(given, ast.Constant) else None
-                    yield path, node.func.attr, _text_of(pattern)
+        for node in _in_functions(tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.value.id == "re"
+                and node.func.attr in _METHODS | {"compile"}
+            ):
+                given = node.args[0]
+                pattern = given.value if isinstance(given, ast.Constant) else None
+                yield path, node.func.attr, _text_of(pattern)
+
+
+def _in_functions(tree: ast.Module) -> Iterator[ast.AST]:
+    """Give each node in a function once, however many functions it is in."""
+    left: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while left:
+        node, is_inside = left.pop()
+        is_inside |= isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if is_inside:
+            yield node
+        left += [(child, is_inside) for child in ast.iter_child_nodes(node)]
 
 
 def _text_of(value: object) -> str | bytes | None:

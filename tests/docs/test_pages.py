@@ -26,6 +26,8 @@ PYTHON = [block for block in all_blocks() if block.language == "python"]
 SHELL = [block for block in all_blocks() if block.language == "bash"]
 DATA = [block for block in all_blocks() if block.language in {"toml", "yaml"}]
 SHOWING = [page for page in PAGES if any(block.language == "console" for block in blocks(page))]
+OF_TIME = {"fixes.md", "quick-start.md", "trace.md", "verify.md"}
+"""The pages whose commands take the most: most of what they do starts JAX, or lints many times."""
 MARKS = {"flagged", "silent", "not run", "numbers vary", "needs"}
 _OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][a-z-]*)")
 _SAID = re.compile(r"`(placement-lint(?: [^`]*)?)`")
@@ -56,9 +58,19 @@ def test_there_are_examples_of_both_kinds() -> None:
     assert sum("silent" in block.marks for block in PYTHON) >= 3
 
 
-@pytest.mark.parametrize("page", SHOWING, ids=name_of_page)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.every) if page.name in OF_TIME else page
+        for page in SHOWING
+    ],
+    ids=name_of_page,
+)
 def test_every_command_shows_what_the_page_says(page: Path, tmp_path: Path) -> None:
-    """What differs is written anew by `python -m tests.docs`."""
+    """What differs is written anew by `python -m tests.docs`.
+
+    Not for all pages; for the others with `pytest -m every tests/docs`.
+    """
     if page.name == "trace.md" and not COLUMNS:
         pytest.skip("instructions have no columns before Python 3.11")
     installed = ["jax"] if importlib.util.find_spec("jax") else []

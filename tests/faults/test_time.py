@@ -28,6 +28,10 @@ def unfinished(said: Said) -> dict[str, list[str]]:
     return found
 
 
+def test_the_steps_of_the_sample_exist() -> None:
+    assert STEPS.keys() >= FEW
+
+
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=EVERY)])
 def test_a_rule(folder: Path, well: Said, jobs: int) -> None:
     """What others found in the file by then stands."""
@@ -88,11 +92,21 @@ STEPS = {
     "placement_lint.lint.schedule:_looking": "z_last.py",
 }
 """What there is to do about a file, and one about which there is."""
+FEW = {
+    "placement_lint.project.modules:_read_bindings",
+    "placement_lint.lint.select_files:Sifted._gains",
+    "placement_lint.lint.suppressions.comments:Suppressions.sift",
+}
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step", [step if step in FEW else pytest.param(step, marks=EVERY) for step in STEPS]
+)
 def test_each_step(folder: Path, well: Said, step: str) -> None:
-    """It is at the expense of the file that it is about: only what depends on that is lost."""
+    """It is at the expense of the file that it is about: only what depends on that is lost.
+
+    For some steps; for all of them with `pytest -m every tests/faults`.
+    """
     name = STEPS[step]
     started = children_seconds()
     said = run(folder, "--no-cache", *LIMIT, faults=(Fault(step, "endless", name),))
@@ -151,13 +165,19 @@ def test_fixes_of_other_files_go_on(folder: Path, well: Said) -> None:
     assert texts["alone.py"] != TEXTS["alone.py"]
 
 
-def test_it_is_not_remembered(folder: Path, tmp_path: Path, well: Said) -> None:
-    for fault in (Fault(RULE, "endless", "z_last.py"), Fault(FOLLOW, "endless", "data.py")):
-        cache = ("--cache-dir", str(tmp_path / fault.file))
-        assert unfinished(run(folder, *cache, *LIMIT, faults=(fault,)))
-        said = run(folder, *cache, *LIMIT)
-        assert unfinished(said) == {}
-        assert said.places() == well.places()
+@pytest.mark.parametrize(
+    ("step", "file"),
+    [(FOLLOW, "data.py"), pytest.param(RULE, "z_last.py", marks=EVERY)],
+)
+def test_it_is_not_remembered(
+    folder: Path, tmp_path: Path, well: Said, step: str, file: str
+) -> None:
+    """In what a program is followed by; also in a rule with `pytest -m every tests/faults`."""
+    cache = ("--cache-dir", str(tmp_path / file))
+    assert unfinished(run(folder, *cache, *LIMIT, faults=(Fault(step, "endless", file),)))
+    said = run(folder, *cache, *LIMIT)
+    assert unfinished(said) == {}
+    assert said.places() == well.places()
 
 
 def test_as_long_as_it_likes(folder: Path, well: Said) -> None:

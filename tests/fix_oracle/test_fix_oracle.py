@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = RUNS_PROGRAMS
 
-_SAMPLE = {"loops": 10}
+_SAMPLE = {"loops": 4}
 _MANY = 100
 
 
@@ -61,12 +61,17 @@ def test_sample(oracle: WatchClient) -> None:
     assert check(oracle, sample)[RAN] >= 4
 
 
-def test_own_programs(oracle: WatchClient) -> None:
-    """The shapes that a fix has to survive."""
+def test_some_own_programs(oracle: WatchClient) -> None:
+    """Some of the shapes that a fix has to survive; `test_own_programs` takes all."""
     programs = own_programs()
-    states = check(oracle, programs)
     assert len(programs) >= 20
-    assert not states[NOT_STARTED]
+    assert not check(oracle, programs[::4])[NOT_STARTED]
+
+
+@pytest.mark.every
+@pytest.mark.timeout(3600)
+def test_own_programs(oracle: WatchClient) -> None:
+    assert not check(oracle, own_programs())[NOT_STARTED]
 
 
 def test_what_is_asked_can_be_had(oracle: WatchClient) -> None:

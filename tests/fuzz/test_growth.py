@@ -16,12 +16,11 @@ from tests.fuzz.constructs import DIMENSIONS, HEAD, REPETITION, Growing
 from tests.trials import Trials
 
 SAMPLE = (
-    "class of the two before, file size",
+    "assignment, file size",
     "assignment, number of files",
     "assignment, nesting",
     "for that carries, repetition",
     "row of attributes, repetition",
-    "tower of loops that carry, nesting",
     "parts of a key, repetition",
     "files that import one, number of files",
 )

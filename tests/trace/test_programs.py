@@ -27,6 +27,15 @@ PROGRAMS = [each for each in all_programs() if each.run is not None and not each
 pytestmark = NEEDS_JAX
 
 HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
+OTHERS = [program for program in PROGRAMS if program.group != "hazards"]
+SAMPLE = [*HAZARDS[::8], *OTHERS[::8]]
+some_or_all = pytest.mark.parametrize(
+    "programs",
+    [
+        pytest.param(SAMPLE, id="sample"),
+        pytest.param(PROGRAMS, id="all", marks=pytest.mark.every),
+    ],
+)
 DRIVER = '''\
 """Runs each program as if it were alone: its own modules, and its own default device."""
 import json, os, sys, threading
@@ -133,16 +142,24 @@ def wanted(files: dict[str, Text], *, missed: bool = True) -> set[tuple[str, int
     }
 
 
-def test_as_written(tmp_path: Path) -> None:
-    """One test, not one for each program: they share a process that takes long to start."""
-    run = traced(tmp_path, [(program, program.files) for program in PROGRAMS])
-    assert run.status == 0
+def test_there_are_enough() -> None:
     assert len(HAZARDS) >= 20
-    assert {p.id: dragged(p, run) for p in PROGRAMS} == {p.id: wanted(p.files) for p in PROGRAMS}
-    for program in HAZARDS:
-        check_findings(program, run)
-        check_creations(program, run)
-    for program in PROGRAMS:
+    assert any(wanted(program.files) for program in SAMPLE)
+
+
+@some_or_all
+def test_as_written(tmp_path: Path, programs: list[ProgramCase]) -> None:
+    """One test, not one for each program: they share a process that takes long to start.
+
+    All of them: `pytest -m every tests/trace/test_programs.py`.
+    """
+    run = traced(tmp_path, [(program, program.files) for program in programs])
+    assert run.status == 0
+    assert {p.id: dragged(p, run) for p in programs} == {p.id: wanted(p.files) for p in programs}
+    for program in programs:
+        if program in HAZARDS:
+            check_findings(program, run)
+            check_creations(program, run)
         check_host_runs(program, run)
 
 
@@ -202,8 +219,11 @@ def check_creations(program: ProgramCase, run: Run) -> None:
     assert expected <= made, program.id
 
 
-def test_nothing_moves_once_they_are_fixed(tmp_path: Path) -> None:
-    fixed = {program.id: program.fixed(unsafe=True) for program in HAZARDS}
-    run = traced(tmp_path, [(program, fixed[program.id]) for program in HAZARDS])
+@some_or_all
+def test_nothing_moves_once_they_are_fixed(tmp_path: Path, programs: list[ProgramCase]) -> None:
+    """All of them: `pytest -m every tests/trace/test_programs.py`."""
+    hazards = [program for program in programs if program in HAZARDS]
+    fixed = {program.id: program.fixed(unsafe=True) for program in hazards}
+    run = traced(tmp_path, [(program, fixed[program.id]) for program in hazards])
     assert run.status == 0
-    assert {p.id: dragged(p, run) for p in HAZARDS} == {p.id: wanted(fixed[p.id]) for p in HAZARDS}
+    assert {p.id: dragged(p, run) for p in hazards} == {p.id: wanted(fixed[p.id]) for p in hazards}

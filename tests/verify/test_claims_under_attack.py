@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]
 
 SHIPPED = find_proofs(proof_folder())
-ALWAYS = ("JDP101", "JDP201", "JDP302", "JDP401", "JDP900")
+ALWAYS = ("JDP201", "JDP302", "JDP401", "JDP900")
 every_claim = pytest.mark.parametrize(
     "code",
     [code if code in ALWAYS else pytest.param(code, marks=pytest.mark.attack) for code in SHIPPED],
@@ -175,7 +175,14 @@ def test_the_attacks_that_always_run_cover_the_instruments_and_exist(warm: WarmR
     assert used >= BLINDFOLDS.keys() - {".committed"}
 
 
-@pytest.mark.parametrize("code", ["JDP101", "JDP201"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("JDP101", marks=pytest.mark.attack),
+        pytest.param("JDP201", marks=pytest.mark.attack),
+        "JDP302",
+    ],
+)
 def test_a_warm_process_sees_what_one_of_its_own_sees(
     runner: Runner, warm: WarmRunner, code: str
 ) -> None:
@@ -194,7 +201,7 @@ def test_what_goes_wrong_in_a_warm_process_is_said_as_in_one_of_its_own(
     assert run_side(warm, proof, side, VIRTUAL).failure == FAILURES[side]
     assert run_side(runner, proof, side, VIRTUAL).failure == FAILURES[side]
     # The next one finds nothing of it.
-    assert genuine("JDP101", warm)[0].observations
+    assert genuine("JDP302", warm)[0].observations
 
 
 BROKEN = '''"""It ends in two ways."""
