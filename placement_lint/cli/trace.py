@@ -35,8 +35,8 @@ code, are its own. Options of placement-lint stand before the script; all behind
 script's."""
 
 _EPILOG = """\
-Without an accelerator (or with --devices virtual) virtual CPU devices play one: the first device
-is the accelerator, and jax.devices("cpu") is another. What only a GPU has is not played. Processes
+Without an accelerator (or with --devices virtual) virtual CPU devices stand in: the first device
+is the accelerator, jax.devices("cpu") is another. What only a GPU has is not emulated. Processes
 that the program starts are not watched, and are named. Exit code: the program's; 2 where it could
 not be run."""
 

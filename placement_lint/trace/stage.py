@@ -152,7 +152,7 @@ class Stage:
         else:
             self._tell(
                 f"the program chose its own devices ({len(devices)} of {devices[0].platform}): "
-                "they play no accelerator"
+                "they stand in for no accelerator"
             )
         return None
 

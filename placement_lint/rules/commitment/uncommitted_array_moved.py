@@ -74,7 +74,7 @@ class UncommittedArrayMoved(Rule):
     ## What it does not flag
     Parameters made on the host and then put or sharded elsewhere (`jax.device_put`,
     `jax.tree.map(lambda a: jax.device_put(a, s), params)`, `jit(f, out_shardings=…)`,
-    `make_array_from_callback`): one move, on purpose. Nor those that the first turn of a loop
+    `make_array_from_callback`): one move, on purpose. Nor those that the first iteration of a loop
     takes along, `params = step(params, batch)`, or the first call of a method that replaces them:
     what comes around is on the accelerator. What converts to NumPy (`np.asarray`,
     `np.stack`, `jax.device_get`), reads metadata, prints or saves. The other direction: an array of

@@ -109,7 +109,7 @@ class TensorflowTakesAccelerator(Rule):
     `tf.train.load_checkpoint`, `tf.train.Example`, `tf.make_ndarray`.
 
     ## Verified by
-    On virtual devices there is no GPU whose memory TensorFlow could take, so the proof plays
+    On virtual devices there is no GPU whose memory TensorFlow could take, so the proof simulates
     TensorFlow: a stand-in that takes, with its first operation, every GPU that is visible to it, as
     TensorFlow's guide says of itself. It sees what a script leaves it. JAX's own side is in jaxlib:
     memory is allocated beforehand unless `XLA_PYTHON_CLIENT_PREALLOCATE` says no

@@ -1,0 +1,69 @@
+"""The texts that users read hold none of the words that the project has given up."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import placement_lint
+from tests.docs.pages import DOCS
+
+TOP = Path(placement_lint.__file__).parent.parent
+PAGES = [TOP / "README.md", *sorted(path for path in DOCS.glob("*.md"))]
+STRINGS = [
+    path
+    for folder in ("cli", "config", "report", "rules", "trace", "verify", "integrations")
+    for path in sorted((TOP / "placement_lint" / folder).rglob("*.py"))
+]
+GIVEN_UP = re.compile(
+    r"\b(mend(s|ed|ing)?|house|floors?|turns? of (the|a) loop|every turn|stands? still"
+    r"|stops? for ever|no word says|in the part of|plays?|on trial|instrument that is blind"
+    r"|traps that raise nothing|left again before|the project admits|data sets?)\b",
+    re.IGNORECASE,
+)
+ALLOWED: dict[str, set[str]] = {}
+"""Words of quotations, by file."""
+
+
+def texts(path: Path) -> str:
+    """Give what a page says, or the strings of a module but for its docstrings."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return text
+    tree = ast.parse(text)
+    inner = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    rules = {
+        id(node.body[0].value)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and isinstance(node.body[0], ast.Expr)
+        if any(isinstance(base, ast.Name) and base.id == "Rule" for base in node.bases)
+    }
+    strings = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if id(node) not in inner - rules
+    ]
+    return "\n".join(strings)
+
+
+def given_up(text: str) -> set[str]:
+    """Give the words that are given up, whatever the line ends between them."""
+    return {found.group().lower() for found in GIVEN_UP.finditer(" ".join(text.split()))}
+
+
+@pytest.mark.parametrize("path", [*PAGES, *STRINGS], ids=lambda path: str(path.relative_to(TOP)))
+def test_no_word_that_is_given_up(path: Path) -> None:
+    assert given_up(texts(path)) <= ALLOWED.get(path.relative_to(TOP).as_posix(), set())
+
+
+@pytest.mark.parametrize("text", ["what was mended", "at every\nturn", "cpu:0 plays it"])
+def test_it_sees_them(text: str) -> None:
+    assert given_up(text)
