@@ -20,7 +20,7 @@ found; unknown codes in suppressions are found; suppressions written for you; ba
 safe and unsafe fixes; a diff; fixes until none is left; a rule explained in the terminal; a page
 for each rule; pages made from the rules themselves; hazard and fix run for real; lines as flake8
 writes them; frames of the code; JSON, JSON lines; SARIF; GitHub annotations; GitLab code quality;
-JUnit, rdjson; several outputs at once; a format of one's own; statistics; a limit to what is
+JUnit, rdjson; several outputs at once; custom output template; statistics; a limit to what is
 written; progress; colour; links on terminals; documented exit codes; findings are no success; a
 level to fail on; a missing path is an error; settings in `pyproject.toml`; settings of each
 folder; an unknown setting is an error; a JSON schema of the settings; settings on the command

@@ -253,7 +253,7 @@ class TestFiles:
     def test_an_error_of_ours_is_a_finding(self, tmp_path: Path) -> None:
         write(tmp_path, hazard=HAZARD, other="import jax\nx = jax.devices()\n")
         (tmp_path / "sitecustomize.py").write_text(
-            "import placement_lint.lint.check_file as file\n"
+            "import placement_lint.lint.parsing as file\n"
             "real = file.parse\n"
             "def parse(source):\n"
             "    if source.path.endswith('other.py'):\n"
