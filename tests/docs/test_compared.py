@@ -25,7 +25,8 @@ written; progress; colour; links on terminals; documented exit codes; findings a
 level to fail on; a missing path is an error; settings in `pyproject.toml`; settings of each
 folder; an unknown setting is an error; a JSON schema of the settings; settings on the command
 line, or none; the settings and files that hold are shown; what git ignores, and excludes;
-standard input with a name; notebooks; shell completion; a cache; several processes; watch mode; a language server; code actions; a flake8 plugin; pre-commit hooks; a GitHub action;
+standard input with a name; notebooks; shell completion; a cache; several processes; watch mode;
+a language server; code actions; a flake8 plugin; pre-commit hooks; a GitHub action;
 values are followed; from a function to its callers; from file to file; no code of what is linted
 is run; a harness for tests of rules; a rule begun for you
 """
