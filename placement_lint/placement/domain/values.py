@@ -144,8 +144,9 @@ class Array:
 
     @functools.cached_property
     def order(self) -> str:
-        """What arrays are sorted by: the same in every process."""
-        return repr(self)
+        """What arrays are sorted by: the same in every process, which the text of a set is not."""
+        sets = sorted(map(repr, self.via)), sorted(map(repr, self.supposed))
+        return repr((self.device, self.committed, self.origin, self.is_small, self.is_weak, sets))
 
 
 @dataclass(frozen=True)
