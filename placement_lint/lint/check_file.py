@@ -126,6 +126,7 @@ def _within_limits(
 def failed(source: Source, error: Exception) -> FileResult:
     """Give what is to be said of a source whose analysis raised something."""
     from placement_lint.syntax.deep_stack import TooDeepError
+    from placement_lint.syntax.parse import Unparsable
 
     if not isinstance(error, TooDeepError):
         return FileResult((internal_error(source, None, error),), parsed=True)
@@ -133,7 +134,7 @@ def failed(source: Source, error: Exception) -> FileResult:
         "cannot be analysed: an expression is nested or chained too deeply for Python "
         f"{sys.version_info[0]}.{sys.version_info[1]}"
     )
-    return FileResult((syntax_finding(source, message, 1, 1),), parsed=True)
+    return FileResult((syntax_finding(source, Unparsable(message, 1, 1)),), parsed=True)
 
 
 @collection_paused()

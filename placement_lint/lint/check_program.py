@@ -54,7 +54,7 @@ def lint_together(
     LimitError where interpreting one of them takes more than it may.
     """
     together = Together(sources, options_for, project, without)
-    run_deep(together.interpret_or_fail, [*members] or sources)
+    run_deep(together.interpreted, [*members] or sources)
     results = together.lint()
     together.let_go()
     for path in sources.keys() - results.keys():
@@ -105,15 +105,16 @@ class Together:
             self.program = interpret([*modules.values()], self)
         return modules
 
-    def interpret_or_fail(self, members: Iterable[str]) -> None:
-        """Execute files as one program; where that fails, each is still checked alone."""
+    def interpreted(self, members: Iterable[str]) -> dict[str, Module] | None:
+        """Execute files as one program; None where that fails: each is still checked alone."""
         try:
-            self.interpret(members)
+            return self.interpret(members)
         except Exception as error:  # our fault
             if not self.analyses:
                 raise
             for path, analysis in self.analyses.items():
                 analysis.failures.append(internal_error(self.sources[path], None, error))
+            return None
 
     def lint(self) -> dict[str, FileResult]:
         """Check the files, by what was found out about all of them."""
@@ -259,13 +260,8 @@ def _group(neighbours: Neighbours, together: Together) -> Together:
     importers = neighbours.importers
     members = set(neighbours.placing)
     for steps in _steps():
-        try:
-            modules = together.interpret(members)
-        except Exception as error:  # our fault; each file is still checked alone
-            if not together.analyses:
-                raise
-            for path, analysis in together.analyses.items():
-                analysis.failures.append(internal_error(together.sources[path], None, error))
+        modules = together.interpreted(members)
+        if modules is None:
             return together
         found: set[str] = set()
         for path, module in modules.items():

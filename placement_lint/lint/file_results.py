@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.results import Suppressed
     from placement_lint.lint.reveal import Revealed
     from placement_lint.rules.base import Rule
+    from placement_lint.syntax.parse import Unparsable
 
 ABOUT_COMMENTS: tuple[type[Rule], ...] = (UnusedSuppression, UnknownCodeInSuppression)
 
@@ -126,14 +127,15 @@ def tool_finding(
     )
 
 
-def syntax_finding(source: Source, reason: str, line: int, column: int) -> Finding:
-    """Return the JDP901 finding of a source; the place is one in its text."""
+def syntax_finding(source: Source, unparsable: Unparsable) -> Finding:
+    """Return the JDP901 finding that says why a source cannot be parsed."""
+    line, column = unparsable.line, unparsable.column
     cell = source.cell_at(line)
     shift = cell.first_line - 1 if cell else 0
     return tool_finding(
         InvalidSyntax,
         source.path,
-        InvalidSyntax.describe(reason),
+        InvalidSyntax.describe(unparsable.reason),
         line=max(line - shift, 1),
         column=max(column, 1),
         cell=cell.number if cell else None,

@@ -37,8 +37,7 @@ def parsed_or_reported(source: Source) -> cst.Module | FileResult:
 
 def reported(source: Source, unparsable: Unparsable) -> FileResult:
     """Return the JDP901 finding that says why a source cannot be parsed."""
-    place = unparsable.line, unparsable.column
-    return FileResult((syntax_finding(source, unparsable.reason, *place),))
+    return FileResult((syntax_finding(source, unparsable),))
 
 
 def parse_what_can_be(source: Source) -> Parsed | FileResult:
@@ -79,8 +78,8 @@ def _standing_in(source: Source, text: str) -> Source:
 def _broken_cell(source: Source, cell: Cell, text: str) -> Finding | None:
     """Give what is wrong with a cell, if it cannot be parsed by itself."""
     # Under a name of its own: what is kept of the notebook as a whole is not for its cells.
-    result = parsed_or_reported(Source(f"{source.path}:{cell.number}", text))
-    if not isinstance(result, FileResult):
+    alone = Source(f"{source.path}:{cell.number}", text)
+    parsed = parse(alone)
+    if not isinstance(parsed, Unparsable):
         return None
-    (finding,) = result.findings
-    return replace(finding, path=source.path, cell=cell.number)
+    return replace(syntax_finding(alone, parsed), path=source.path, cell=cell.number)

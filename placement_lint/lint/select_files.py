@@ -207,8 +207,7 @@ class Sifted:
             source = open_source(path, data)
             guarded = guard(source)
             if guarded is not None:
-                place = guarded.line, guarded.column
-                self.findings.append(syntax_finding(source, guarded.reason, *place))
+                self.findings.append(syntax_finding(source, guarded))
         if self.recollection is not None and len(self.findings) == before:
             self.recollection.now.sorted[path] = found
 

@@ -89,12 +89,8 @@ class Ledger:
 
     def attributes_of(self, cls: Place) -> list[Variable]:
         """Return the attributes that objects of a class have at the end of bodies."""
-        own = self.attributes.get(cls, {})
-        return (
-            [*own]
-            if self.beneath is None
-            else [*dict.fromkeys((*self.beneath.attributes_of(cls), *own))]
-        )
+        beneath = [] if self.beneath is None else self.beneath.attributes_of(cls)
+        return [*dict.fromkeys((*beneath, *self.attributes.get(cls, ())))]
 
     def on_tracers(self) -> Ledger:
         """Give an empty one, in which nothing happens that is seen here.
