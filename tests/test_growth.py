@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.files.source import Source
+from placement_lint.files.store import FileStore
 from placement_lint.lint.check_file import Analysis
 from placement_lint.lint.file_results import FileOptions
+from placement_lint.lint.parsing import Parsed
 from placement_lint.rules.registry import all_rules
 from placement_lint.syntax.deep_stack import run_deep
-from placement_lint.syntax.parse import Unparsable, parse
+from placement_lint.syntax.parse import ParsedFile, parse
 from tests.counting import counted
 from tests.growing import SHAPES, Example
 from tests.trials import Trials
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.rules.base import Rule
 
 SMALL = 8
@@ -39,9 +39,7 @@ def calls_made(rule: type[Rule], text: str) -> int:
 
     def look() -> int:
         source = Source("growing.py", text)
-        module = parse(source)
-        assert not isinstance(module, Unparsable), text
-        analysis = Analysis(source, module, FileOptions((rule,)), None, None)
+        analysis = _analysis(source, rule)
         with counted() as calls:
             analysis.run()
         return calls.made
@@ -83,11 +81,11 @@ def test_a_program_of_each_shape_has_what_the_rule_looks_for() -> None:
     rule = next(rule for rule in RULES if rule.code == "JDP204")
     for name, shape in SHAPES.items():
         source = Source("growing.py", shape(Example(rule), SMALL))
-        analysis = Analysis(source, _parsed(source), FileOptions((rule,)), None, None)
+        analysis = _analysis(source, rule)
         assert len(analysis.run().findings) == SMALL, name
 
 
-def _parsed(source: Source) -> cst.Module:
-    module = parse(source)
-    assert not isinstance(module, Unparsable)
-    return module
+def _analysis(source: Source, rule: type[Rule]) -> Analysis:
+    file = parse(source)
+    assert isinstance(file, ParsedFile), source.text
+    return Analysis(Parsed(source, file), FileOptions((rule,)), None, None, FileStore())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from placement_lint.cli.parser import Parser
     from placement_lint.config.settings import Settings
+    from placement_lint.files.store import FileStore
     from placement_lint.lint.results import FixedFile, Outcome
 
 _NARROWING = ("min_confidence", "target_jax")
@@ -54,11 +55,13 @@ class Adoption:
         self,
         args: argparse.Namespace,
         settings_for: Callable[[str], Settings],
+        store: FileStore,
         *,
         folders: bool,
     ) -> None:
-        """Take the options. `folders` says that whole folders are looked at."""
+        """Take the options, and the files. `folders` says that whole folders are looked at."""
         self._args = args
+        self._store = store
         self._settings_for = settings_for
         self._folders = folders
         self._baselines = baselines.Baselines(settings_for, is_tolerant=True)
@@ -79,15 +82,15 @@ class Adoption:
             outcome = self._silence(outcome, again)
         return outcome
 
-    def applied_to_text(self, outcome: Outcome, data: bytes) -> tuple[Outcome, bytes | None]:
+    def applied_to_text(self, outcome: Outcome, path: str) -> tuple[Outcome, bytes | None]:
         """Do so for standard input; give its text with comments where these were asked for."""
         outcome = self._without_known(outcome)
         if self._args.add_noqa is None:
             return outcome, None
         wanted = [each for each in outcome.findings if each.code not in NEVER_SILENT]
-        silenced = add_noqa.silence(wanted[0].path, data, wanted, self._reason) if wanted else None
+        silenced = add_noqa.silence(path, self._store, wanted, self._reason) if wanted else None
         if silenced is None:
-            return outcome, data
+            return outcome, self._store.read(path)
         left = tuple(each for each in outcome.findings if each.code in NEVER_SILENT)
         return self._done(replace(outcome, findings=left), [silenced.file]), silenced.after
 
@@ -198,7 +201,7 @@ class Adoption:
         return add_noqa.checked_reason(self._args.add_noqa)
 
     def _silence(self, outcome: Outcome, again: Callable[[], Outcome]) -> Outcome:
-        silenced, skipped = add_noqa.silence_files(outcome.findings, self._reason)
+        silenced, skipped = add_noqa.silence_files(outcome.findings, self._store, self._reason)
         if self._args.diff:
             files = [each.file for each in silenced]
             done = {file.path for file in files}

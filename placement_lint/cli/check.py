@@ -211,6 +211,7 @@ class _Run:
 
     def __init__(self, args: argparse.Namespace, parser: Parser, outputs: Outputs) -> None:
         from placement_lint.config.load import SettingsLoader
+        from placement_lint.files.store import FileStore
 
         self.args = args
         self.outputs = outputs
@@ -220,6 +221,7 @@ class _Run:
         self.from_stdin = _STDIN in args.paths or args.stdin_filename is not None
         if self.from_stdin and any(path != _STDIN for path in args.paths):
             parser.error("standard input is linted alone, without other paths")
+        self.store = FileStore()
         self.failed = False
         self.adoption: Adoption | None = None
         if self._adopts_expressly:
@@ -310,7 +312,7 @@ class _Run:
             from placement_lint.config.values import SettingsError
 
             raise SettingsError("--update-baseline: there is no baseline: --baseline names one")
-        self.adoption = Adoption(self.args, self.loader.for_file, folders=folders)
+        self.adoption = Adoption(self.args, self.loader.for_file, self.store, folders=folders)
         outcome = self.adoption.applied(outcome, found.files, again)
         for problem in self.adoption.unusable():
             self.failed = True
@@ -324,11 +326,12 @@ class _Run:
         from placement_lint.prefilter.early_exit import MOST_FILES, nothing_can_be_found
 
         mode, folders = self._fix_mode(here), found.walked > 0
+        self.store.renew()
         is_small = len(found.files) <= MOST_FILES
         if is_small and not self.args.reveal and not self._selects(found.files):
             # A commit hook is called for every file, and most have nothing to do with JAX.
             started = time.perf_counter()
-            if nothing_can_be_found(found.files):
+            if nothing_can_be_found(found.files, self.store):
                 return empty_outcome(len(found.files), time.perf_counter() - started)
         if mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal):
             from placement_lint.lint.incremental.cache import cache_for
@@ -345,6 +348,7 @@ class _Run:
                 prepare=lambda: self._check_all_selectors(found.files),
                 tell=progress.tell,
                 limits=self._limits(here),
+                store=self.store,
             )
             if cache.problem and self.args.verbose:
                 progress.clear()
@@ -363,6 +367,7 @@ class _Run:
             folders=folders,
             tell=progress.tell,
             limits=self._limits(here),
+            store=self.store,
         )
 
     def _limits(self, here: Settings) -> Limits:
@@ -420,12 +425,12 @@ class _Run:
                 streams.write_bytes(data)
             return CLEAN
         self._say_targets([path])
-        outcome, fixed = lint_text(data, path, settings, fix=mode)
+        outcome, fixed = lint_text(data, path, settings, fix=mode, store=self.store)
         if self._adopts(outcome, [path], folders=False):
             from placement_lint.cli.adopting import Adoption
 
-            self.adoption = Adoption(self.args, self.loader.for_file, folders=False)
-            outcome, silenced = self.adoption.applied_to_text(outcome, data)
+            self.adoption = Adoption(self.args, self.loader.for_file, self.store, folders=False)
+            outcome, silenced = self.adoption.applied_to_text(outcome, path)
             if silenced is not None and not self.args.diff:
                 mode, fixed = FixMode.APPLY, silenced
         self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
@@ -577,18 +582,18 @@ class _Run:
     def _say_targets(self, files: Sequence[str]) -> None:
         if not self.args.verbose or self.args.quiet:
             return
-        from placement_lint.config.dependencies import unreadable
-        from placement_lint.project.target import target_for
+        from placement_lint.project.target import ProjectMetadata
 
+        metadata = self.store.shared(ProjectMetadata)
         folders = {os.path.dirname(path): path for path in reversed(files)}
         said = {
-            str(target_for(self.loader.for_file(path).target_jax, path)): folder
+            str(metadata.target(self.loader.for_file(path).target_jax, path)): folder
             for folder, path in sorted(folders.items(), reverse=True)
         }
         for target, folder in sorted(said.items(), key=lambda each: each[1]):
             where = "" if len(said) == 1 else f" for {escape(folder or '.')}"
             streams.complain(f"note: target JAX{where}: {escape(target)}")
-        for path, reason in unreadable().items():
+        for path, reason in metadata.unreadable.items():
             streams.complain(f"note: {escape(os.path.relpath(path))}: not read: {reason}")
 
     def _say_skipped(self, skipped: Iterable[tuple[str, str]]) -> None:

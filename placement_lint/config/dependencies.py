@@ -7,7 +7,6 @@ written there about jax itself counts, not what other packages would bring.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from dataclasses import dataclass
@@ -50,47 +49,65 @@ class Requirement:
         return PACKAGE + ",".join(f"{operator}{version}" for operator, version in self.bounds)
 
 
-def jax_requirements(folder: str) -> tuple[Requirement, ...]:
-    """Give every line about jax that holds for the files in a folder; none, where there is none.
+class Requirements:
+    """What projects require of jax; each file is read once."""
 
-    Files that cannot be read or parsed say nothing: whoever needs them will find out.
-    """
-    while True:
-        found = _of_folder(folder)
-        if found:
-            return found
-        parent = os.path.dirname(folder)
-        # A repository ends where it ends: what lies around it is another's.
-        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+    def __init__(self) -> None:
+        """Read nothing yet."""
+        self.unreadable: dict[str, str] = {}
+        """The files that are there and could not be read, each with the reason."""
+        self._known: dict[str, tuple[Requirement, ...]] = {}
+
+    def of(self, folder: str) -> tuple[Requirement, ...]:
+        """Return every line about jax that holds for the files in a folder.
+
+        Files that cannot be read or parsed say nothing: whoever needs them will find out.
+        """
+        while True:
+            if folder not in self._known:
+                self._known[folder] = self._of_folder(folder)
+            parent = os.path.dirname(folder)
+            # A repository ends where it ends: what lies around it is another's.
+            is_top = parent == folder or os.path.exists(os.path.join(folder, ".git"))
+            if self._known[folder] or is_top:
+                return self._known[folder]
+            folder = parent
+
+    def _of_folder(self, folder: str) -> tuple[Requirement, ...]:
+        readers = (("pyproject.toml", _in_pyproject), ("setup.cfg", _in_setup_cfg))
+        for name, read in readers:
+            path = os.path.join(folder, name)
+            text = self._text(path)
+            if text is not None:
+                found = _requirements(read(text), path)
+                if any(requirement.bounds for requirement in found):
+                    return found
+        return self._in_requirements(folder)
+
+    def _in_requirements(self, folder: str) -> tuple[Requirement, ...]:
+        try:
+            names = sorted(filter(_is_requirements, os.listdir(folder)))
+        except OSError:
             return ()
-        folder = parent
-
-
-def forget() -> None:
-    """Read the files anew when they are asked for next."""
-    _of_folder.cache_clear()
-    _unreadable.clear()
-
-
-def unreadable() -> dict[str, str]:
-    """Give the files that are there and could not be read, each with the reason."""
-    return dict(sorted(_unreadable.items()))
-
-
-_unreadable: dict[str, str] = {}
-
-
-@functools.lru_cache(maxsize=4096)
-def _of_folder(folder: str) -> tuple[Requirement, ...]:
-    readers = (("pyproject.toml", _in_pyproject), ("setup.cfg", _in_setup_cfg))
-    for name, read in readers:
-        path = os.path.join(folder, name)
-        text = _text(path)
-        if text is not None:
-            found = _requirements(read(text), path)
+        # The plain name first: it says what the project needs, others what its tests or docs need.
+        for name in sorted(names, key=lambda name: (name.lower() != "requirements.txt", name)):
+            path = os.path.join(folder, name)
+            text = self._text(path)
+            found = () if text is None else _requirements(_lines(text.splitlines()), path)
             if any(requirement.bounds for requirement in found):
                 return found
-    return _in_requirements(folder)
+        return ()
+
+    def _text(self, path: str) -> str | None:
+        """Read a file that mentions jax."""
+        try:
+            data = read_regular(path, MOST_OF_SETTINGS)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            self.unreadable[path] = error.strerror or str(error)
+            return None
+        return data.decode("utf-8-sig", "replace") if _MENTION in data.lower() else None
 
 
 def _requirements(
@@ -99,33 +116,6 @@ def _requirements(
     """Give what lines ask for, each once. Of more than anybody writes, the first ones count."""
     every = dict.fromkeys(tuple(dict.fromkeys(bounds))[:_MOST_BOUNDS] for bounds in lines)
     return tuple(Requirement(bounds, path) for bounds in [*every][:_MOST_REQUIREMENTS])
-
-
-def _text(path: str) -> str | None:
-    """Read a file that mentions jax."""
-    try:
-        data = read_regular(path, MOST_OF_SETTINGS)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        _unreadable[path] = error.strerror or str(error)
-        return None
-    return data.decode("utf-8-sig", "replace") if _MENTION in data.lower() else None
-
-
-def _in_requirements(folder: str) -> tuple[Requirement, ...]:
-    try:
-        names = sorted(filter(_is_requirements, os.listdir(folder)))
-    except OSError:
-        return ()
-    # The plain name first: it says what the project needs, others what its tests or docs need.
-    for name in sorted(names, key=lambda name: (name.lower() != "requirements.txt", name)):
-        path = os.path.join(folder, name)
-        text = _text(path)
-        found = () if text is None else _requirements(_lines(text.splitlines()), path)
-        if any(requirement.bounds for requirement in found):
-            return found
-    return ()
 
 
 def _is_requirements(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any
 
@@ -13,22 +12,31 @@ DEFAULT = 88
 """What ruff and Black keep to where nobody says otherwise."""
 
 
-def line_length(path: str) -> int | None:
-    """Give the length that a project sets for the lines of a file; None where it sets none.
+class LineLengths:
+    """What projects set for the lengths of their lines; each file is read once."""
 
-    Of the nearest `ruff.toml`, `.ruff.toml` or `pyproject.toml` that has one, up to the root of the
-    repository: `line-length` of ruff, else of Black. Files that cannot be read say nothing.
-    """
-    return _in_folder(os.path.dirname(os.path.abspath(path)))
+    def __init__(self) -> None:
+        """Read nothing yet."""
+        self._of_folder: dict[str, int | None] = {}
+
+    def of(self, path: str) -> int | None:
+        """Return the length that a project sets for the lines of a file; None where it sets none.
+
+        Of the nearest `ruff.toml`, `.ruff.toml` or `pyproject.toml` that has one, up to the root of
+        the repository: `line-length` of ruff, else of Black. Files that cannot be read say nothing.
+        """
+        return self._in_folder(os.path.dirname(os.path.abspath(path)))
+
+    def _in_folder(self, folder: str) -> int | None:
+        if folder not in self._of_folder:
+            length, parent = _set_in(folder), os.path.dirname(folder)
+            # A repository ends where it ends: what lies around it is another's.
+            is_top = parent == folder or os.path.exists(os.path.join(folder, ".git"))
+            self._of_folder[folder] = length if length or is_top else self._in_folder(parent)
+        return self._of_folder[folder]
 
 
-def forget() -> None:
-    """Read the files anew when they are asked for next."""
-    _in_folder.cache_clear()
-
-
-@functools.lru_cache(maxsize=4096)
-def _in_folder(folder: str) -> int | None:
+def _set_in(folder: str) -> int | None:
     for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
         table = _read(os.path.join(folder, name))
         if table is None:
@@ -39,11 +47,7 @@ def _in_folder(folder: str) -> int | None:
             length = section.get("line-length") if isinstance(section, dict) else None
             if isinstance(length, int) and not isinstance(length, bool) and length > 0:
                 return length
-    parent = os.path.dirname(folder)
-    # A repository ends where it ends: what lies around it is another's.
-    if parent == folder or os.path.exists(os.path.join(folder, ".git")):
-        return None
-    return _in_folder(parent)
+    return None
 
 
 def _read(path: str) -> dict[str, Any] | None:

@@ -1,8 +1,17 @@
-"""From the bytes of a Python file to its source, in which only Python stands."""
+"""From the bytes of a Python file or a notebook to its source, in which only Python stands."""
 
 from __future__ import annotations
 
 from placement_lint.files.source import CELL_WORDS, Source
+
+
+def open_source(path: str, data: bytes) -> Source:
+    """Decode a file or a notebook. Raises UnreadableError, or NotPythonError."""
+    if not path.endswith(".ipynb"):
+        return decode(path, data)
+    from placement_lint.files.notebook import read_notebook
+
+    return read_notebook(path, data)
 
 
 def decode(path: str, data: bytes) -> Source:

@@ -10,10 +10,6 @@ import tokenize
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from placement_lint.files.unsaved import unsaved
-from placement_lint.regular import most_of, read_regular
-from placement_lint.timing import READING, timed
-
 # Python's own line ends only: str.splitlines also splits at form feeds and Unicode separators.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -188,23 +184,6 @@ class Source:
             return None
         index = bisect.bisect_right(self._first_lines, line)
         return self.cells[max(index - 1, 0)]
-
-
-def read_bytes(path: str) -> bytes:
-    """Read a source file, or what stands in for it.
-
-    Raises UnreadableError, with the system's own words, or those of `read_regular`.
-    """
-    data = unsaved(path)
-    if data is not None:
-        return data
-    try:
-        with timed(READING):
-            return read_regular(path, most_of(path))
-    except OSError as error:
-        raise UnreadableError(error.strerror or str(error)) from error
-    except MemoryError as error:
-        raise UnreadableError("not enough memory") from error
 
 
 def declared_encoding(data: bytes) -> str:

@@ -28,11 +28,11 @@ from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
 from placement_lint.files.opening import masked
 from placement_lint.files.source import Source
+from placement_lint.files.store import FileStore
 from placement_lint.limits.budget import limits_of
 from placement_lint.lint.file_results import tool_finding
 from placement_lint.lint.hosted import HostedRun, lint_hosted_text
 from placement_lint.lint.suppressions.baseline import Baselines
-from placement_lint.project.sources import reopened
 from placement_lint.report.escape import escape
 from placement_lint.rules.registry import all_rules
 from placement_lint.rules.tool.io_error import IoError
@@ -116,11 +116,13 @@ class _Host:
         for path in found.files:
             self._baselines.of(path)
         here = self._loader.for_folder(".")
+        self._store = FileStore()
         self._run = HostedRun(
             found.files,
             self._loader.for_file,
             folders=found.walked > 0,
             limits=limits_of(here.time_limit, here.memory_limit, jobs=os.cpu_count() or 1),
+            store=self._store,
         )
         self._under = {os.path.realpath(path): path for path in found.files}
 
@@ -136,7 +138,8 @@ class _Host:
         if path.endswith(SUFFIXES) and self._is_walked(real):
             # Left out for another reason: git ignores it.
             return ()
-        return self._new(HostedRun([path], self._loader.for_file).findings(path))
+        run = HostedRun([path], self._loader.for_file, store=self._store)
+        return self._new(run.findings(path))
 
     def in_text(self, text: str, name: str) -> Iterable[Finding]:
         """Give what is found in standard input."""
@@ -149,7 +152,7 @@ class _Host:
 
     def _new(self, findings: Iterable[Finding]) -> Iterable[Finding]:
         """Give the findings that no baseline knows."""
-        return self._baselines.new(findings, reopened)
+        return self._baselines.new(findings, self._store.source_if_readable)
 
     def _is_walked(self, real: str) -> bool:
         """Tell whether a file lies in a folder that was named."""

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Confidence, Finding, Related, Span
 from placement_lint.limits.budget import (
     RULES_SHARE,
@@ -33,10 +34,9 @@ from placement_lint.prefilter.conditions import text_of_source
 from placement_lint.timing import IMPORTING, NAMES, PLACES, RULES, timed
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.files.source import Source
     from placement_lint.findings import Fix
+    from placement_lint.lint.parsing import Parsed
     from placement_lint.lint.results import Suppressed
     from placement_lint.lint.reveal import Revealed
     from placement_lint.lint.suppressions.comments import Suppressions
@@ -90,10 +90,12 @@ def lint_source(
     run: RunView | None = None,
     *,
     looking: tuple[type[Rule], ...] | None = None,
+    store: FileStore | None = None,
 ) -> FileResult:
     """Check one source with the rules, whether or not its bytes pass the filter.
 
-    `looking` has the rules that can fire, if that is known: the others need not look.
+    `looking` has the rules that can fire, if that is known: the others need not look. `store` has
+    the files of the run.
     Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
     that fails is a JDP903 finding, beside which all other rules' findings stand. Where the file
     runs out of time or memory, there is a JDP900 finding, and what was found by then. Raises
@@ -103,7 +105,9 @@ def lint_source(
 
     allow(source.path, options.time_limit)
     try:
-        return run_deep(_within_limits, source, options, exports, run, looking)
+        return run_deep(
+            _within_limits, source, options, exports, run, looking, store or FileStore()
+        )
     except Exception as error:  # our fault, and no reason to lose the other files
         return failed(source, error)
 
@@ -114,10 +118,11 @@ def _within_limits(
     exports: ExportResolver | None,
     run: RunView | None,
     looking: tuple[type[Rule], ...] | None,
+    store: FileStore,
 ) -> FileResult:
     try:
         with spending(source.path):
-            return _lint(source, options, exports, run, looking)
+            return _lint(source, options, exports, run, looking, store)
     except (TimeUpError, MemoryUpError) as error:
         give_up(error)
         return FileResult((unfinished(source.path, error, options.time_limit),), parsed=True)
@@ -144,14 +149,14 @@ def _lint(
     exports: ExportResolver | None,
     run: RunView | None,
     looking: tuple[type[Rule], ...] | None,
+    store: FileStore,
 ) -> FileResult:
     from placement_lint.lint.parsing import parse_what_can_be
 
-    parsed = parse_what_can_be(source)
+    parsed = parse_what_can_be(source, store)
     if isinstance(parsed, FileResult):
         return parsed
-    analysis = Analysis(parsed.source, parsed.module, options, exports, run)
-    analysis.broken = parsed.broken
+    analysis = Analysis(parsed, options, exports, run, store)
     analysis.looking = looking
     try:
         return analysis.run()
@@ -159,20 +164,19 @@ def _lint(
         analysis.let_go()
 
 
-def editor_of(source: Source) -> Editor | FileResult:
+def editor_of(source: Source, store: FileStore | None = None) -> Editor | FileResult:
     """Give where the nodes of a source stand; its JDP901 finding where it cannot be parsed.
 
     Needs `run_deep`.
     """
     from placement_lint.lint.parsing import parsed_or_reported
     from placement_lint.syntax.edits import Editor
-    from placement_lint.syntax.positions import Spans
     from placement_lint.syntax.tree import Tree
 
-    module = parsed_or_reported(source)
-    if isinstance(module, FileResult):
-        return module
-    return Editor(source, Tree(module), Spans(module, source))
+    parsed = parsed_or_reported(source, store)
+    if isinstance(parsed, FileResult):
+        return parsed
+    return Editor(source, Tree(parsed.module), parsed.spans)
 
 
 class Analysis:
@@ -180,34 +184,35 @@ class Analysis:
 
     def __init__(
         self,
-        source: Source,
-        module: cst.Module,
+        parsed: Parsed,
         options: FileOptions,
         exports: ExportResolver | None,
         run: RunView | None,
+        store: FileStore,
     ) -> None:
         """Work out what all rules need of the module; no rule has seen it yet."""
         with timed(IMPORTING), unmetered():
-            from placement_lint.project.target import target_for
+            from placement_lint.project.target import ProjectMetadata
             from placement_lint.semantic.model import ModuleFacts
 
-        self.source = source
+        self.source = source = parsed.source
         self.options = options
-        self.module = module
+        self._file = parsed.file
+        self._metadata = store.shared(ProjectMetadata)
         with timed(NAMES):
             self.facts: ModuleFacts = ModuleFacts(
-                module,
+                parsed.file.module,
                 source.path,
                 accelerator=options.accelerator,
                 exports=exports,
-                target=target_for(options.target_jax, source.path).target,
+                target=self._metadata.target(options.target_jax, source.path).target,
                 run=run,
                 source=source,
                 is_whole=options.sight is Sight.WHOLE,
             )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""
-        self.broken: tuple[Finding, ...] = ()
+        self.broken = parsed.broken
         """What cannot be parsed of a notebook: it is not in the module."""
         self.failures: list[Finding] = []
         """What failed of the analysis as a whole."""
@@ -220,9 +225,8 @@ class Analysis:
     def editor(self) -> Editor:
         """Where the nodes of the module stand: worked out for the first finding."""
         from placement_lint.syntax.edits import Editor
-        from placement_lint.syntax.positions import Spans
 
-        editor = Editor(self.source, self.facts.tree, Spans(self.module, self.source))
+        editor = Editor(self.source, self.facts.tree, self._file.spans)
         editor.others = self._editor_of
         return editor
 
@@ -433,7 +437,7 @@ class Analysis:
         try:
             from placement_lint.lint.fixes.finalize import offer
 
-            fix = offer(draft.fix, editor)
+            fix = offer(draft.fix, editor, self._metadata)
             return finding if fix is None else replace(finding, fix=fix, advice="")
         except Exception as error:  # the finding stands without its fix
             self.failed.append(internal_error(self.source, draft.rule, error))

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from placement_lint.files.opening import decode
-from placement_lint.files.source import Source, UnreadableError, read_bytes
 from placement_lint.limits.budget import (
     MemoryUpError,
     TimeUpError,
@@ -21,14 +19,13 @@ from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.project.graph import closure
 from placement_lint.project.placing_files import importing_jax
-from placement_lint.project.sources import text_of
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from placement_lint.lint.parsing import Parsed
+    from placement_lint.files.source import Source
     from placement_lint.placement.facts.module import Module
     from placement_lint.placement.interpreter import Program
     from placement_lint.project.project import Project
@@ -61,7 +58,7 @@ def lint_together(
         # Nothing leads into it any longer.
         asked = project.questions(path)
         options = options_for(sources[path])
-        results[path] = lint_source(sources[path], options, asked.name, asked)
+        results[path] = lint_source(sources[path], options, asked.name, asked, store=project.store)
     return results
 
 
@@ -74,19 +71,16 @@ class Together:
         options_for: Callable[[Source], FileOptions],
         project: Project,
         without: frozenset[str] = frozenset(),
-        parsed: dict[str, Parsed] | None = None,
     ) -> None:
         """Take the files whose text is known already. Nothing is parsed yet.
 
-        `without` are files that are no part of the program, whoever imports them. `parsed` keeps
-        what is parsed, by path, for another program of the same texts.
+        `without` are files that are no part of the program, whoever imports them.
         """
         self.sources = dict(sources)
         self._given = frozenset(sources)
         self.options_for = options_for
         self.project = project
         self.without = without
-        self._parsed = {} if parsed is None else parsed
         self.members: list[str] = []
         """The files that were given to be interpreted together."""
         self.results: dict[str, FileResult] = {}
@@ -177,23 +171,20 @@ class Together:
             )
 
     def _read(self, name: str) -> bool:
-        if name not in self.sources:
-            try:
-                self.sources[name] = decode(name, read_bytes(name))
-            except UnreadableError:
-                # It is a finding of the run already, if it is one of its files.
-                return False
-        source = self.sources[name]
-        parsed = self._parsed.get(name) or parse_what_can_be(source)
+        store = self.project.store
+        source = self.sources.get(name) or store.source_if_readable(name)
+        if source is None:
+            # It is a finding of the run already, if it is one of its files.
+            return False
+        self.sources[name] = source
+        parsed = parse_what_can_be(source, store)
         if isinstance(parsed, FileResult):
             if name in self.members:
                 self.results[name] = parsed
             return False
-        self._parsed[name] = parsed
         asked = self.asked[name] = self.project.questions(name)
         options = self.options_for(source)
-        self.analyses[name] = Analysis(parsed.source, parsed.module, options, asked.name, asked)
-        self.analyses[name].broken = parsed.broken
+        self.analyses[name] = Analysis(parsed, options, asked.name, asked, store)
         return True
 
 
@@ -227,7 +218,7 @@ def neighbourhoods(
         imports.setdefault(importer, set()).add(imported)
         neighbours.setdefault(importer, set()).add(imported)
         neighbours.setdefault(imported, set()).add(importer)
-    carrying = importing_jax(carrying, imports, importing)
+    carrying = importing_jax(carrying, imports, importing, project.store)
     placing = frozenset(carrying | {*committing})
     found: list[Neighbours] = []
     seen: set[str] = set()
@@ -244,7 +235,6 @@ def group(
     options_for: Callable[[Source], FileOptions],
     project: Project,
     without: frozenset[str] = frozenset(),
-    parsed: dict[str, Parsed] | None = None,
 ) -> Together:
     """Interpret the files together that have to be.
 
@@ -252,12 +242,12 @@ def group(
     placement gets out of one of these; but not those that are to be left out: see `Together`.
     Raises LimitError where interpreting one of them takes more than it may.
     """
-    together = Together({}, options_for, project, without, parsed)
+    together = Together({}, options_for, project, without)
     return run_deep(_group, neighbours, together)
 
 
 def _group(neighbours: Neighbours, together: Together) -> Together:
-    importers = neighbours.importers
+    importers, text = neighbours.importers, together.project.store.text
     members = set(neighbours.placing)
     for steps in _steps():
         modules = together.interpreted(members)
@@ -273,7 +263,7 @@ def _group(neighbours: Neighbours, together: Together) -> Together:
                 carried = _leads_to(name, names)
                 if not carried and _leads_to(name, devices):
                     # Others may have the device from it in turn.
-                    carried = importer in importers or bool(_PLACING.search(text_of(importer)))
+                    carried = importer in importers or bool(_PLACING.search(text(importer)))
                 if carried:
                     found.add(importer)
         found -= together.without

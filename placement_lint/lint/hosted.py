@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from placement_lint.config.values import SettingsError
 from placement_lint.files.source import declared_encoding
+from placement_lint.files.store import FileStore
 from placement_lint.limits.budget import Budget, RunOverError, limits_of, using
 from placement_lint.lint.file_results import Sight, unfinished
 from placement_lint.lint.results import FixMode
@@ -15,7 +17,6 @@ from placement_lint.lint.run import examine_text, request_for
 from placement_lint.lint.schedule import Examiner, examine_neighbours, incomplete
 from placement_lint.lint.select_files import Sifted
 from placement_lint.lint.tasks import failure
-from placement_lint.project.target import forget
 from placement_lint.rules.selection import UnknownSelectorError
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -39,16 +40,16 @@ class HostedRun:
         *,
         folders: bool = False,
         limits: Limits | None = None,
+        store: FileStore | None = None,
     ) -> None:
         """Sort the files. Raises SettingsError.
 
         `folders` says that these are all the files of the folders that were asked for. `limits` is
         what all questions together may take: by default, of the memory its share.
         """
-        forget()
         sight = Sight.WHOLE if folders else Sight.IMPORTS
         self._budget = Budget(limits_of() if limits is None else limits)
-        self._sifted = Sifted()
+        self._sifted = Sifted(store or FileStore())
         paths = sorted(dict.fromkeys(files))
         requests = {path: _hosted(settings_for(path), path, sight) for path in paths}
         self._is_over = False
@@ -100,12 +101,10 @@ class HostedRun:
 
 def lint_hosted_text(text: str, path: str, settings: Settings) -> tuple[Finding, ...]:
     """Check a text that no file may hold yet. Raises SettingsError."""
-    forget()
     request = _hosted(settings, path, Sight.IMPORTS)
-    data = _encoded(text)
-    sifted = Sifted()
+    sifted = Sifted(FileStore({path: _encoded(text)}))
     with using(Budget(limits_of(settings.time_limit, settings.memory_limit))):
-        examined = run_deep(examine_text, sifted, path, data, request, FixMode.NONE)
+        examined = run_deep(examine_text, sifted, path, request, FixMode.NONE)
     found = [*sifted.findings, *(finding for one in examined for finding in one.findings)]
     return tuple(sorted(found, key=lambda finding: finding.sort_key))
 
@@ -113,6 +112,8 @@ def lint_hosted_text(text: str, path: str, settings: Settings) -> tuple[Finding,
 def _encoded(text: str) -> bytes:
     """Give the bytes that will be read as this text, whatever encoding its first lines declare."""
     data = text.encode("utf-8", "surrogatepass")
+    if data.startswith(codecs.BOM_UTF8):
+        return data
     try:
         return text.encode(declared_encoding(data))
     except (SyntaxError, LookupError, UnicodeEncodeError):

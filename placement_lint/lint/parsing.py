@@ -9,12 +9,11 @@ from placement_lint.files.magics import commented_out
 from placement_lint.files.source import Source
 from placement_lint.lint.file_results import FileResult, syntax_finding
 from placement_lint.syntax.annotated import without_parentheses
-from placement_lint.syntax.parse import Unparsable, parse
+from placement_lint.syntax.parse import ParsedFile, Unparsable, parse
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.files.source import Cell
+    from placement_lint.files.store import FileStore
     from placement_lint.findings import Finding
 
 
@@ -24,14 +23,14 @@ class Parsed:
 
     source: Source
     """The source, in whose text something may stand in for what cannot be parsed."""
-    module: cst.Module
+    file: ParsedFile
     broken: tuple[Finding, ...] = ()
     """What cannot be parsed in the cells of a notebook of which nothing is in the text."""
 
 
-def parsed_or_reported(source: Source) -> cst.Module | FileResult:
+def parsed_or_reported(source: Source, store: FileStore | None) -> ParsedFile | FileResult:
     """Parse a source; where that cannot be done, return its JDP901 finding. Needs `run_deep`."""
-    parsed = parse(source)
+    parsed = parse(source, store)
     return reported(source, parsed) if isinstance(parsed, Unparsable) else parsed
 
 
@@ -40,18 +39,18 @@ def reported(source: Source, unparsable: Unparsable) -> FileResult:
     return FileResult((syntax_finding(source, unparsable),))
 
 
-def parse_what_can_be(source: Source) -> Parsed | FileResult:
+def parse_what_can_be(source: Source, store: FileStore) -> Parsed | FileResult:
     """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`.
 
     Of a notebook, each cell that is broken is left out: the others are still a program.
     """
-    parsed = parse(source)
+    parsed = parse(source, store)
     if not isinstance(parsed, Unparsable):
         return Parsed(source, parsed)
     if not source.cells:
         # What is too deep was not parsed at all; to read so much of it again would take as long.
         text = None if parsed.is_too_deep else without_parentheses(source.text)
-        again = parsed if text is None else parse(_standing_in(source, text))
+        again = parsed if text is None else parse(_standing_in(source, text), store)
         if text is None or isinstance(again, Unparsable):
             return reported(source, parsed)
         return Parsed(_standing_in(source, text), again)
@@ -60,11 +59,11 @@ def parse_what_can_be(source: Source) -> Parsed | FileResult:
     for cell in source.cells:
         text = source.text[slice(*source.cell_offsets(cell))]
         plain = without_parentheses(text) or text
-        finding = _broken_cell(source, cell, plain)
+        finding = _broken_cell(source, cell, plain, store)
         broken += [] if finding is None else [finding]
         texts.append(plain if finding is None else commented_out(text))
     without_broken = _standing_in(source, "".join(texts))
-    again = parse(without_broken)
+    again = parse(without_broken, store)
     # Cells may go on in one another, so that each is broken and all of them together are not.
     if isinstance(again, Unparsable):
         return reported(source, parsed)
@@ -75,11 +74,11 @@ def _standing_in(source: Source, text: str) -> Source:
     return replace(source, text=text, as_written=source.content)
 
 
-def _broken_cell(source: Source, cell: Cell, text: str) -> Finding | None:
+def _broken_cell(source: Source, cell: Cell, text: str, store: FileStore) -> Finding | None:
     """Give what is wrong with a cell, if it cannot be parsed by itself."""
     # Under a name of its own: what is kept of the notebook as a whole is not for its cells.
     alone = Source(f"{source.path}:{cell.number}", text)
-    parsed = parse(alone)
+    parsed = parse(alone, store)
     if not isinstance(parsed, Unparsable):
         return None
     return replace(syntax_finding(alone, parsed), path=source.path, cell=cell.number)

@@ -6,6 +6,7 @@ import functools
 import time
 from typing import TYPE_CHECKING
 
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Confidence
 from placement_lint.limits.budget import (
     Budget,
@@ -31,8 +32,7 @@ from placement_lint.lint.schedule import (
 )
 from placement_lint.lint.select_files import Sifted
 from placement_lint.lint.tasks import Examined, Request, Task, failure
-from placement_lint.project.sources import Sources, reopened
-from placement_lint.project.target import forget
+from placement_lint.project.project import Project
 from placement_lint.rules.selection import select_rules
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import FIXING, PROGRAM, timed, watch
@@ -41,11 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.config.settings import Settings
-    from placement_lint.files.source import Source
     from placement_lint.lint.check_program import Neighbours
     from placement_lint.lint.incremental.revision import Recollection
     from placement_lint.lint.progress import Tell
-    from placement_lint.project.project import Project
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -64,6 +62,7 @@ def lint_paths(
     tell: Tell = tell_nobody,
     limits: Limits | None = None,
     most_seconds: Callable[[str], int] | None = None,
+    store: FileStore | None = None,
 ) -> Outcome:
     """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting.
 
@@ -87,32 +86,32 @@ def lint_paths(
         recollection=recollection,
         tell=tell,
         limits=limits,
+        store=store,
     )
 
 
 def lint_text(
-    data: bytes, path: str, settings: Settings, *, fix: FixMode = FixMode.NONE
+    data: bytes,
+    path: str,
+    settings: Settings,
+    *,
+    fix: FixMode = FixMode.NONE,
+    store: FileStore | None = None,
 ) -> tuple[Outcome, bytes | None]:
     """Check the bytes of one file under a name.
 
     Gives with what was found the bytes as they are after fixing; None where no fixes were asked.
     """
     started = time.perf_counter()
-    forget()
     request = request_for(settings, path)
-    sifted = Sifted()
+    store = store or FileStore()
+    store.replace({path: data})
+    sifted = Sifted(store)
     with using(Budget(limits_of(settings.time_limit, settings.memory_limit))):
-        examined = run_deep(examine_text, sifted, path, data, request, fix)
-    after = data
-    for each in examined:
-        if each.change is not None:
-            after = each.change.after
-
-    def source_of(name: str) -> Source | None:
-        return reopened(path, after) if name == path else None
-
-    outcome = _outcome(sifted, examined, started, source_of)
-    return outcome, None if fix is FixMode.NONE else after
+        examined = run_deep(examine_text, sifted, path, request, fix)
+    fixed = _fixed(examined)
+    outcome = _outcome(sifted, examined, started)
+    return outcome, None if fix is FixMode.NONE else fixed.get(path, data)
 
 
 def check_files(
@@ -125,6 +124,7 @@ def check_files(
     recollection: Recollection | None = None,
     tell: Tell = tell_nobody,
     limits: Limits | None = None,
+    store: FileStore | None = None,
 ) -> Outcome:
     """Check files, each as asked; with several jobs in processes, where the text is worth it.
 
@@ -132,7 +132,9 @@ def check_files(
     run may take: by default, of the memory its share.
     """
     with using(Budget(limits_of(jobs=jobs) if limits is None else limits)):
-        return _checked(files, request_for, jobs, fix, parallel_bytes, recollection, tell)
+        return _checked(
+            files, request_for, jobs, fix, parallel_bytes, recollection, tell, store or FileStore()
+        )
 
 
 def _checked(
@@ -143,29 +145,30 @@ def _checked(
     parallel_bytes: int | None,
     recollection: Recollection | None,
     tell: Tell,
+    store: FileStore,
 ) -> Outcome:
     started = time.perf_counter()
-    forget()
     paths = sorted(dict.fromkeys(files))
     course = Course(len(paths), tell)
     worth = PARALLEL_BYTES if parallel_bytes is None else parallel_bytes
-    look = functools.partial(_look, paths, request_for, jobs=jobs, parallel_bytes=worth)
+    look = functools.partial(_look, paths, request_for, store, jobs=jobs, parallel_bytes=worth)
     sifted, examined = look(fix=fix, course=course, recollection=recollection)
     if fix is FixMode.APPLY:
         with timed(FIXING):
             examined = written(examined)
+        store.renew()
         if len(paths) > 1 and any(one.change or one.unwritten for one in examined):
             # What was found in a file depends on the others, as they were then; and of those
             # that could not be written, as they are not.
             sifted, again = look(fix=FixMode.NONE, course=Course(len(paths), tell_nobody))
             examined = _seen_again(examined, again)
-    fixed = {one.path: one.change.after for one in examined if one.change is not None}
-    return _outcome(sifted, examined, started, Sources(fixed))
+    return _outcome(sifted, examined, started)
 
 
 def _look(
     paths: Sequence[str],
     request_for: Callable[[str], Request],
+    store: FileStore,
     *,
     jobs: int,
     parallel_bytes: int,
@@ -174,7 +177,7 @@ def _look(
     recollection: Recollection | None = None,
 ) -> tuple[Sifted, list[Examined]]:
     """Look at every file in which something can be found; give the files, and what came of it."""
-    look = _Look(paths, fix, course, recollection)
+    look = _Look(paths, store, fix, course, recollection)
     try:
         run_deep(look.prepare, request_for)
     except RunOverError:
@@ -190,6 +193,7 @@ class _Look:
     def __init__(
         self,
         paths: Sequence[str],
+        store: FileStore,
         fix: FixMode,
         course: Course,
         recollection: Recollection | None,
@@ -198,7 +202,7 @@ class _Look:
         self.fix = fix
         self.course = course
         self.recollection = recollection
-        self.sifted = Sifted(recollection)
+        self.sifted = Sifted(store, recollection)
         self.project: Project | None = None
         self.examined: list[Examined] = []
         self.parse_tasks: list[Task] = []
@@ -265,17 +269,15 @@ class _Look:
             self.recollection.is_certain = False
 
 
-def examine_text(
-    sifted: Sifted, path: str, data: bytes, request: Request, fix: FixMode
-) -> list[Examined]:
-    """Check the bytes of one file, if they can hold a finding."""
+def examine_text(sifted: Sifted, path: str, request: Request, fix: FixMode) -> list[Examined]:
+    """Check one file without others, if it can hold a finding."""
     seconds = request.options.time_limit
     allow(path, seconds)
     try:
         with spending(path):
-            sifted.add(path, data, request)
+            sifted.add(path, sifted.store.read(path), request)
             tasks = (*sifted.tasks, *sifted.parse_tasks)
-            return [examine_task(task, data, fix) for task in tasks]
+            return [examine_task(task, fix, Project(store=sifted.store)) for task in tasks]
     except LimitError as error:
         sifted.files[:] = [path]
         return [ran_out(path, error, seconds)]
@@ -288,12 +290,13 @@ def _seen_again(examined: Iterable[Examined], again: Iterable[Examined]) -> list
     return [*seen, *now.values()]
 
 
-def _outcome(
-    sifted: Sifted,
-    examined: Iterable[Examined],
-    started: float,
-    sources: Callable[[str], Source | None],
-) -> Outcome:
+def _fixed(examined: Iterable[Examined]) -> dict[str, bytes]:
+    return {one.path: one.change.after for one in examined if one.change is not None}
+
+
+def _outcome(sifted: Sifted, examined: Sequence[Examined], started: float) -> Outcome:
+    # Findings are about the files as fixed, whether or not they were written.
+    sifted.store.replace(_fixed(examined))
     done = sorted(examined, key=lambda one: one.path)
     # Of what failed, several may have heard.
     every = (*sifted.findings, *(finding for one in done for finding in one.findings))
@@ -308,7 +311,7 @@ def _outcome(
         cached=0 if sifted.recollection is None else sifted.recollection.recalled,
         seconds=time.perf_counter() - started,
         fixed=tuple(one.change.file for one in done if one.change is not None),
-        sources=sources,
+        sources=sifted.store.source_if_readable,
         revealed=tuple(sorted(each for one in done for each in one.result.revealed)),
         suppressed=tuple(sorted(suppressed, key=lambda each: each.finding.sort_key)),
     )

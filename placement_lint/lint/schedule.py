@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import NotPythonError
-from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.files.source import Source, UnreadableError
 from placement_lint.limits.budget import (
     Budget,
     LimitError,
@@ -39,8 +39,6 @@ from placement_lint.lint.tasks import Change, Examined, Request, Task, failure
 from placement_lint.prefilter.conditions import NAMED_SUPPRESSION, text_of_source
 from placement_lint.project.graph import closure
 from placement_lint.project.imported_names import filter_text
-from placement_lint.project.project import Project
-from placement_lint.project.sources import open_source, reopened
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.deep_stack import run_deep
@@ -54,8 +52,8 @@ if TYPE_CHECKING:
     from placement_lint.limits.budget import Total
     from placement_lint.lint.check_program import Neighbours, Together
     from placement_lint.lint.fixes.apply import FixResult
-    from placement_lint.lint.parsing import Parsed
     from placement_lint.lint.select_files import Sifted
+    from placement_lint.project.project import Project
     from placement_lint.project.queries import Questions
     from placement_lint.rules.base import Rule
 
@@ -151,7 +149,7 @@ class Examiner:
         allow(task.path, seconds, task.spent)
         try:
             with spending(task.path):
-                return examine_task(task, read_bytes(task.path), self.fix, self.project)
+                return examine_task(task, self.fix, self.project)
         except UnreadableError as error:
             finding = tool_finding(IoError, task.path, IoError.describe(str(error)))
             return Examined(task.path, FileResult((finding,)))
@@ -161,19 +159,19 @@ class Examiner:
             return Examined(task.path, FileResult((failure(task.path, error),)))
 
 
-def examine_task(task: Task, data: bytes, fix: FixMode, project: Project | None = None) -> Examined:
-    """Look at the bytes of a file as far as that is asked; what goes wrong is a finding.
+def examine_task(task: Task, fix: FixMode, project: Project) -> Examined:
+    """Look at a file as far as that is asked; what goes wrong is a finding.
 
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
     if task.only_parse:
         try:
-            source = reopened(task.path, data)
+            source = project.store.source_if_readable(task.path)
             if source is not None and not may_be_broken(source):
                 return Examined(task.path, FileResult(()), is_only_parsed=True)
         except Exception as error:  # our fault, and no reason to lose the other files
             return Examined(task.path, FileResult((failure(task.path, error),)))
-    return examine(task.path, data, task.request, fix, project)
+    return examine(task.path, task.request, fix, project)
 
 
 class ExaminerElsewhere:
@@ -203,62 +201,57 @@ def ran_out(path: str, error: LimitError, seconds: float) -> Examined:
     return Examined(path, FileResult((finding,)))
 
 
-def examine(
-    path: str, data: bytes, request: Request, fix: FixMode, project: Project | None = None
-) -> Examined:
-    """Look at the bytes of a file, alone; what goes wrong is a finding.
+def examine(path: str, request: Request, fix: FixMode, project: Project) -> Examined:
+    """Look at a file, alone; what goes wrong is a finding.
 
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
     try:
         with spending(path):
-            return _examined(path, data, request, fix, project)
+            return _examined(path, request, fix, project)
     except (UnreadableError, NotPythonError) as error:
-        # It was readable a moment ago.
         finding = tool_finding(IoError, path, IoError.describe(str(error)))
     except Exception as error:  # our fault, and no reason to lose the other files
         finding = failure(path, error)
     return Examined(path, FileResult((finding,)))
 
 
-def _examined(
-    path: str, data: bytes, request: Request, fix: FixMode, project: Project | None
-) -> Examined:
-    source = open_source(path, data)
-    asked = None if project is None else project.questions(path)
-    exports = None if asked is None else asked.name
+def _examined(path: str, request: Request, fix: FixMode, project: Project) -> Examined:
+    store = project.store
+    source = store.source(path)
+    asked = project.questions(path)
     options = _with_sight(request.options, source, project)
     if fix is FixMode.NONE:
         try:
             looking, beside = _looking(source, options, project, asked), []
         except NeedsError as error:
             looking, beside = None, [failure(path, error.error, error.rule)]
-        result = lint_source(source, options, exports, asked, looking=looking)
+        result = lint_source(source, options, asked.name, asked, looking=looking, store=store)
         if beside:
             return Examined(path, result, beside=tuple(beside))
-        if project is None or asked is None or not _may_be_remembered(source, options, result):
+        if not _may_be_remembered(source, options, result):
             return Examined(path, result)
         summaries = project.view.take_learned()
         return Examined(path, result, answers=asked.answers, summaries=summaries)
     from placement_lint.lint.fixes.apply import fix_source
 
-    fixed = fix_source(source, options, exports, asked, unsafe=request.unsafe_fixes)
+    unsafe = request.unsafe_fixes
+    fixed = fix_source(source, options, asked.name, asked, unsafe=unsafe, store=store)
     if fixed.text == source.content:
         return Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
-    return Examined(path, fixed.result, _change(source, data, fixed))
+    return Examined(path, fixed.result, _change(source, store.read(path), fixed))
 
 
 def _looking(
-    source: Source, options: FileOptions, project: Project | None, asked: Questions | None
+    source: Source, options: FileOptions, project: Project, asked: Questions
 ) -> tuple[type[Rule], ...] | None:
     """Give the rules that can fire in a file; None where that is not known."""
     text = filter_text(source, project)
-    if asked is not None:
-        if text.mentions.may_hide_names:
-            return None
-        # Which rules look depends on what each of these stands for in the run as it is now.
-        for name in sorted(text.mentions.names):
-            asked.name(name)
+    if text.mentions.may_hide_names:
+        return None
+    # Which rules look depends on what each of these stands for in the run as it is now.
+    for name in sorted(text.mentions.names):
+        asked.name(name)
     return rules_that_may_fire(text, options.rules)
 
 
@@ -323,7 +316,6 @@ def _attempted(
 
     requests = sifted.requests
     without = set(neighbours.paths & sifted.left_out)
-    parsed: dict[str, Parsed] = {}
     # What is at the expense of none of them is at that of all.
     first = min(neighbours.placing)
     component = f"the component of {first}"
@@ -331,14 +323,12 @@ def _attempted(
     for _ in range(MOST_ATTEMPTS):
         try:
             with spending(component):
-                together = group(neighbours, options_for, project, frozenset(without), parsed)
+                together = group(neighbours, options_for, project, frozenset(without))
                 examined = _examine_together(together, requests, project, fix)
         except (TimeUpError, MemoryUpError) as error:
             stopped = error.with_traceback(None)
         else:
             return together, examined
-        if isinstance(stopped, MemoryUpError):
-            parsed.clear()
         bar(stopped)
         free()
         # Work was broken off, and some of it may be half done.
@@ -402,16 +392,9 @@ def _examine_together(
     from placement_lint.lint.check_program import lint_together
     from placement_lint.lint.fixes.apply import fix_sources
 
-    data: dict[str, bytes] = {}
-    sources: dict[str, Source] = {}
-    for path in together.lint():
-        # Also a file that something carried a placement into: it may be edited as well.
-        try:
-            data[path] = read_bytes(path)
-            sources[path] = open_source(path, data[path])
-        except (UnreadableError, NotPythonError):
-            # Read a moment ago; the file is checked alone, which says what is wrong with it.
-            continue
+    # Also the files that something carried a placement into: they may be edited as well.
+    opened = {path: project.store.source_if_readable(path) for path in together.lint()}
+    sources = {path: source for path, source in opened.items() if source is not None}
     as_read = _options_in(requests, project)
     options = {path: as_read(source) for path, source in sources.items()}
 
@@ -439,7 +422,7 @@ def _examine_together(
             skipped = _unfixable(source, fixed.result, request)
             examined[path] = Examined(path, fixed.result, skipped=skipped)
         else:
-            change = _change(source, data[path], fixed)
+            change = _change(source, project.store.read(path), fixed)
             examined[path] = Examined(path, fixed.result, change)
     return examined
 
@@ -455,11 +438,11 @@ def _change(source: Source, data: bytes, fixed: FixResult) -> Change:
     return Change(file, data, after, fixed.original, fixed.linked)
 
 
-def _with_sight(options: FileOptions, source: Source, project: Project | None) -> FileOptions:
+def _with_sight(options: FileOptions, source: Source, project: Project) -> FileOptions:
     """Note where a file imports, from beside it, what is not in the run, if that matters."""
     if not _asks_for_sight(options, source):
         return options
-    if (project or Project()).sees_imports_of(source.path, source.text):
+    if project.sees_imports_of(source.path, source.text):
         return options
     return replace(options, sight=Sight.PART)
 

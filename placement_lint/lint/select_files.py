@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from placement_lint.files.notebook import NotPythonError, is_notebook
-from placement_lint.files.source import UnreadableError, read_bytes
+from placement_lint.files.source import UnreadableError
+from placement_lint.files.store import FileStore, digest
 from placement_lint.limits.budget import (
     LimitError,
     TimeUpError,
@@ -23,7 +24,6 @@ from placement_lint.lint.file_results import (
     tool_finding,
     unfinished,
 )
-from placement_lint.lint.incremental.cache import digest
 from placement_lint.lint.incremental.records import Checked, Gain, Sorted
 from placement_lint.lint.results import Skipped
 from placement_lint.lint.tasks import Examined, Request, Task, failure
@@ -40,7 +40,6 @@ from placement_lint.project.modules import mentions_roots
 from placement_lint.project.placing_files import Placing
 from placement_lint.project.platform import PINS
 from placement_lint.project.project import Project
-from placement_lint.project.sources import open_source, reopened
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
@@ -62,7 +61,8 @@ _REVEAL = b"# reveal:"
 class Sifted:
     """The files of a run, sorted into those that may hold a finding and those that cannot."""
 
-    def __init__(self, recollection: Recollection | None = None) -> None:
+    def __init__(self, store: FileStore, recollection: Recollection | None = None) -> None:
+        self.store = store
         self.recollection = recollection
         self.files: list[str] = []
         self.tasks: list[Task] = []
@@ -135,7 +135,7 @@ class Sifted:
         recollection = self.recollection
         try:
             with timed(FILTER):
-                data = read_bytes(path) if recollection is None else recollection.read(path)
+                data = self.store.read(path) if recollection is None else recollection.read(path)
         except UnreadableError as error:
             self.fail(path, error)
             return
@@ -181,10 +181,10 @@ class Sifted:
         self.files.append(path)
 
     def _sort(self, path: str, data: bytes, request: Request) -> None:
-        words = _words(path, data)
+        words = self._words(path, data)
         in_python = not is_notebook(path)
         places = in_python and asks_for_placements(request.options)
-        placing = Placing(words if places else b"")
+        placing = Placing(path, words if places else b"", self.store)
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
         before = len(self.findings)
@@ -204,7 +204,7 @@ class Sifted:
             imported_names(text, self._wordings[path])
         if not found.passes and has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
-            source = open_source(path, data)
+            source = self.store.source(path)
             guarded = guard(source)
             if guarded is not None:
                 self.findings.append(syntax_finding(source, guarded))
@@ -240,7 +240,7 @@ class Sifted:
         known = None if self.recollection is None else self.recollection.summary
         budget = current_budget()
         closed = [one.path for one in self.exhausted if budget and budget.is_closed(one.path)]
-        return Project(self.files, self._mentioning, known, self._wordings, closed)
+        return Project(self.files, self._mentioning, known, self._wordings, closed, self.store)
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
@@ -281,7 +281,7 @@ class Sifted:
         wording = self._wordings[task.path]
         imported, text = wording.imported, None
         if imported is None:
-            text = _text_at(task.path)
+            text = self._text_at(task.path)
             if text is None:
                 return False
             imported = imported_names(text, wording)
@@ -294,7 +294,7 @@ class Sifted:
         told = digest(repr(stands_for).encode("utf-8", "surrogatepass"))
         known = None if self.recollection is None else self.recollection.gains(task.path, told)
         if known is None:
-            text = text or _text_at(task.path)
+            text = text or self._text_at(task.path)
             if text is None:
                 return False
             before = len(self.findings)
@@ -389,30 +389,28 @@ class Sifted:
                 is_closed = budget.is_closed(path)
                 recollection.note_exhausted(path, result, is_closed=is_closed)
 
+    def _text_at(self, path: str) -> FileText | None:
+        source = self.store.source_if_readable(path)
+        return None if source is None else text_of_source(source)
+
+    def _words(self, path: str, data: bytes) -> bytes:
+        """Give what the file filter searches: the code as UTF-8.
+
+        Raises UnreadableError, or NotPythonError for a notebook in another language.
+        """
+        # Without an encoding declared in the first two lines, bytes that are UTF-8 are the text.
+        second_line = data.find(b"\n") + 1
+        head = data[: data.find(b"\n", second_line)] if second_line else data
+        if not is_notebook(path) and b"coding" not in head:
+            try:
+                data.decode("utf-8")
+            except UnicodeDecodeError:
+                pass
+            else:
+                return data
+        return self.store.source(path).text.encode("utf-8", "surrogatepass")
+
 
 def asks_for_placements(options: FileOptions) -> bool:
     """Tell whether a rule may ask where arrays are."""
     return options.reveal or any(rule.follows_callers for rule in options.rules)
-
-
-def _text_at(path: str) -> FileText | None:
-    source = reopened(path)
-    return None if source is None else text_of_source(source)
-
-
-def _words(path: str, data: bytes) -> bytes:
-    """Give what the file filter searches: the code as UTF-8.
-
-    Raises UnreadableError, or NotPythonError for a notebook in another language.
-    """
-    # Without an encoding declared in the first two lines, bytes that are UTF-8 are the text.
-    second_line = data.find(b"\n") + 1
-    head = data[: data.find(b"\n", second_line)] if second_line else data
-    if not is_notebook(path) and b"coding" not in head:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            pass
-        else:
-            return data
-    return open_source(path, data).text.encode("utf-8", "surrogatepass")

@@ -1,7 +1,8 @@
 """Files that are looked at again and again while somebody edits them.
 
 The same is found as by a run of its own each time; what cannot have changed is remembered from the
-last time, in memory. What stands in for files (see `files/unsaved.py`) is the caller's to set up.
+last time, in memory. Each question comes with the texts that replace files on disk: those of the
+documents that are open.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from placement_lint.files.source import read_bytes
+from placement_lint.files.store import FileStore
 from placement_lint.limits.budget import Budget, LimitError, limits_of, spending, using
 from placement_lint.lint import check_file
 from placement_lint.lint.check_file import Analysis
@@ -25,14 +26,11 @@ from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_paths, request_for
 from placement_lint.lint.schedule import examine, examine_neighbours
 from placement_lint.lint.select_files import Sifted
-from placement_lint.project.sources import reopened
-from placement_lint.project.target import forget
 from placement_lint.semantic.model import UnfollowedError
 from placement_lint.syntax.deep_stack import run_deep
-from placement_lint.syntax.pieces import Pieces, kept_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from placement_lint.config.settings import Settings
     from placement_lint.files.source import Source
@@ -67,28 +65,29 @@ class Session:
         self._memory = Memory()
         self._seen: dict[str, Seen] = {}
         self._around = ""
-        self._pieces = Pieces()
+        self._store = FileStore(is_lasting=True)
         self._exhausted: dict[str, Exhausted] = {}
         self.limits = limits_of()
 
-    def lint(self) -> Outcome:
+    def lint(self, unsaved: Mapping[str, bytes] | None = None) -> Outcome:
         """Check the files as they are now. Raises SettingsError or UnknownSelectorError."""
+        self._store.begin(unsaved)
         around = packages_around(self.files)
         if around != self._around:
             # What an import means may be something else: nothing that was found out holds.
             self._memory, self._seen, self._around = Memory(), {}, around
         recollection = self._recollection()
-        with kept_in(self._pieces):
-            outcome = lint_paths(
-                self.files,
-                self.settings_for,
-                reveal=True,
-                folders=self._sight is Sight.WHOLE,
-                recollection=recollection,
-                limits=self.limits,
-                most_seconds=self._most_seconds,
-            )
-        self._pieces.keep_only(self.files)
+        outcome = lint_paths(
+            self.files,
+            self.settings_for,
+            reveal=True,
+            folders=self._sight is Sight.WHOLE,
+            recollection=recollection,
+            limits=self.limits,
+            most_seconds=self._most_seconds,
+            store=self._store,
+        )
+        self._store.keep_only(self.files)
         self._memory, self._seen = recollection.now, recollection.files
         self._exhausted = {
             path: known
@@ -100,12 +99,15 @@ class Session:
     def _most_seconds(self, path: str) -> int:
         return SECONDS_AGAIN if path in self._exhausted else MOST_SECONDS
 
-    def mended(self, paths: Iterable[str]) -> list[Change]:
+    def mended(
+        self, paths: Iterable[str], unsaved: Mapping[str, bytes] | None = None
+    ) -> list[Change]:
         """Give what all safe fixes make of files, and of those that they edit together with them.
 
         The files have to do with one another: they are a file, and what its own fixes edit. Those
         that take too much are left as they are.
         """
+        self._store.begin(unsaved)
         with using(Budget(self.limits)):
             return run_deep(self._mended, paths)
 
@@ -128,19 +130,19 @@ class Session:
             if neighbours is not None:
                 found |= examine_neighbours(neighbours, sifted, project, FixMode.DIFF)
             if path not in found:
-                data = read_bytes(path)
-                found[path] = examine(path, data, sifted.requests[path], FixMode.DIFF, project)
+                found[path] = examine(path, sifted.requests[path], FixMode.DIFF, project)
         changes = {path: one.change for path, one in found.items() if one.change is not None}
         wanted = {path for path in paths if path in changes}
         linked = frozenset(wanted).union(*(changes[path].linked for path in wanted))
         return [changes[path] for path in sorted(linked & changes.keys())]
 
-    def known(self, path: str) -> Known | None:
+    def known(self, path: str, unsaved: Mapping[str, bytes] | None = None) -> Known | None:
         """Give what is known of the names in a file; None where it cannot be read or parsed.
 
         Nor is anything known of one that takes too long.
         """
-        with kept_in(self._pieces), using(Budget(self.limits)):
+        self._store.begin(unsaved)
+        with using(Budget(self.limits)):
             return run_deep(self._known_or_none, path)
 
     def _known_or_none(self, path: str) -> Known | None:
@@ -170,8 +172,7 @@ class Session:
 
     def _sifted(self) -> tuple[Sifted, Project]:
         """Sort the files, by what is remembered of them; what is found in them is left open."""
-        forget()
-        sifted = Sifted(self._recollection())
+        sifted = Sifted(self._store, self._recollection())
         for path in self.files:
             sifted.take(path, self._request(path))
         project = sifted.project
@@ -189,23 +190,25 @@ class Session:
         )
 
     def _recollection(self) -> Recollection:
-        recollection = Recollection(self._memory, self._seen, Digests(self.settings_for))
+        recollection = Recollection(
+            self._memory, self._seen, Digests(self.settings_for, self._store), self._store
+        )
         recollection.exhausted = dict(self._exhausted)
         return recollection
 
 
-def editor_of(path: str) -> Editor | None:
+def editor_of(path: str, unsaved: Mapping[str, bytes] | None = None) -> Editor | None:
     """Give where the nodes of a file stand, as it is now; None where it cannot be parsed."""
     with using(Budget(limits_of())) as budget:
         budget.allow(path, MOST_SECONDS)
-        return run_deep(_editor_of, path)
+        return run_deep(_editor_of, path, FileStore(unsaved))
 
 
-def _editor_of(path: str) -> Editor | None:
-    source = reopened(path)
+def _editor_of(path: str, store: FileStore) -> Editor | None:
+    source = store.source_if_readable(path)
     try:
         with spending(path):
-            opened = None if source is None else check_file.editor_of(source)
+            opened = None if source is None else check_file.editor_of(source, store)
     except LimitError:
         return None
     return None if isinstance(opened, FileResult) else opened
@@ -218,12 +221,12 @@ def _around(path: str, sifted: Sifted, project: Project) -> Neighbours | None:
 
 
 def _alone(path: str, options: FileOptions, project: Project) -> Analysis | None:
-    source = reopened(path)
-    parsed = None if source is None else parse_what_can_be(source)
-    if source is None or parsed is None or isinstance(parsed, FileResult):
+    source = project.store.source_if_readable(path)
+    parsed = None if source is None else parse_what_can_be(source, project.store)
+    if parsed is None or isinstance(parsed, FileResult):
         return None
     asked = project.questions(path)
-    return Analysis(parsed.source, parsed.module, options, asked.name, asked)
+    return Analysis(parsed, options, asked.name, asked, project.store)
 
 
 def _options(requests: dict[str, Request], source: Source) -> FileOptions:

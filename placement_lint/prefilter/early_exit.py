@@ -7,12 +7,14 @@ of them needs, and a test takes them out of the fixtures and finds that no rule 
 
 from __future__ import annotations
 
-from placement_lint.files.source import UnreadableError, read_bytes
+from placement_lint.files.source import UnreadableError
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from placement_lint.files.store import FileStore
 
 WORDS = (
     *(b"jax", b"flax", b"optax", b"xla", b"jdp", b"placement-lint", b"mem_fraction"),
@@ -21,7 +23,7 @@ WORDS = (
 """In small letters. Without one of these in any file of a run, no rule finds anything."""
 
 MOST_FILES = 100
-"""More are no hook's. They would be read twice, if the last one is the first with a word."""
+"""More are no hook's. They would be searched in vain, if the last one is the first with a word."""
 
 LONG_LINE = 500
 """Mean length of the lines of a file that looks like an attack on the parser."""
@@ -47,11 +49,11 @@ def has_long_lines(data: bytes) -> bool:
     return len(data) > LONG_LINE * (data.count(b"\n") + data.count(b"\r") + 1)
 
 
-def nothing_can_be_found(files: Sequence[str]) -> bool:
+def nothing_can_be_found(files: Sequence[str], store: FileStore) -> bool:
     """Tell whether no rule finds anything in any of the files; False where one cannot be read."""
     for path in files:
         try:
-            data = read_bytes(path)
+            data = store.read(path)
         except UnreadableError:
             # That is a finding.
             return False

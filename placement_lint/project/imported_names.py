@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from placement_lint.project.modules import Modules
 
 
-def filter_text(source: Source, project: Modules | None) -> FileText:
+def filter_text(source: Source, project: Modules) -> FileText:
     """Give what the filter looks into, with what comes by imports from other files of the run."""
-    text = text_of_source(source)
-    return text if project is None else with_imports(text, source.path, project)
+    return with_imports(text_of_source(source), source.path, project)
 
 
 def with_imports(text: FileText, path: str, project: Modules) -> FileText:

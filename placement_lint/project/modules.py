@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.files.store import FileStore
 from placement_lint.project.file_budgets import Expenses
 from placement_lint.project.file_facts import Wordings
-from placement_lint.project.sources import names_of, text_of
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
 from placement_lint.syntax.code_text import code_of
+from placement_lint.syntax.parse import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -79,12 +80,15 @@ class Modules:
         known_summary: Callable[[str], Summarised | None] | None = None,
         wordings: Wordings | None = None,
         exhausted: Iterable[str] = (),
+        store: FileStore | None = None,
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
         `known_summary` tells what was found out before of what executing a file does; `wordings`
-        what is known of the texts. `exhausted` are files that have taken all that they may.
+        what is known of the texts. `exhausted` are files that have taken all that they may. `store`
+        reads the files.
         """
+        self.store = store or FileStore()
         self.known_summary = known_summary
         self.wordings = wordings or Wordings()
         self.failed: dict[str, Exception] = {}
@@ -105,13 +109,14 @@ class Modules:
     def __reduce__(self) -> tuple[type[Modules], tuple[object, ...]]:
         """Travel light: another process finds out for itself what it needs."""
         exhausted = frozenset(self.expenses.exhausted)
-        return type(self), (self._paths, self._mentioning, None, None, exhausted)
+        return type(self), (self._paths, self._mentioning, None, None, exhausted, self.store)
 
     def start_afresh(self) -> None:
         """Forget what was found out: work was broken off, and some of it may be half done."""
         for name in vars(self).keys() - self._given - {"_given"}:
             delattr(self, name)
         self._know_nothing()
+        self.store.let_go()
 
     def fail(self, path: str, error: Exception) -> None:
         """Note that something could not be found out of a file, because of a mistake of ours."""
@@ -509,7 +514,7 @@ class Modules:
         """Give what a file names in the modules of packages that its own names stand for."""
         heads = "|".join(map(re.escape, packages))
         named = re.compile(rf"(?<![\w.])({heads})((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)")
-        for head, rest in sorted(set(named.findall(text_of(path)))):
+        for head, rest in sorted(set(named.findall(self.store.text(path)))):
             for target in packages[head]:
                 found = self.module_of(path, target + "".join(rest.split()))
                 if found is not None and found[0] != path:
@@ -591,7 +596,7 @@ class Modules:
     def _found_ways(self, path: str, text: str | None) -> dict[str, list[Way]]:
         wording = self.wordings[path]
         if wording.imports is None or wording.assigned is None:
-            code = code_of(with_line_feeds(text_of(path) if text is None else text))
+            code = code_of(with_line_feeds(self.store.text(path) if text is None else text))
             imports = read_imports(code)
             wording.imports = {name: [way.target for way in imports[name]] for name in imports}
             # Only what is imported is followed, and only where roots are named: whatever
@@ -638,8 +643,9 @@ class Modules:
         if wording.bound is None:
             from placement_lint.syntax.deep_stack import run_deep
 
+            read = functools.partial(_read_bindings, path, self.store)
             try:
-                wording.bound = run_deep(self.expenses.of, path, lambda: _read_bindings(path), None)
+                wording.bound = run_deep(self.expenses.of, path, read, None)
             except Exception as error:  # nothing is known of this file; the others go on
                 self.fail(path, error)
         return wording.bound or {}
@@ -666,10 +672,10 @@ def _is_init(path: str) -> bool:
     return os.path.basename(path).startswith("__init__.")
 
 
-def _read_bindings(path: str) -> dict[str, tuple[str, ...]]:
+def _read_bindings(path: str, store: FileStore) -> dict[str, tuple[str, ...]]:
     from placement_lint.syntax.names import Ambiguous, Known
 
-    names = names_of(path)
+    names = names_of(path, store)
     if names is None:
         return {}
     bound: dict[str, tuple[str, ...]] = {}

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from placement_lint.project.graph import closure
 from placement_lint.project.modules import ROOTS
-from placement_lint.project.sources import text_of
-from placement_lint.syntax.python_parser import parsed_by_python
+from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from placement_lint.files.store import FileStore
 
 _NAMED_DEVICE = re.compile(
     rb"""devices\(\s*(?:(?:backend|platform)\s*=\s*)?["']\w+["']\s*\)|"""
@@ -31,11 +32,13 @@ _OPTION = re.compile(r"(?:jax_)?default_device")
 
 
 class Placing:
-    """What the bytes of a file say of this. They are parsed once, at most."""
+    """What a file says of this: its bytes, and its tree only where these do not tell."""
 
-    def __init__(self, data: bytes) -> None:
-        """Ask nothing yet."""
+    def __init__(self, path: str, data: bytes, store: FileStore) -> None:
+        """Take the code of a file in UTF-8, and the store that has its text."""
+        self._path = path
         self._data = data
+        self._store = store
 
     @cached_property
     def carries(self) -> bool:
@@ -84,11 +87,14 @@ class Placing:
 
     @cached_property
     def _tree(self) -> ast.Module | None:
-        return parsed_by_python(self._data.decode("utf-8", "surrogateescape"))
+        return python_tree(self._store.source(self._path), self._store)
 
 
 def importing_jax(
-    paths: Iterable[str], imported: Mapping[str, set[str]], known: Mapping[str, bool | None]
+    paths: Iterable[str],
+    imported: Mapping[str, set[str]],
+    known: Mapping[str, bool | None],
+    store: FileStore,
 ) -> set[str]:
     """Give those of the files that import JAX, or what another file may have of it.
 
@@ -102,7 +108,7 @@ def importing_jax(
     while pending:
         path = pending.pop()
         imports = known.get(path)
-        if _imports_jax(text_of(path)) if imports is None else imports:
+        if _imports_jax(path, store) if imports is None else imports:
             importing.append(path)
             continue
         for other in imported.get(path, ()):
@@ -113,11 +119,12 @@ def importing_jax(
     return closure(importing, importers) & {*paths}
 
 
-def _imports_jax(text: str) -> bool:
-    """Tell whether a source may import JAX; so it is taken to where Python cannot tell."""
-    if "jax" not in text:
+def _imports_jax(path: str, store: FileStore) -> bool:
+    """Tell whether a file may import JAX; so it is taken to where Python cannot tell."""
+    source = store.source_if_readable(path)
+    if source is None or "jax" not in source.text:
         return False
-    tree = parsed_by_python(text)
+    tree = python_tree(source, store)
     return tree is None or _names_jax(tree)
 
 

@@ -7,12 +7,13 @@ import os
 from typing import TYPE_CHECKING
 
 from placement_lint.files.test_paths import is_test_path
-from placement_lint.project.sources import names_of, text_of
 from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.syntax.parse import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from placement_lint.files.store import FileStore
     from placement_lint.project.modules import Modules
 
 PINS = (b"jax_platform", b"JAX_PLATFORM")
@@ -45,7 +46,7 @@ def pinned_files(choosing: Iterable[str], project: Modules) -> frozenset[str]:
             path
             for path in {*imported, *importers} - pinned
             if not imported.get(path, set()).isdisjoint(pinned)
-            or _has_pinned_users(path, importers.get(path, set()), pinned, entries)
+            or _has_pinned_users(path, importers.get(path, set()), pinned, entries, project.store)
         }
         if not more:
             return frozenset(pinned)
@@ -61,26 +62,30 @@ def _tests_below(conftest: str, paths: Iterable[str]) -> Iterator[str]:
 
 
 def _has_pinned_users(
-    path: str, importers: set[str], pinned: set[str], entries: dict[str, bool]
+    path: str,
+    importers: set[str],
+    pinned: set[str],
+    entries: dict[str, bool],
+    store: FileStore,
 ) -> bool:
     users = {each for each in importers if not is_test_path(each)}
     if not users or not users <= pinned:
         return False
     if path not in entries:
-        entries[path] = _MAIN in text_of(path)
+        entries[path] = _MAIN in store.text(path)
     return not entries[path]
 
 
 def _pins(path: str, project: Modules) -> bool:
     wording = project.wordings[path]
     if wording.pins is None:
-        find = functools.partial(_found_to_pin, path)
+        find = functools.partial(_found_to_pin, path, project.store)
         wording.pins = run_deep(project.expenses.of, path, find, None)
     return wording.pins is True
 
 
-def _found_to_pin(path: str) -> bool:
+def _found_to_pin(path: str, store: FileStore) -> bool:
     from placement_lint.placement.facts.cpu_pin import pins_cpu
 
-    names = names_of(path)
+    names = names_of(path, store)
     return names is not None and pins_cpu(names.tree, names)

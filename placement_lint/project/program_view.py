@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from placement_lint.files.opening import decode
-from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.files.source import Source, UnreadableError
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.project.dependencies import Summarised
@@ -17,6 +16,7 @@ from placement_lint.project.queries import Questions, still_hold
 from placement_lint.semantic.program_queries import ImportEffects, Origin
 
 if TYPE_CHECKING:
+    from placement_lint.files.store import FileStore
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Summary
@@ -98,29 +98,30 @@ class WholeRun:
         from placement_lint.syntax.deep_stack import run_deep
 
         asked = Questions(self._project, path, lambda: self)
-        source = _source(path)
+        source = self._project.store.source_if_readable(path)
         # What a stub imports happens in no process.
         if source is None or path.endswith(".pyi"):
             return Summarised((), asked.answers)
         return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
 
     def _summed_up(self, source: Source, asked: Questions) -> Summary:
-        from placement_lint.files.python_tree import parsed
         from placement_lint.project.ast_summary import outline, without_functions
         from placement_lint.semantic.execution_order import timeline
         from placement_lint.syntax.parse import guard
+        from placement_lint.syntax.python_parser import python_tree
 
         self.parsed += 1
         if len(source.text) > _LARGE and guard(source) is not None:
             return ()
-        module = parsed(source.text)
+        module = python_tree(source, self._project.store)
         facts = None
         if module is not None:
             found = outline(module, asked.name)
             if found is not None:
                 return found
-            facts = self._facts(Source(source.path, without_functions(module, source.text)), asked)
-        facts = facts or self._facts(source, asked)
+            short = Source(source.path, without_functions(module, source.text))
+            facts = self._facts(short, asked, None)
+        facts = facts or self._facts(source, asked, self._project.store)
         if facts is None:
             return ()
         summary = timeline(facts).summary()
@@ -188,7 +189,7 @@ class WholeRun:
     def _line_of_call(self, path: str, function: str) -> int | None:
         import libcst as cst
 
-        source = _source(path)
+        source = self._project.store.source_if_readable(path)
         if source is None or not Uses(function).met_by(naming_text(source, self._project)):
             return None
         facts = self._parse(source)
@@ -225,7 +226,7 @@ class WholeRun:
 
     def _data(self, path: str) -> bytes:
         try:
-            return read_bytes(path)
+            return self._project.store.read(path)
         except UnreadableError:
             return b""  # its own findings say so
         except Exception as error:  # nothing is known of this file; the others go on
@@ -235,20 +236,16 @@ class WholeRun:
     def _parse(self, source: Source) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
         self.parsed += 1
-        return self._facts(source, Questions(self._project, source.path, lambda: self))
+        asked = Questions(self._project, source.path, lambda: self)
+        return self._facts(source, asked, self._project.store)
 
-    def _facts(self, source: Source, asked: Questions) -> ModuleFacts | None:
+    def _facts(
+        self, source: Source, asked: Questions, store: FileStore | None
+    ) -> ModuleFacts | None:
         from placement_lint.semantic.model import ModuleFacts
         from placement_lint.syntax.parse import Unparsable, parse
 
-        parsed = parse(source)
+        parsed = parse(source, store)
         if isinstance(parsed, Unparsable):
             return None
-        return ModuleFacts(parsed, source.path, exports=asked.name, run=asked, source=source)
-
-
-def _source(path: str) -> Source | None:
-    try:
-        return decode(path, read_bytes(path))
-    except UnreadableError:
-        return None  # its own findings say so
+        return ModuleFacts(parsed.module, source.path, exports=asked.name, run=asked, source=source)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from placement_lint.config import dependencies, line_length
+from placement_lint.config.dependencies import Requirements
+from placement_lint.config.line_length import LineLengths
 from placement_lint.jaxmodel.versions import (
     NEWEST,
     Bound,
@@ -16,6 +17,9 @@ from placement_lint.jaxmodel.versions import (
     target_of,
     written,
 )
+
+if TYPE_CHECKING:
+    from placement_lint.config.dependencies import Requirement
 
 AUTO = "auto"
 NEWEST_KNOWN = "newest"
@@ -34,26 +38,38 @@ class Chosen:
         return f"{low if low == high else f'{low} to {high}'} ({self.origin})"
 
 
-def target_for(setting: str, path: str) -> Chosen:
-    """Give the target of a file by its setting: a version, or `auto` for what its project says."""
-    if setting == NEWEST_KNOWN:
-        return Chosen(Target(), "the newest known")
-    if setting != AUTO:
-        version = parse_version(setting) or NEWEST
-        return Chosen(Target(version, version), "by the settings")
-    return _of_folder(os.path.dirname(os.path.abspath(path)))
+class ProjectMetadata:
+    """What the files of projects say of these, each read once. A run has one, in its store."""
+
+    def __init__(self) -> None:
+        """Read nothing yet."""
+        self._requirements = Requirements()
+        self._lengths = LineLengths()
+        self._of_folder: dict[str, Chosen] = {}
+
+    def target(self, setting: str, path: str) -> Chosen:
+        """Return the target of a file by its setting: a version, or `auto` for its project's."""
+        if setting == NEWEST_KNOWN:
+            return Chosen(Target(), "the newest known")
+        if setting != AUTO:
+            version = parse_version(setting) or NEWEST
+            return Chosen(Target(version, version), "by the settings")
+        folder = os.path.dirname(os.path.abspath(path))
+        if folder not in self._of_folder:
+            self._of_folder[folder] = _chosen(self._requirements.of(folder))
+        return self._of_folder[folder]
+
+    def line_length(self, path: str) -> int | None:
+        """Return how long the project lets the lines of a file be; None where it does not say."""
+        return self._lengths.of(path)
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """The files that are there and could not be read, each with the reason."""
+        return dict(sorted(self._requirements.unreadable.items()))
 
 
-def forget() -> None:
-    """Find out anew what the projects say: a new run has begun."""
-    _of_folder.cache_clear()
-    dependencies.forget()
-    line_length.forget()
-
-
-@functools.lru_cache(maxsize=65536)
-def _of_folder(folder: str) -> Chosen:
-    requirements = dependencies.jax_requirements(folder)
+def _chosen(requirements: tuple[Requirement, ...]) -> Chosen:
     alternatives = tuple(
         tuple(_bound(operator, text) for operator, text in requirement.bounds)
         for requirement in requirements

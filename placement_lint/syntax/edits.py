@@ -6,7 +6,7 @@ import ast
 import bisect
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.positions import Offsets, Spans
     from placement_lint.syntax.tree import Tree
 
+T = TypeVar("T")
+
 
 class Editor:
     """Makes edits of one file from nodes of its tree."""
@@ -31,6 +33,7 @@ class Editor:
         self.spans = spans
         self.others: Callable[[str], Editor] | None = None
         """Gives the editor of another file of the program, by its path."""
+        self._derived: dict[Callable[[Source], Any], Any] = {}
 
     def of(self, path: str) -> Editor:
         """Give the editor of a file of the program. Raises LookupError for one not read."""
@@ -39,6 +42,13 @@ class Editor:
         if self.others is None:
             raise LookupError(path)
         return self.others(path)
+
+    def derived(self, make: Callable[[Source], T]) -> T:
+        """Return what a function makes of the source, made once."""
+        if make not in self._derived:
+            self._derived[make] = make(self.source)
+        found: T = self._derived[make]
+        return found
 
     # -- reading ----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,11 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
+    from placement_lint.files.store import FileStore
+    from placement_lint.syntax.names import Names
     from placement_lint.syntax.parser_guard import TooDeep
+    from placement_lint.syntax.pieces import Pieces
+    from placement_lint.syntax.positions import Spans
 
 
 class Unparsable(NamedTuple):
@@ -23,6 +28,23 @@ class Unparsable(NamedTuple):
     column: int
     is_too_deep: bool = False
     """Whether nobody tried to, since that would exhaust the stack or the memory."""
+
+
+class ParsedFile:
+    """The tree of one text, and where its nodes stand."""
+
+    def __init__(self, module: cst.Module, source: Source, pieces: Pieces | None = None) -> None:
+        """Take the tree; where its nodes stand is worked out when it is asked for."""
+        self.module = module
+        self.pieces = pieces
+        self._source = source
+
+    @functools.cached_property
+    def spans(self) -> Spans:
+        """Where the nodes stand. Needs `run_deep`."""
+        from placement_lint.syntax.positions import Spans
+
+        return Spans(self.module, self._source, self.pieces)
 
 
 # LibCST says the place in its message too, counted in its own way.
@@ -43,8 +65,30 @@ def _excessive(excess: TooDeep | None) -> Unparsable | None:
     return Unparsable(reason, excess.line, excess.column, is_too_deep=True)
 
 
-def parse(source: Source) -> cst.Module | Unparsable:
-    """Parse a source. Needs `run_deep`. Raises MemoryError, which says nothing of the source."""
+def parse(source: Source, store: FileStore | None = None) -> ParsedFile | Unparsable:
+    """Parse a source, once for each of its texts in a store.
+
+    Needs `run_deep`. Raises MemoryError, which says nothing of the source.
+    """
+    if store is None:
+        return _parsed(source, in_pieces=False)
+    return store.derived(_parsed_again if store.is_lasting else _parsed_once, source)
+
+
+def _parsed_once(source: Source, _: ParsedFile | Unparsable | None) -> ParsedFile | Unparsable:
+    return _parsed(source, in_pieces=False)
+
+
+def _parsed_again(
+    source: Source, before: ParsedFile | Unparsable | None
+) -> ParsedFile | Unparsable:
+    pieces = before.pieces if isinstance(before, ParsedFile) else None
+    return _parsed(source, in_pieces=True, before=pieces)
+
+
+def _parsed(
+    source: Source, *, in_pieces: bool, before: Pieces | None = None
+) -> ParsedFile | Unparsable:
     with timed(IMPORTING), unmetered():
         import libcst as cst
 
@@ -60,7 +104,10 @@ def parse(source: Source) -> cst.Module | Unparsable:
         return Unparsable("a null byte in source code", *source.position(null))
     try:
         with timed(PARSING):
-            return pieces.parse(source.path, source.text)
+            if in_pieces:
+                module, now = pieces.parse(source.text, before)
+                return ParsedFile(module, source, now)
+            return ParsedFile(cst.parse_module(source.text), source)
     except cst.ParserSyntaxError as error:
         return Unparsable(_reason(error), *_place(error, source))
     except MemoryError:
@@ -68,6 +115,16 @@ def parse(source: Source) -> cst.Module | Unparsable:
         raise
     except Exception as error:  # LibCST also fails with KeyError and others
         return Unparsable(f"LibCST cannot read it ({type(error).__name__})", 1, 1)
+
+
+def names_of(path: str, store: FileStore) -> Names | None:
+    """Return the names of a file, with its tree; `None` where it cannot be parsed."""
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+    source = store.source_if_readable(path)
+    parsed = None if source is None else parse(source, store)
+    return Names(Tree(parsed.module)) if isinstance(parsed, ParsedFile) else None
 
 
 def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:

@@ -8,7 +8,6 @@ one that `cst.parse_module` gives, node for node: where that is not sure, it is 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +18,6 @@ from placement_lint.files.python_tree import parsed
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterator, Sequence
 
     Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
@@ -39,79 +37,63 @@ class Stretch:
 
 
 class Pieces:
-    """The statements of texts that were parsed, by the paths of their files."""
+    """The top-level statements of one text, each of which was parsed by itself."""
 
     def __init__(self) -> None:
-        """Begin with none."""
-        self._modules: dict[str, tuple[str, cst.Module]] = {}
-        self._statements: dict[str, dict[str, list[list[Statement]]]] = {}
-        self.stretches: dict[str, dict[int, tuple[cst.CSTNode, Stretch]]] = {}
+        """Hold no statements yet."""
+        self.statements: dict[str, list[list[Statement]]] = {}
+        """By what was parsed: one text may stand in a file several times."""
+        self.stretches: dict[int, tuple[cst.CSTNode, Stretch]] = {}
         """What `placement_lint.syntax.positions` knows of statements, by their addresses."""
 
-    def parse(self, path: str, text: str) -> cst.Module:
-        """Parse the text that a file has now. Raises what `cst.parse_module` raises."""
-        before = self._modules.get(path)
-        if before is not None and before[0] == text:
-            return before[1]
-        try:
-            module = self._assembled(path, text)
-        except Exception:  # of one piece; the text as a whole says what is wrong, and where
-            module = None
-        if module is None:
-            self._forget_statements(path)
-            module = cst.parse_module(text)
-        self._modules[path] = (text, module)
-        return module
 
-    def keep_only(self, paths: Sequence[str]) -> None:
-        """Forget the files that are not among these."""
-        for gone in self._modules.keys() - set(paths):
-            self._modules.pop(gone)
-            self._forget_statements(gone)
+def parse(text: str, before: Pieces | None) -> tuple[cst.Module, Pieces | None]:
+    """Parse a text in pieces, with the nodes of those that the text before it had, too.
 
-    def holds(self, path: str, module: cst.Module) -> bool:
-        """Tell whether a module was put together here, and is the one that the file has now."""
-        now = self._modules.get(path)
-        return now is not None and now[1] is module and path in self._statements
+    Without pieces where it cannot be cut. Raises what `cst.parse_module` raises.
+    """
+    try:
+        found = _assembled(text, before or Pieces())
+    except Exception:  # of one piece; the text as a whole says what is wrong, and where
+        found = None
+    return found or (cst.parse_module(text), None)
 
-    def _forget_statements(self, path: str) -> None:
-        self._statements.pop(path, None)
-        self.stretches.pop(path, None)
 
-    def _assembled(self, path: str, text: str) -> cst.Module | None:
-        cuts = _Cuts.of(text)
-        if cuts is None:
-            return None
-        known = self._statements.get(path, {})
-        kept: dict[str, list[list[Statement]]] = {}
-        body: list[Statement] = []
-        first, *middle, last = cuts.pieces
-        # In front of every other piece, so that it is read as in the middle of a file, with the
-        # indentation and the line ends of this one.
-        lead = f"if x:{cuts.newline}{cuts.indent}pass{cuts.newline}pass{cuts.newline}"
-        head = cst.parse_module(first)
-        if head.footer:
-            return None
-        body += head.body
-        for piece in middle:
-            # One text may stand in a file twice: its nodes may not.
-            ready = known.get(lead + piece)
-            statements = ready.pop() if ready else None
-            if statements is None:
-                parsed = cst.parse_module(lead + piece)
-                if parsed.footer:
-                    return None
-                statements = [*parsed.body[2:]]
-            kept.setdefault(lead + piece, []).append(statements)
-            body += statements
-        tail = cst.parse_module(lead + last)
-        self._statements[path] = kept
-        return head.with_changes(
-            body=[*body, *tail.body[2:]],
-            footer=tail.footer,
-            default_indent=cuts.indent,
-            has_trailing_newline=tail.has_trailing_newline,
-        )
+def _assembled(text: str, before: Pieces) -> tuple[cst.Module, Pieces] | None:
+    cuts = _Cuts.of(text)
+    if cuts is None:
+        return None
+    known = {piece: [*statements] for piece, statements in before.statements.items()}
+    now = Pieces()
+    now.stretches = before.stretches
+    body: list[Statement] = []
+    first, *middle, last = cuts.pieces
+    # In front of every other piece, so that it is read as in the middle of a file, with the
+    # indentation and the line ends of this one.
+    lead = f"if x:{cuts.newline}{cuts.indent}pass{cuts.newline}pass{cuts.newline}"
+    head = cst.parse_module(first)
+    if head.footer:
+        return None
+    body += head.body
+    for piece in middle:
+        # One text may stand in a file twice: its nodes may not.
+        ready = known.get(lead + piece)
+        statements = ready.pop() if ready else None
+        if statements is None:
+            parsed = cst.parse_module(lead + piece)
+            if parsed.footer:
+                return None
+            statements = [*parsed.body[2:]]
+        now.statements.setdefault(lead + piece, []).append(statements)
+        body += statements
+    tail = cst.parse_module(lead + last)
+    module = head.with_changes(
+        body=[*body, *tail.body[2:]],
+        footer=tail.footer,
+        default_indent=cuts.indent,
+        has_trailing_newline=tail.has_trailing_newline,
+    )
+    return module, now
 
 
 class _Cuts:
@@ -186,31 +168,3 @@ def _indent(statements: list[ast.stmt], lines: list[str]) -> str | None:
         if any(getattr(statement, name, None) for name in ("orelse", "handlers", "finalbody")):
             return None
     return "    "
-
-
-class _Kept:
-    """What is used where somebody asked for it."""
-
-    pieces: Pieces | None = None
-
-
-@contextlib.contextmanager
-def kept_in(pieces: Pieces) -> Iterator[None]:
-    """Have what is parsed in the block kept. For the process: who does this does one thing."""
-    before, _Kept.pieces = _Kept.pieces, pieces
-    try:
-        yield
-    finally:
-        _Kept.pieces = before
-
-
-def kept() -> Pieces | None:
-    """Give what is used now to keep what is parsed, if anything is."""
-    return _Kept.pieces
-
-
-def parse(path: str, text: str) -> cst.Module:
-    """Parse the text of a file. Raises what `cst.parse_module` raises."""
-    if _Kept.pieces is None:
-        return cst.parse_module(text)
-    return _Kept.pieces.parse(path, text)

@@ -15,12 +15,13 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from placement_lint.syntax.deep_stack import TooDeepError
-from placement_lint.syntax.pieces import Stretch, kept
+from placement_lint.syntax.pieces import Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from placement_lint.files.source import Source
+    from placement_lint.syntax.pieces import Pieces
 
 Offsets = tuple[int, int]
 
@@ -116,13 +117,13 @@ def text_before(module: cst.Module, node: cst.CSTNode) -> str:
 class Spans:
     """The offsets of every node and comment of one module, as offsets into the source's text."""
 
-    def __init__(self, module: cst.Module, source: Source) -> None:
+    def __init__(self, module: cst.Module, source: Source, pieces: Pieces | None = None) -> None:
         """Generate the code once. Deep expressions need `run_deep` around this.
 
-        Of a module whose statements are kept from one time to the next, only what is new is
-        generated. Raises TooDeepError for what is deeper than Python 3.12 and 3.13 can write out.
+        Of a module that was parsed in `pieces`, only the statements that are new are generated.
+        Raises TooDeepError for what is deeper than Python 3.12 and 3.13 can write out.
         """
-        self._stretches = _stretches(module, source) or [_generated(module, [module])]
+        self._stretches = _stretches(module, pieces) or [_generated(module, [module])]
         generated = "".join(stretch.text for stretch in self._stretches)
         self.exact = generated == source.text
         """Whether LibCST gives the text back unchanged: without that nothing may be edited."""
@@ -166,24 +167,22 @@ class Spans:
         return (self._shift[start], self._shift[end - 1] + 1 if end > start else self._shift[end])
 
 
-def _stretches(module: cst.Module, source: Source) -> list[Stretch]:
-    """Give the statements of a module, those that are known already as they were recorded.
+def _stretches(module: cst.Module, pieces: Pieces | None) -> list[Stretch]:
+    """Return the statements of a module, those that are known already as they were recorded.
 
-    None where nothing is kept, and where the end of the text is not that of its last statement.
+    Empty where nothing is kept, and where the end of the text is not that of its last statement.
     """
-    pieces = kept()
-    if pieces is None or not pieces.holds(source.path, module) or not module.has_trailing_newline:
+    if pieces is None or not module.has_trailing_newline:
         return []
-    known = pieces.stretches.get(source.path, {})
     now: dict[int, tuple[cst.CSTNode, Stretch]] = {}
     stretches = [_generated(module, module.header)]
     for statement in module.body:
         # Its nodes are told by their addresses, which are theirs for as long as it is held.
-        before = known.get(id(statement))
+        before = pieces.stretches.get(id(statement))
         stretch = before[1] if before is not None else _generated(module, [statement])
         now[id(statement)] = (statement, stretch)
         stretches.append(stretch)
-    pieces.stretches[source.path] = now
+    pieces.stretches = now
     return [*stretches, _generated(module, module.footer)]
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import ast
 
     from placement_lint.files.source import Source
+    from placement_lint.files.store import FileStore
 
 _MOST_IN_FIELDS = 100_000_000
 """Fields of a formatted string times its characters: a fortieth of a second."""
@@ -47,12 +48,16 @@ def may_be_broken(source: Source) -> bool:
     return True
 
 
-def parsed_by_python(text: str) -> ast.Module | None:
-    """Parse a source with Python's own parser; None where it refuses it, or it is too large.
+def python_tree(source: Source, store: FileStore) -> ast.Module | None:
+    """Parse a source with Python's own parser, once; None where it refuses it, or it is too large.
 
     Takes a microsecond for each character at most.
     """
-    return None if _is_too_much(text) else parsed(text)
+    return store.derived(_parsed, source)
+
+
+def _parsed(source: Source, _: ast.Module | None) -> ast.Module | None:
+    return None if _is_too_much(source.text) else parsed(source.text)
 
 
 def _is_too_much(text: str) -> bool:

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.files.opening import decode
-from placement_lint.files.source import Source, UnreadableError, read_bytes
+from placement_lint.files.source import Source, UnreadableError
+from placement_lint.files.store import read_bytes
 from placement_lint.trace.ledger import COUNTERS, EVENTS, SLOT
 from placement_lint.trace.recorder import PULLED
 

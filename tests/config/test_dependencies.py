@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.config import dependencies
-from placement_lint.config.dependencies import jax_requirements
-from placement_lint.project.target import forget, target_for
+from placement_lint.config.dependencies import Requirements
+from placement_lint.project.target import ProjectMetadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ Bounds = tuple[tuple[str, str], ...]
 
 
 def found(folder: Path) -> list[Bounds]:
-    return [requirement.bounds for requirement in jax_requirements(str(folder))]
+    return [requirement.bounds for requirement in Requirements().of(str(folder))]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_requirements_of_the_project_go_before_those_of_its_tests(tmp_path: 
 def test_source_and_text(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
     file.write_text("jax >= 0.5 , <0.9\n")
-    (requirement,) = jax_requirements(str(tmp_path))
+    (requirement,) = Requirements().of(str(tmp_path))
     assert requirement.text == "jax>=0.5,<0.9"
     assert requirement.source == str(file)
 
@@ -159,9 +159,8 @@ def test_nothing_takes_long(name: str, text: str, tmp_path: Path) -> None:
     if "jax" not in text:
         text += "\n# jax\n"
     (tmp_path / name).write_text(text, encoding="utf-8")
-    forget()
     started = time.process_time()
-    assert str(target_for("auto", str(tmp_path / "a.py")))
+    assert str(ProjectMetadata().target("auto", str(tmp_path / "a.py")))
     assert time.process_time() - started < 3
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 VICTIMS = ("names.py", "data.py", "started.py", "main.py", "alone.py", "train.py", "z_last.py")
 RAISED = ("unexpected", "memory", "io")
 PARTS = (
-    "placement_lint.files.source:read_bytes",
+    "placement_lint.files.store:read_bytes",
     "placement_lint.files.opening:decode",
     "placement_lint.files.opening:masked",
     "placement_lint.lint.select_files:Sifted._sort",
@@ -47,8 +47,9 @@ PARTS = (
     "placement_lint.lint.check_file:lint_source",
     "placement_lint.lint.schedule:_looking",
     "placement_lint.lint.schedule:_with_sight",
-    "placement_lint.project.sources:names_of",
-    "placement_lint.project.sources:text_of",
+    "placement_lint.files.store:FileStore.source",
+    "placement_lint.files.store:FileStore.text",
+    "placement_lint.syntax.parse:names_of",
     "placement_lint.project.modules:Modules._found_ways",
     "placement_lint.project.modules:Modules.resolver",
     "placement_lint.project.modules:Modules.may_bring_names",
@@ -63,7 +64,7 @@ PARTS = (
     "placement_lint.project.program_view:WholeRun.importing",
     "placement_lint.lint.suppressions.comments:Suppressions.__init__",
     "placement_lint.lint.suppressions.comments:Suppressions.sift",
-    "placement_lint.project.target:target_for",
+    "placement_lint.project.target:ProjectMetadata.target",
     "placement_lint.lint.check_program:Together.load",
     "placement_lint.lint.check_program:Together.find",
     "placement_lint.lint.fixes.finalize:offer",
@@ -74,7 +75,7 @@ PARTS = (
     "placement_lint.semantic.model:ModuleFacts.line_of",
     "placement_lint.semantic.model:ModuleFacts.flow",
     "placement_lint.syntax.edits:Editor.span",
-    "placement_lint.syntax.pieces:parse",
+    "placement_lint.syntax.parse:_parsed",
 )
 """What is asked about one file."""
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.files.source import Cell, Source, UnreadableError, read_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from placement_lint.files.source import Cell, Source, UnreadableError
 
 
 @pytest.mark.parametrize(
@@ -83,13 +79,3 @@ def test_cells() -> None:
     numbers = [cell.number for line in (1, 2, 3) if (cell := source.cell_at(line))]
     assert numbers == [2, 2, 5]
     assert Source("code.py", "a").cell_at(1) is None
-
-
-def test_reads_bytes(tmp_path: Path) -> None:
-    file = tmp_path / "code.py"
-    file.write_bytes(b"\r\n\xff")
-    assert read_bytes(str(file)) == b"\r\n\xff"
-    with pytest.raises(UnreadableError, match="No such file"):
-        read_bytes(str(tmp_path / "nothing.py"))
-    with pytest.raises(UnreadableError, match="directory"):
-        read_bytes(str(tmp_path))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
 from placement_lint.files.notebook import is_notebook
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Applicability
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import ABOUT_COMMENTS
 from placement_lint.lint.results import FixMode
 from placement_lint.lint.run import lint_text, request_for
-from placement_lint.project.sources import reopened
 from tests.composed.files import compiles
 from tests.composed.properties import said
 
@@ -68,7 +68,7 @@ def judge(given: Input) -> Verdict:
     again, _ = lint_text(data, name, SETTINGS)
     if (again.findings, again.suppressed) != (first.findings, first.suppressed):
         problems.append("something else is found the second time")
-    source = reopened(name, data)
+    source = FileStore({name: data}).source_if_readable(name)
     if source is not None:
         problems += _lost_by_the_filter(source, first)
     fixed = False
@@ -127,7 +127,7 @@ def _fixed(
             problems.append("something else is found where fixing changes nothing")
         return False, problems
     assert source is not None
-    now = reopened(name, after)
+    now = FileStore({name: after}).source_if_readable(name)
     if now is None:
         return True, [*problems, "what fixing makes of it cannot be read"]
     problems += _damage(source, now, name)

@@ -29,7 +29,7 @@ from placement_lint.findings import Finding, Severity, Span
 from placement_lint.lint.check_file import editor_of
 from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.suppressions.comments import Suppressions
-from placement_lint.project.target import forget, target_for
+from placement_lint.project.target import ProjectMetadata
 from placement_lint.rules.selection import UnknownSelectorError, select_rules
 from placement_lint.syntax.deep_stack import run_deep
 from tests.fuzz.seeds import dice_of, notebook, texts
@@ -153,8 +153,7 @@ def read_requirements(data: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, name).write_bytes(data)
             Path(folder, ".git").touch()
-            forget()
-            chosen = target_for("auto", str(Path(folder, "a.py")))
+            chosen = ProjectMetadata().target("auto", str(Path(folder, "a.py")))
             assert chosen.target.lowest <= chosen.target.highest
             assert str(chosen)
 

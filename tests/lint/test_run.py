@@ -347,7 +347,7 @@ def test_settings_become_options(folder: Path) -> None:
     seen: list[FileOptions] = []
 
     def look(
-        source: Source, options: FileOptions, exports: object, view: object, looking: object
+        source: Source, options: FileOptions, exports: object, view: object, **_: object
     ) -> object:
         seen.append(options)
         return FileResult(())

@@ -10,13 +10,13 @@ import libcst as cst
 import pytest
 
 from placement_lint.config.settings import Settings
-from placement_lint.files.source import Source, read_bytes
-from placement_lint.files.unsaved import standing_in
+from placement_lint.files.source import Source
+from placement_lint.files.store import FileStore, read_bytes
 from placement_lint.lint import session as sessions
 from placement_lint.lint.run import lint_paths
 from placement_lint.lint.session import Session
 from placement_lint.syntax.deep_stack import run_deep
-from placement_lint.syntax.pieces import Pieces, kept_in, parse
+from placement_lint.syntax.parse import ParsedFile, parse
 from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 from tests.composed.files import random_file
@@ -74,7 +74,8 @@ def same(one: Outcome, other: Outcome) -> bool:
 
 
 def afresh(texts: Mapping[str, bytes]) -> Outcome:
-    return lint_paths(sorted(texts), lambda _: SETTINGS, reveal=True, folders=True)
+    store = FileStore(texts)
+    return lint_paths(sorted(texts), lambda _: SETTINGS, reveal=True, folders=True, store=store)
 
 
 def type_on(texts: dict[str, str], rounds: int, chance: random.Random) -> int:
@@ -90,10 +91,9 @@ def type_on(texts: dict[str, str], rounds: int, chance: random.Random) -> int:
         else:
             before[path], texts[path] = texts[path], typed(texts[path], chance)
         data = {name: text.encode("utf-8", "surrogatepass") for name, text in texts.items()}
-        with standing_in(data):
-            found = session.lint()
-            assert same(found, afresh(data)), texts[path]
-            assert same(session.lint(), found)
+        found = session.lint(data)
+        assert same(found, afresh(data)), texts[path]
+        assert same(session.lint(data), found)
         seen.add(found.findings)
     return len(seen)
 
@@ -152,7 +152,7 @@ def session_of(texts: Mapping[str, str], folder: Path) -> Session:
 def test_files_that_have_not_changed_are_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("placement_lint.lint.incremental.cache._SETTLED", 0)
+    monkeypatch.setattr("placement_lint.files.store.SETTLED", 0)
     session = session_of({"a.py": DATA, "b.py": TRAIN}, tmp_path)
     time.sleep(0.05)
     before = session.lint()
@@ -163,7 +163,7 @@ def test_files_that_have_not_changed_are_not_read_again(
         read.append(path)
         return read_bytes(path)
 
-    monkeypatch.setattr("placement_lint.lint.incremental.revision.read_bytes", read_and_note)
+    monkeypatch.setattr("placement_lint.files.store.read_bytes", read_and_note)
     assert same(session.lint(), before)
     assert read == []
     (tmp_path / "b.py").write_text(TRAIN.replace("tokens[0]", "tokens"))
@@ -200,32 +200,32 @@ def test_nothing_is_known_of_what_cannot_be_parsed_or_is_not_there(
 def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
     def compare(text: str) -> bool:
         source = Source("a.py", text)
-        module = parse("a.py", text)
-        kept = Spans(module, source)
-        with kept_in(Pieces()):
-            whole = Spans(module, source)
+        parsed = parse(source, store)
+        assert isinstance(parsed, ParsedFile)
+        module, kept = parsed.module, parsed.spans
+        whole = Spans(module, source)
         assert (kept.exact, kept.comments) == (whole.exact, whole.comments)
         for node in Tree(module).nodes[1:]:
             assert (kept.inner(node), kept.outer(node)) == (whole.inner(node), whole.outer(node))
         return len(kept._stretches) > 1
 
     chance = random.Random(7)  # noqa: S311
+    store = FileStore(is_lasting=True)
     in_parts = 0
     for number in range(3):
         text = long_file(number)
         text = text.rstrip() if number and parses(text.rstrip()) else text
         whole = text
-        with kept_in(Pieces()):
-            for round_number in range(25):
-                if run_deep(compare, text):
-                    in_parts += 1
-                    whole = text
-                else:
-                    text = whole  # an undo of what makes a text one piece
-                if round_number == 12 and parses(text.replace("\n", "\r\n")):
-                    text = text.replace("\n", "\r\n")
-                after = typed(text, chance)
-                text = after if parses(after) else text
+        for round_number in range(25):
+            if run_deep(compare, text):
+                in_parts += 1
+                whole = text
+            else:
+                text = whole  # an undo of what makes a text one piece
+            if round_number == 12 and parses(text.replace("\n", "\r\n")):
+                text = text.replace("\n", "\r\n")
+            after = typed(text, chance)
+            text = after if parses(after) else text
     assert in_parts > 10
 
 
@@ -253,8 +253,7 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
 
     def found(changed: Mapping[str, str]) -> tuple[dict[str, set[str]], float]:
         started = time.process_time()
-        with standing_in({files[name]: text.encode() for name, text in changed.items()}):
-            outcome = session.lint()
+        outcome = session.lint({files[name]: text.encode() for name, text in changed.items()})
         codes: dict[str, set[str]] = {}
         for finding in outcome.findings:
             codes.setdefault(finding.path, set()).add(finding.code)
@@ -285,10 +284,10 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
         third, seconds = found(texts | {"put.py": texts["put.py"] + "# more\n"})
         assert third == first
         assert seconds < 0.5
-        with standing_in({files[name]: text.encode() for name, text in texts.items()}):
-            assert session.known(files["bomb.py"]) is None
-            if not is_of_module:
-                assert session.known(files["train.py"]) is not None
+        unsaved = {files[name]: text.encode() for name, text in texts.items()}
+        assert session.known(files["bomb.py"], unsaved) is None
+        if not is_of_module:
+            assert session.known(files["train.py"], unsaved) is not None
         assert (
             "JDP900"
             in found(texts | {"bomb.py": texts["bomb.py"] + "# more\n"})[0][files["bomb.py"]]

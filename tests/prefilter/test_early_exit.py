@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.cli import main
+from placement_lint.files.store import FileStore
 from placement_lint.prefilter import early_exit
 from placement_lint.prefilter.conditions import FileText
 from placement_lint.rules.registry import all_rules
@@ -106,8 +107,9 @@ def test_what_cannot_be_read_is_found_all_the_same(
     (tmp_path / "b.py").write_bytes(b"name = '\xff'\n")
     assert main([str(tmp_path), "--no-cache", "--isolated"]) == 1
     assert "b.py:1:1: JDP900" in capsys.readouterr().out
-    assert early_exit.nothing_can_be_found([str(tmp_path / "a.py")])
-    assert not early_exit.nothing_can_be_found([str(tmp_path / "a.py"), str(tmp_path / "gone.py")])
+    there, gone = str(tmp_path / "a.py"), str(tmp_path / "gone.py")
+    assert early_exit.nothing_can_be_found([there], FileStore())
+    assert not early_exit.nothing_can_be_found([there, gone], FileStore())
 
 
 def test_a_wrong_selector_is_wrong_for_plain_files_too(

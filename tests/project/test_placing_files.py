@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.config.settings import Settings
+from placement_lint.files.python_tree import parsed
+from placement_lint.files.store import FileStore
 from placement_lint.lint.run import lint_paths
-from placement_lint.project import placing_files
 from placement_lint.project.placing_files import Placing, importing_jax
-from placement_lint.syntax.python_parser import parsed_by_python
+from placement_lint.syntax import python_parser
 
 if TYPE_CHECKING:
     import ast
@@ -44,21 +45,25 @@ INERT = [
 ]
 
 
+def placing(data: bytes) -> Placing:
+    return Placing("a.py", data, FileStore({"a.py": data}))
+
+
 @pytest.mark.parametrize("text", CARRYING)
 def test_it_may_place_arrays(text: str) -> None:
-    assert Placing(text.encode()).carries
+    assert placing(text.encode()).carries
 
 
 @pytest.mark.parametrize("text", INERT)
 def test_it_places_nothing(text: str) -> None:
-    assert not Placing(text.encode()).carries
+    assert not placing(text.encode()).carries
 
 
 def test_it_may_commit_arrays_to_the_default_device() -> None:
-    assert Placing(b"import jax\njax.device_put(x, jax.devices()[0])").commits
-    assert Placing(b"from jax import device_put, devices\ndevice_put(x, devices()[0])").commits
-    assert not Placing(b"import jax\nTEXT = 'jax.device_put(x, jax.devices()[0])'").commits
-    assert not Placing(b"import jax\njax.device_put(x, d)").commits
+    assert placing(b"import jax\njax.device_put(x, jax.devices()[0])").commits
+    assert placing(b"from jax import device_put, devices\ndevice_put(x, devices()[0])").commits
+    assert not placing(b"import jax\nTEXT = 'jax.device_put(x, jax.devices()[0])'").commits
+    assert not placing(b"import jax\njax.device_put(x, d)").commits
 
 
 def test_only_what_has_jax_from_somewhere_can_place_arrays(tmp_path: Path) -> None:
@@ -89,23 +94,22 @@ def test_only_what_has_jax_from_somewhere_can_place_arrays(tmp_path: Path) -> No
         str(tmp_path / name): {str(tmp_path / other) for other in others}
         for name, others in imports.items()
     }
-    found = {path.rpartition("/")[2] for path in importing_jax(paths, edges, {})}
+    found = {path.rpartition("/")[2] for path in importing_jax(paths, edges, {}, FileStore())}
     assert found == {
         "direct.py", "lazy.py", "nested.py", "broken.py", "further.py", "handed.py",
     }  # fmt: skip
-    alone = importing_jax([str(tmp_path / "further.py")], edges, {})
+    alone = importing_jax([str(tmp_path / "further.py")], edges, {}, FileStore())
     assert alone == {str(tmp_path / "further.py")}
 
 
 def test_what_the_bytes_tell_of_imports_is_not_read_again(tmp_path: Path) -> None:
-    importing, other = Placing(b"import jax\njax.default_device(d)"), Placing(b"default_device(d)")
+    importing, other = placing(b"import jax\njax.default_device(d)"), placing(b"default_device(d)")
     assert (importing.imports_jax, other.imports_jax) == (True, False)
-    assert Placing(b"import jax\n!ls").imports_jax is None
-    assert Placing("# coding: latin-1\nimport jax  # é".encode("latin-1")).imports_jax is None
+    assert placing(b"import jax\n!ls").imports_jax is None
     there = tmp_path / "unknown.py"
     there.write_text("# %%\nimport jax\n!ls\n", encoding="utf-8")
     known = {"gone.py": True, "other.py": False, str(there): None}
-    assert importing_jax(known, {}, known) == {"gone.py", str(there)}
+    assert importing_jax(known, {}, known, FileStore()) == {"gone.py", str(there)}
 
 
 def test_a_file_with_both_kinds_of_words_is_parsed_once(
@@ -118,12 +122,12 @@ def test_a_file_with_both_kinds_of_words_is_parsed_once(
     )
     asked: list[str] = []
 
-    def parsed(text: str) -> ast.Module | None:
+    def counted(text: str) -> ast.Module | None:
         asked.append(text)
-        return parsed_by_python(text)
+        return parsed(text)
 
-    monkeypatch.setattr(placing_files, "parsed_by_python", parsed)
-    one = Placing(text.encode())
+    monkeypatch.setattr(python_parser, "parsed", counted)
+    one = placing(text.encode())
     assert (one.carries, one.commits, one.imports_jax) == (True, True, True)
     assert asked == [text]
     path = tmp_path / "both.py"

@@ -12,7 +12,7 @@ from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.run import lint_paths
 from placement_lint.prefilter.conditions import Uses
-from placement_lint.project.target import target_for
+from placement_lint.project.target import ProjectMetadata
 from placement_lint.rules.registry import all_rules
 from tests.lint.helpers import PutFlagged, source
 
@@ -94,12 +94,12 @@ def test_where_a_target_is_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     code = str(tmp_path / "code.py")
     (tmp_path / ".git").mkdir()
-    assert str(target_for("auto", code)).endswith("no requirement of jax was found)")
-    assert str(target_for("0.7.2", code)) == "0.7.2 (by the settings)"
+    assert str(ProjectMetadata().target("auto", code)).endswith("no requirement of jax was found)")
+    assert str(ProjectMetadata().target("0.7.2", code)) == "0.7.2 (by the settings)"
     below = tmp_path / "below"
     below.mkdir()
     (below / "requirements.txt").write_text("jax>=0.5,<0.6\n")
-    chosen = target_for("auto", str(below / "code.py"))
+    chosen = ProjectMetadata().target("auto", str(below / "code.py"))
     assert str(chosen) == "0.5.0 to 0.5.3 (jax>=0.5,<0.6 in below/requirements.txt)"
 
 

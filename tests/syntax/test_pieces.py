@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import libcst as cst
 import pytest
 
+from placement_lint.files.source import Source
+from placement_lint.files.store import FileStore
 from placement_lint.syntax import pieces
-from placement_lint.syntax.pieces import Pieces, kept_in
+from placement_lint.syntax.parse import ParsedFile, parse
 from tests.trials import Trials
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.pieces import Pieces
 
 TOP = Path(__file__).parents[2]
 FILES = sorted((TOP / "placement_lint").rglob("*.py")) + sorted((TOP / "tests").rglob("*.py"))
@@ -20,27 +26,21 @@ LINES = [
 ]
 
 
-def outcome(parse: object) -> cst.Module | type[Exception]:
-    try:
-        module = parse()  # type: ignore[operator]
-    except Exception as error:
-        return type(error)
-    assert isinstance(module, cst.Module)
-    return module
-
-
-def check(known: Pieces, path: str, text: str) -> bool:
+def check(known: dict[str, Pieces | None], path: str, text: str) -> bool:
     """Compare both ways; tell whether the text was one that is cut."""
-    whole = outcome(lambda: cst.parse_module(text))
-    assembled = outcome(lambda: known.parse(path, text))
-    if isinstance(whole, type) or isinstance(assembled, type):
-        assert whole is assembled
+    before = known.pop(path, None)
+    try:
+        whole = cst.parse_module(text)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            pieces.parse(text, before)
         return False
+    assembled, known[path] = pieces.parse(text, before)
     assert whole.deep_equals(assembled)
     assert whole.code == assembled.code
     # No node stands in two places.
     assert len({id(each) for each in assembled.body}) == len(assembled.body)
-    return path in known._statements
+    return known[path] is not None
 
 
 def edited(text: str, chance: random.Random) -> str:
@@ -61,7 +61,7 @@ def edited(text: str, chance: random.Random) -> str:
 
 def compare(files: list[Path], rounds: int) -> None:
     chance = random.Random(1)  # noqa: S311 - the same each time
-    known = Pieces()
+    known: dict[str, Pieces | None] = {}
     cut = 0
     with Trials() as trials:
         for path in files:
@@ -88,6 +88,12 @@ def test_it_is_the_same_module_for_every_file() -> None:
 TEXT = "".join(f"def f{number}(x):\n    return x + {number}\n\n\n" for number in range(40))
 
 
+def module_of(text: str, store: FileStore) -> cst.Module:
+    parsed = parse(Source("a.py", text), store)
+    assert isinstance(parsed, ParsedFile)
+    return parsed.module
+
+
 def test_what_has_not_changed_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
     parse = cst.parse_module
@@ -97,36 +103,35 @@ def test_what_has_not_changed_is_not_parsed_again(monkeypatch: pytest.MonkeyPatc
         return parse(text)
 
     monkeypatch.setattr(cst, "parse_module", counted)
-    known = Pieces()
-    first = known.parse("a.py", TEXT)
+    store = FileStore(is_lasting=True)
+    first = module_of(TEXT, store)
     assert len(parsed) == 40
-    assert known.parse("a.py", TEXT) is first
+    assert module_of(TEXT, store) is first
     parsed.clear()
-    second = known.parse("a.py", TEXT.replace("x + 17", "x - 17"))
+    second = module_of(TEXT.replace("x + 17", "x - 17"), store)
     # The first and the last statement stand beside the edges of the file.
     assert len(parsed) == 3
     assert sum(one is other for one, other in zip(first.body, second.body, strict=True)) == 37
-    known.keep_only([])
+    store.keep_only([])
     parsed.clear()
-    known.parse("a.py", TEXT)
+    module_of(TEXT, store)
     assert len(parsed) == 40
 
 
 def test_what_stands_twice_has_nodes_of_its_own_each_time() -> None:
     text = "x = 1\n" + "y = 2\n" * 150
-    known = Pieces()
+    known: dict[str, Pieces | None] = {}
     for _ in range(3):
         assert check(known, "a.py", text)
         text += "y = 2\n"
 
 
-def test_nothing_is_kept_where_nobody_asked_for_it() -> None:
-    first = pieces.parse("a.py", TEXT)
-    assert pieces.parse("a.py", TEXT) is not first
-    with kept_in(Pieces()):
-        kept = pieces.parse("a.py", TEXT)
-        assert pieces.parse("a.py", TEXT) is kept
-    assert pieces.parse("a.py", TEXT) is not kept
+def test_a_plain_run_parses_a_text_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "parse", None)
+    store = FileStore()
+    first = module_of(TEXT, store)
+    assert module_of(TEXT, store) is first
+    assert module_of(TEXT, FileStore()) is not first
 
 
 PADDING = "y = 2\n" * 120
@@ -148,4 +153,4 @@ PADDING = "y = 2\n" * 120
     ],
 )
 def test_where_a_text_is_cut(text: str, *, is_cut: bool) -> None:
-    assert check(Pieces(), "a.py", text) is is_cut
+    assert check({}, "a.py", text) is is_cut

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placement_lint.config.line_length import forget, line_length
+from placement_lint.config.line_length import LineLengths
 from placement_lint.files.source import Source
 from placement_lint.lint.file_results import FileOptions
 from placement_lint.lint.fixes.apply import fix_source
@@ -97,7 +97,6 @@ def test_to_the_length_that_the_project_sets(
 ) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / name).write_text(settings_text)
-    forget()
     for newline in ("\n", "\r\n"):
         source = Source(str(tmp_path / "a.py"), LONG.replace("\n", newline))
         assert fix_source(source, OPTIONS, unsafe=False).text == expected.replace("\n", newline)
@@ -105,9 +104,8 @@ def test_to_the_length_that_the_project_sets(
 
 def test_a_file_that_keeps_to_no_length_is_not_wrapped(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    forget()
     path = str(tmp_path / "a.py")
-    assert line_length(path) is None
+    assert LineLengths().of(path) is None
     assert fix_source(Source(path, LONG), OPTIONS, unsafe=False).text == SPLIT
     long = f"# {'x' * 100}\n"
     assert fix_source(Source(path, long + LONG), OPTIONS, unsafe=False).text == long + WHOLE
@@ -116,14 +114,12 @@ def test_a_file_that_keeps_to_no_length_is_not_wrapped(tmp_path: Path) -> None:
 def test_a_line_that_was_too_long_stays_one(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "ruff.toml").write_text("line-length = 60\n")
-    forget()
     source = Source(str(tmp_path / "a.py"), LONG)
     assert fix_source(source, OPTIONS, unsafe=False).text == WHOLE
 
 
 def test_a_line_within_a_statement_is_split_in_its_own_brackets(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    forget()
     text = (
         "import jax\n\n\ndef build(act):\n    return Agent(\n        number=1,\n"
         "        act=jax.jit(act, static_argnums=0, backend='cpu'),  # said\n"

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
-from placement_lint.files.unsaved import standing_in
 from placement_lint.findings import Applicability
 from placement_lint.integrations.lsp.projects import ProjectSettings
 from placement_lint.limits.budget import limits_of
@@ -111,19 +110,18 @@ class Analyst:
     def look(self, view: View) -> Seen:
         """Find what there is to find in every file of the workspace."""
         seen = Seen(view)
-        with standing_in(view.texts):
-            passed_over = self._prepare(view)
-            roots = [*self._folders]
-            for folder in self._folders.values():
-                if not folder.session.files:
-                    continue
-                outcome = folder.session.lint()
-                for finding in outcome.findings:
-                    if _root_of(finding.path, roots) == folder.root:
-                        seen.findings.setdefault(finding.path, []).append(finding)
-                for each in outcome.revealed:
-                    if _root_of(each.path, roots) == folder.root:
-                        seen.revealed.setdefault(each.path, []).append(each)
+        passed_over = self._prepare(view)
+        roots = [*self._folders]
+        for folder in self._folders.values():
+            if not folder.session.files:
+                continue
+            outcome = folder.session.lint(view.texts)
+            for finding in outcome.findings:
+                if _root_of(finding.path, roots) == folder.root:
+                    seen.findings.setdefault(finding.path, []).append(finding)
+            for each in outcome.revealed:
+                if _root_of(each.path, roots) == folder.root:
+                    seen.revealed.setdefault(each.path, []).append(each)
         if self._settings is not None:
             seen.problems = tuple(sorted(self._settings.problems, key=str))
         folders = self._folders.values()
@@ -152,9 +150,8 @@ class Analyst:
     def _known_in(self, view: View, path: str) -> Known | None:
         key = (view.number, path)
         if key not in self._known:
-            with standing_in(view.texts):
-                self._prepare(view)
-                self._known[key] = self._session_of(path).known(path)
+            self._prepare(view)
+            self._known[key] = self._session_of(path).known(path, view.texts)
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return self._known[key]
@@ -168,16 +165,14 @@ class Analyst:
             if fix is not None and fix.applicability is Applicability.SAFE
             for edit in fix.edits
         ]
-        with standing_in(seen.view.texts):
-            self._prepare(seen.view)
-            return self._session_of(path).mended(dict.fromkeys([path, *edited]))
+        self._prepare(seen.view)
+        return self._session_of(path).mended(dict.fromkeys([path, *edited]), seen.view.texts)
 
     def editor(self, view: View, path: str) -> Editor | None:
         """Give where the nodes of an open file stand."""
         key = (path, view.texts.get(path, b""))
         if key not in self._editors:
-            with standing_in(view.texts):
-                self._editors[key] = editor_of(path)
+            self._editors[key] = editor_of(path, view.texts)
             while len(self._editors) > _REMEMBERED:
                 self._editors.popitem(last=False)
         return self._editors[key]

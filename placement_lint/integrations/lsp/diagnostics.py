@@ -17,11 +17,11 @@ from lsprotocol.types import (
     Range,
 )
 
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Severity
 from placement_lint.integrations.lsp.positions import Places
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import uri_of
-from placement_lint.project.sources import reopened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,6 +51,7 @@ class Told:
         self.seen = seen
         self._encoding = encoding
         self._related = related
+        self._files = FileStore()
         self._places: dict[str, Places] = {}
 
     def of(self, path: str) -> dict[str, list[Diagnostic]]:
@@ -89,7 +90,7 @@ class Told:
 
     def _on_disk(self, path: str) -> Places:
         if path not in self._places:
-            source = reopened(path)
+            source = self._files.source_if_readable(path)
             text = "" if source is None else source.text
             self._places[path] = Places(text, self._encoding)
         return self._places[path]

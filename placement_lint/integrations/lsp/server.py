@@ -18,6 +18,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from placement_lint.config.values import SettingsError
+from placement_lint.files.store import FileStore
 from placement_lint.integrations.lsp import hover, parent_process
 from placement_lint.integrations.lsp.capabilities import Abilities
 from placement_lint.integrations.lsp.code_actions import EXPLAIN, FIX_ALL, Offers, touch, wants
@@ -454,9 +455,7 @@ class Server:
         document = seen.view.documents.get(path)
         if cell is None or not isinstance(document, Notebook):
             return 0
-        from placement_lint.project.sources import reopened
-
-        source = reopened(path, document.data)
+        source = FileStore({path: document.data}).source_if_readable(path)
         return 0 if source is None else source.lines_before(cell)
 
     # -- what goes wrong, and the end -----------------------------------------------------------

@@ -12,8 +12,8 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
+from placement_lint.files.opening import open_source
 from placement_lint.integrations.lsp.text_documents import Notebook
-from placement_lint.project.sources import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import is_notebook
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Applicability
 from placement_lint.limits.budget import LimitError, exhaustion_of, limit_of
 from placement_lint.lint.check_file import lint_source
@@ -64,11 +65,16 @@ def fix_source(
     run: RunView | None = None,
     *,
     unsafe: bool,
+    store: FileStore | None = None,
 ) -> FixResult:
     """Apply every fix that may be applied to one file; see `fix_sources`."""
+    files = store or FileStore()
 
     def lint(sources: Mapping[str, Source]) -> dict[str, FileResult]:
-        return {path: lint_source(each, options, exports, run) for path, each in sources.items()}
+        return {
+            path: lint_source(each, options, exports, run, store=files)
+            for path, each in sources.items()
+        }
 
     return fix_sources({source.path: source}, lint, unsafe={source.path: unsafe})[source.path]
 

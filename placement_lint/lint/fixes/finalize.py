@@ -9,9 +9,8 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
-from placement_lint.config.line_length import DEFAULT, line_length
+from placement_lint.config.line_length import DEFAULT
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.findings import Fix
 from placement_lint.syntax.code_text import strings_and_comments
@@ -24,20 +23,18 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Edit
     from placement_lint.lint.fixes.notebook_cells import Cells
+    from placement_lint.project.target import ProjectMetadata
     from placement_lint.rules.base import FixPlan
     from placement_lint.syntax.edits import Editor
 
-_CELLS: WeakKeyDictionary[Editor, Cells] = WeakKeyDictionary()
-"""What is known of the cells of files, for as long as these are looked at."""
 
-
-def offer(plan: FixPlan | None, editor: Editor) -> Fix | None:
+def offer(plan: FixPlan | None, editor: Editor, metadata: ProjectMetadata) -> Fix | None:
     """Work out a fix, or the next best one where the text does not allow it."""
     while plan is not None:
         edits = plan.build(editor)
         if edits:
             needed = import_edits(plan.imports, editor)
-            edits = None if needed is None else _wrapped([*needed, *edits], editor)
+            edits = None if needed is None else _wrapped([*needed, *edits], editor, metadata)
         placed = None if not edits else allowed(edits, editor)
         if placed:
             return Fix(plan.applicability, plan.message, tuple(placed), plan.group)
@@ -45,17 +42,17 @@ def offer(plan: FixPlan | None, editor: Editor) -> Fix | None:
     return None
 
 
-def _wrapped(edits: Sequence[Edit], editor: Editor) -> list[Edit]:
+def _wrapped(edits: Sequence[Edit], editor: Editor, metadata: ProjectMetadata) -> list[Edit]:
     """Split the lines that become too long for the project, or for a file that is formatted."""
     return [
         edit
         for own, there in _by_file(edits, editor.of)
-        for edit in within(own, there, _limit(there))
+        for edit in within(own, there, _limit(there, metadata))
     ]
 
 
-def _limit(editor: Editor) -> int:
-    limit = line_length(editor.source.path)
+def _limit(editor: Editor, metadata: ProjectMetadata) -> int:
+    limit = metadata.line_length(editor.source.path)
     if limit is not None:
         return limit
     return DEFAULT if editor.widest_line <= DEFAULT else sys.maxsize
@@ -98,9 +95,7 @@ def _cells_of(editor: Editor) -> Cells:
     """Give the cells of a file, the same ones for each of its fixes."""
     from placement_lint.lint.fixes.notebook_cells import Cells
 
-    if editor not in _CELLS:
-        _CELLS[editor] = Cells(editor.source)
-    return _CELLS[editor]
+    return editor.derived(Cells)
 
 
 def _by_file(

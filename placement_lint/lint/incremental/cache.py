@@ -20,7 +20,8 @@ from hashlib import blake2b
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.files.unsaved import unsaved
+from placement_lint.files.source import UnreadableError
+from placement_lint.files.store import digest
 from placement_lint.lint.incremental.cache_key import key_for
 from placement_lint.lint.incremental.codec import (
     finding_from_json,
@@ -29,13 +30,13 @@ from placement_lint.lint.incremental.codec import (
     suppressed_to_json,
 )
 from placement_lint.lint.results import Outcome, Skipped
-from placement_lint.regular import MOST_OF_RECORDS, most_of, read_regular
+from placement_lint.regular import MOST_OF_RECORDS, read_regular
 from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from placement_lint.files.source import Source
+    from placement_lint.files.store import FileStore, Stamp
     from placement_lint.lint.incremental.records import Memory
 
 FOLDER = ".placement_lint_cache"
@@ -44,20 +45,12 @@ _FORMAT = 3
 _FIRST, _SECOND = ".run.json", ".files.json"
 _MOST_RUNS = 32
 _MOST_BYTES = 64 * 1024 * 1024
-_SETTLED = 2_000_000_000
-"""In nanoseconds: a file changed less than this before it was read may change once more without
-that showing in its times."""
 _WRITING = ".writing-"
 _ABOUT = {
     ".gitignore": "*\n",
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# What placement-lint found out, to be faster the next time. Delete it whenever you like.\n",
 }
-
-Stamp = tuple[int, int, int, int]
-"""Of a file: size, inode, and when it and its status changed, in nanoseconds. Zeros: not known."""
-
-_NO_STAMP: Stamp = (0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -248,7 +241,7 @@ def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cach
 
     `root` is the folder of the project; `folder` is where the cache is to be, if anywhere else.
     """
-    name = _digest(json.dumps([os.path.realpath("."), *call]).encode())[:20]
+    name = digest(json.dumps([os.path.realpath("."), *call]).encode())[:20]
     return Cache(folder or os.path.join(root, FOLDER), name, is_own=folder is None)
 
 
@@ -272,44 +265,12 @@ def _is_ours(name: str) -> bool:
     return name in _ABOUT or name.endswith((_FIRST, _SECOND)) or name.startswith(_WRITING)
 
 
-def digest(data: bytes) -> str:
-    """Give what stands for the content of a file."""
-    return blake2b(data, digest_size=16).hexdigest()
-
-
-_digest = digest
-
-
-def stamp_of(path: str, before: int) -> Stamp:
-    """Give what a file looks like from outside, if it has long been so: since before a time."""
-    stamp = _stamp(path)
-    if stamp is None or max(stamp[2:]) > before - _SETTLED:
-        return _NO_STAMP
-    return stamp
-
-
-def unchanged(path: str, seen: Seen) -> bool:
-    """Tell whether a file surely is what it was, without reading it."""
-    return seen.stamp == _stamp(path)
-
-
-def _stamp(path: str) -> Stamp | None:
-    if unsaved(path) is not None:
-        # The file on the disk says nothing about it.
-        return None
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return (status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
-
-
 def recall(
     last: Last,
     files: Sequence[str],
     settings: Callable[[str], str],
     surroundings: Any,
-    sources: Callable[[str], Source | None],
+    store: FileStore,
     started: float,
 ) -> tuple[Outcome | None, dict[str, Seen]]:
     """Give what came of the last run if nothing has changed since, and the files as they are now.
@@ -319,19 +280,17 @@ def recall(
     if last.outcome is None or last.surroundings != surroundings or [*last.files] != [*files]:
         return None, {}
     renewed: dict[str, Seen] = {}
-    now = time.time_ns()
     for path, seen in last.files.items():
         if seen.settings != settings(path):
             return None, {}
-        if not unchanged(path, seen):
-            stamp = stamp_of(path, now)
+        if seen.stamp != store.stamp_now(path):
             try:
-                content = digest(read_regular(path, most_of(path)))
-            except OSError:
+                content = store.digest(path)
+            except UnreadableError:
                 return None, {}
             if content != seen.content:
                 return None, {}
-            renewed[path] = Seen(stamp, content, seen.settings)
+            renewed[path] = Seen(store.stamp(path), content, seen.settings)
     try:
         findings, skipped, suppressed = last.outcome
         outcome = Outcome(
@@ -342,7 +301,7 @@ def recall(
             cached=len(files),
             seconds=time.perf_counter() - started,
             fixed=(),
-            sources=sources,
+            sources=store.source_if_readable,
             suppressed=tuple(map(suppressed_from_json, suppressed)),
         )
     except Exception:

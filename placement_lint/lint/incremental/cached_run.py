@@ -7,11 +7,10 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.config.line_length import line_length
-from placement_lint.lint.incremental.cache import Last, digest, recall
+from placement_lint.files.store import FileStore, digest
+from placement_lint.lint.incremental.cache import Last, recall
 from placement_lint.lint.progress import tell_nobody
-from placement_lint.project.sources import Sources
-from placement_lint.project.target import forget, target_for
+from placement_lint.project.target import ProjectMetadata
 from placement_lint.timing import CACHE, IMPORTING, timed
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ def lint_cached(
     prepare: Callable[[], None] = lambda: None,
     tell: Tell = tell_nobody,
     limits: Limits | None = None,
+    store: FileStore | None = None,
 ) -> Outcome:
     """Check files as `lint_paths` does, by what the last run left in the cache where that holds.
 
@@ -47,22 +47,21 @@ def lint_cached(
     may take.
     """
     started = time.perf_counter()
-    forget()
+    store = store or FileStore()
     files = sorted(dict.fromkeys(files))
-    digests = Digests(settings_for)
+    digests = Digests(settings_for, store)
     surroundings = [folders, _digest(here, "", None), packages_around(files)]
     with timed(CACHE):
         last = cache.last()
         if last is not None:
-            sources = Sources()
-            outcome, renewed = recall(last, files, digests, surroundings, sources, started)
+            outcome, renewed = recall(last, files, digests, surroundings, store, started)
             if outcome is not None:
                 if renewed:
                     cache.keep_stamps(renewed, last)
                 return outcome
     prepare()
     return _lint(
-        files, settings_for, cache, jobs, folders, digests, surroundings, last, tell, limits
+        files, settings_for, cache, jobs, folders, digests, surroundings, last, tell, limits, store
     )
 
 
@@ -77,6 +76,7 @@ def _lint(
     last: Last | None,
     tell: Tell,
     limits: Limits | None,
+    store: FileStore,
 ) -> Outcome:
     with timed(IMPORTING):
         from placement_lint.lint.incremental.records import Memory
@@ -87,7 +87,7 @@ def _lint(
     with timed(CACHE):
         before = cache.memory(last) if last is not None and usable else None
     seen = last.files if last is not None and before is not None else {}
-    recollection = Recollection(before or Memory(), seen, digests)
+    recollection = Recollection(before or Memory(), seen, digests, store)
     outcome = lint_paths(
         files,
         settings_for,
@@ -96,6 +96,7 @@ def _lint(
         recollection=recollection,
         tell=tell,
         limits=limits,
+        store=store,
     )
     is_certain = recollection.is_certain and not any(
         finding.code in _DEPENDING_ON_CHANCE for finding in outcome.findings
@@ -109,8 +110,9 @@ def _lint(
 class Digests:
     """Gives, by its path, what stands for all that is set for a file: one for each folder."""
 
-    def __init__(self, settings_for: Callable[[str], Settings]) -> None:
+    def __init__(self, settings_for: Callable[[str], Settings], store: FileStore) -> None:
         self._settings_for = settings_for
+        self._metadata = store.shared(ProjectMetadata)
         self._of_folder: dict[str, str] = {}
         self._of_settings: dict[tuple[int, str, int | None], str] = {}
 
@@ -119,8 +121,8 @@ class Digests:
         folder = os.path.dirname(path)
         if folder not in self._of_folder:
             settings = self._settings_for(path)
-            target = str(target_for(settings.target_jax, path).target)
-            length = line_length(path)
+            target = str(self._metadata.target(settings.target_jax, path).target)
+            length = self._metadata.line_length(path)
             by_settings = (id(settings), target, length)
             if by_settings not in self._of_settings:
                 self._of_settings[by_settings] = _digest(settings, target, length)

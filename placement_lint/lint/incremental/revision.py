@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from placement_lint.files.source import read_bytes
-from placement_lint.lint.incremental.cache import Seen, digest, stamp_of, unchanged
+from placement_lint.files.store import digest
+from placement_lint.lint.incremental.cache import Seen
 from placement_lint.lint.incremental.records import Memory, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from placement_lint.files.store import FileStore
     from placement_lint.lint.file_results import FileResult
     from placement_lint.lint.incremental.records import Sorted
     from placement_lint.project.dependencies import Summarised
@@ -37,9 +37,14 @@ class Recollection:
     """The memory of the last run, asked by this one, and the memory of this one."""
 
     def __init__(
-        self, before: Memory, seen: Mapping[str, Seen], settings: Callable[[str], str]
+        self,
+        before: Memory,
+        seen: Mapping[str, Seen],
+        settings: Callable[[str], str],
+        store: FileStore,
     ) -> None:
         """Take what the last run remembered, and what tells the settings of a file, as a digest."""
+        self._store = store
         self.now = Memory()
         self.exhausted: dict[str, Exhausted] = {}
         """What ran out of time or memory, and would again: kept by whoever looks again soon, not
@@ -53,7 +58,6 @@ class Recollection:
         self._before = before
         self._seen = seen
         self._settings = settings
-        self._started = time.time_ns()
         self._unread: set[str] = set()
 
     @property
@@ -69,14 +73,13 @@ class Recollection:
         seen = self._seen.get(path)
         settings = self._settings(path)
         is_sorted = path in self._before.sorted and path in self._before.texts
-        if is_sorted and seen is not None and unchanged(path, seen):
+        if is_sorted and seen is not None and seen.stamp == self._store.stamp_now(path):
             self._note(path, seen.stamp, seen.content, settings)
             if self._is_unchanged(path):
                 self._unread.add(path)
                 return None
-        stamp = stamp_of(path, self._started)
-        data = read_bytes(path)
-        self._note(path, stamp, digest(data), settings)
+        data = self._store.read(path)
+        self._note(path, self._store.stamp(path), self._store.digest(path), settings)
         if is_sorted and self._is_unchanged(path):
             self._unread.add(path)
             return None

@@ -15,20 +15,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import NotPythonError
-from placement_lint.files.source import UnreadableError, read_bytes
+from placement_lint.files.source import UnreadableError
 from placement_lint.files.write import WriteError, replace_file
 from placement_lint.lint.check_file import editor_of
 from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes.apply import is_writable
 from placement_lint.lint.results import FixedFile, Skipped
 from placement_lint.lint.suppressions.comments import NEVER_SILENT, Suppressions
-from placement_lint.project.sources import open_source
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from placement_lint.files.source import Source
+    from placement_lint.files.store import FileStore
     from placement_lint.findings import Edit, Finding
     from placement_lint.syntax.edits import Editor
 
@@ -58,7 +58,7 @@ def checked_reason(reason: str) -> str:
 
 
 def silence_files(
-    findings: Iterable[Finding], reason: str = ""
+    findings: Iterable[Finding], store: FileStore, reason: str = ""
 ) -> tuple[list[Silenced], list[Skipped]]:
     """Work out the comments for findings, file by file; give the files where that cannot be done.
 
@@ -71,7 +71,7 @@ def silence_files(
     )
     for path, group in groupby(wanted, key=lambda each: each.path):
         try:
-            silenced = silence(path, read_bytes(path), [*group], reason)
+            silenced = silence(path, store, [*group], reason)
         except (UnreadableError, NotPythonError, _NotSilencedError) as error:
             skipped.append(Skipped(path, f"not silenced: {error}"))
         else:
@@ -94,17 +94,17 @@ def write(silenced: Iterable[Silenced]) -> tuple[list[Silenced], list[Skipped]]:
 
 
 def silence(
-    path: str, data: bytes, findings: Sequence[Finding], reason: str = ""
+    path: str, store: FileStore, findings: Sequence[Finding], reason: str = ""
 ) -> Silenced | None:
-    """Work out the comments for the findings in the bytes of one file; None where none is needed.
+    """Work out the comments for the findings in one file; None where none is needed.
 
     Raises UnreadableError, NotPythonError, or another exception that says why it cannot be done.
     """
-    source = open_source(path, data)
+    source = store.source(path)
     if not is_writable(source):
         message = f"{source.encoding} does not give its bytes back"
         raise _NotSilencedError(message)
-    return run_deep(_silence, source, data, findings, reason)
+    return run_deep(_silence, source, store, findings, reason)
 
 
 class _NotSilencedError(Exception):
@@ -112,12 +112,13 @@ class _NotSilencedError(Exception):
 
 
 def _silence(
-    source: Source, data: bytes, findings: Sequence[Finding], reason: str
+    source: Source, store: FileStore, findings: Sequence[Finding], reason: str
 ) -> Silenced | None:
     from placement_lint.lint.fixes.notebook_cells import in_cells
     from placement_lint.syntax.edits import edited
 
-    editor = _editor(source)
+    editor = _editor(source, store)
+    data = store.read(source.path)
     edits = comments_for(findings, editor, reason)
     if not edits:
         return None
@@ -132,7 +133,7 @@ def _silence(
     except UnicodeEncodeError as error:
         message = f"its encoding ({source.encoding}) cannot hold the reason"
         raise _NotSilencedError(message) from error
-    _demand_only_comments(editor, _editor(changed))
+    _demand_only_comments(editor, _editor(changed, store))
     counts = dict(sorted(Counter(finding.code for finding in findings).items()))
     mark = "\ufeff" if source.bom else ""
     texts = (mark + source.content, mark + changed.content)
@@ -142,8 +143,8 @@ def _silence(
     return Silenced(FixedFile(source.path, *texts, counts), data, after)
 
 
-def _editor(source: Source) -> Editor:
-    editor = editor_of(source)
+def _editor(source: Source, store: FileStore) -> Editor:
+    editor = editor_of(source, store)
     if isinstance(editor, FileResult):
         raise _NotSilencedError(editor.findings[0].message)
     if not editor.spans.exact:

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint import check_file, run, schedule, select_files
+from placement_lint.files import store as stores
+from placement_lint.files.store import FileStore
+from placement_lint.lint import check_file, run, schedule
 from placement_lint.lint.incremental import cache as cache_module
 from placement_lint.lint.incremental import cache_key
 from placement_lint.lint.incremental.cache import FOLDER, Cache, cache_for, clean, code_of
 from placement_lint.lint.incremental.cache_key import key_for
 from placement_lint.lint.incremental.cached_run import lint_cached
-from placement_lint.project import modules, platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from types import ModuleType
 
     from placement_lint.files.source import Source
     from placement_lint.lint.check_program import Together
@@ -169,19 +169,13 @@ class TestWhatIsLookedAtAgain:
         })  # fmt: skip
         read: set[str] = set()
 
-        def note(module: ModuleType, name: str) -> None:
-            real = getattr(module, name)
+        real = FileStore.source
 
-            def noting(path: str) -> Any:
-                read.add(path)
-                return real(path)
+        def noting(store: FileStore, path: str) -> Source:
+            read.add(path)
+            return real(store, path)
 
-            monkeypatch.setattr(module, name, noting)
-
-        note(modules, "text_of")
-        note(modules, "names_of")
-        note(platform, "names_of")
-        note(select_files, "reopened")
+        monkeypatch.setattr(FileStore, "source", noting)
         first = check()
         assert {"compat.py", "uses.py", "also.py", "pins.py"} <= read
         read.clear()
@@ -595,11 +589,11 @@ def test_a_file_that_changes_while_it_is_read_shows_it_later(looked_at: set[str]
 def test_times_that_have_settled_are_enough(
     monkeypatch: pytest.MonkeyPatch, looked_at: set[str]
 ) -> None:
-    monkeypatch.setattr(cache_module, "_SETTLED", 0)
+    monkeypatch.setattr(stores, "SETTLED", 0)
     write({"data.py": DATA + "table[0]\n"})
     time.sleep(0.05)
     check()
-    monkeypatch.setattr(cache_module, "digest", lambda _: pytest.fail("it was read"))
+    monkeypatch.setattr(stores, "read_bytes", lambda _: pytest.fail("it was read"))
     assert check().cached == 1
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.files.opening import decode
+from placement_lint.files.opening import decode, open_source
+from placement_lint.files.store import FileStore
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions, Sight
 from placement_lint.lint.suppressions.add_noqa import (
@@ -18,7 +19,6 @@ from placement_lint.lint.suppressions.add_noqa import (
     silence_files,
 )
 from placement_lint.lint.suppressions.comments import NEVER_SILENT
-from placement_lint.project.sources import open_source
 from placement_lint.rules.registry import all_rules
 from tests.fixture_cases import all_cases
 from tests.lint.fixes.test_notebook_cells import notebook
@@ -40,11 +40,12 @@ def found(data: bytes, path: str = "s.py") -> tuple[Finding, ...]:
 def silenced(data: bytes, path: str = "s.py", reason: str = "") -> bytes:
     """Silence what is found; check that nothing is found afterwards, whatever is added then."""
     findings = [each for each in found(data, path) if each.code not in NEVER_SILENT]
-    result = silence(path, data, findings, reason)
+    result = silence(path, FileStore({path: data}), findings, reason)
     after = data if result is None else result.after
+    store = FileStore({path: after})
     assert [each.code for each in found(after, path) if each.code not in NEVER_SILENT] == []
-    assert silence(path, after, [], reason) is None
-    again = silence(path, after, findings, reason) if findings and after == data else None
+    assert silence(path, store, [], reason) is None
+    again = silence(path, store, findings, reason) if findings and after == data else None
     assert again is None
     return after
 
@@ -156,7 +157,7 @@ def test_a_reason_that_the_encoding_does_not_have(tmp_path: Path) -> None:
     data = f"# -*- coding: latin-1 -*-\n{HEAD}jax.device_put([], d)\n".encode("latin-1")
     path = tmp_path / "s.py"
     path.write_bytes(data)
-    done, skipped = silence_files(found(data, str(path)), "ō")
+    done, skipped = silence_files(found(data, str(path)), FileStore(), "ō")
     assert done == []
     assert [each.reason for each in skipped] == [
         "not silenced: its encoding (iso-8859-1) cannot hold the reason"
@@ -179,7 +180,7 @@ def test_bytes_that_would_be_lost(tmp_path: Path, data: bytes, reason: str) -> N
     path.write_bytes(data)
     findings = found(data, str(path))
     assert [each.code for each in findings] == ["JDP204"]
-    done, skipped = silence_files(findings)
+    done, skipped = silence_files(findings, FileStore())
     assert done == []
     assert [each.path for each in skipped] == [str(path)]
     assert skipped[0].reason.startswith(f"not silenced: {reason}")
@@ -188,15 +189,15 @@ def test_bytes_that_would_be_lost(tmp_path: Path, data: bytes, reason: str) -> N
 def test_a_file_that_has_become_something_else(tmp_path: Path) -> None:
     path = tmp_path / "s.py"
     findings = found(PUT.encode(), str(path))
-    done, skipped = silence_files(findings)
+    done, skipped = silence_files(findings, FileStore())
     assert (done, [each.path for each in skipped]) == ([], [str(path)])
     path.write_text(PUT + ")\n")
-    done, skipped = silence_files(findings)
+    done, skipped = silence_files(findings, FileStore())
     assert done == []
     assert skipped[0].reason.startswith("not silenced: invalid syntax")
     # Whoever is there already, and silences all rules, needs no help.
     path.write_text(PUT.replace("[], d)", "[], d)  # noqa"))
-    assert silence_files(findings) == ([], [])
+    assert silence_files(findings, FileStore()) == ([], [])
 
 
 def test_notebooks() -> None:
@@ -230,7 +231,7 @@ def test_what_was_not_analysed_is_not_silenced() -> None:
     data = b"import jax\njax.device_put([], d\n"
     findings = found(data)
     assert [each.code for each in findings] == ["JDP901"]
-    assert silence_files(findings) == ([], [])
+    assert silence_files(findings, FileStore()) == ([], [])
 
 
 def without_comments(text: str) -> str:
