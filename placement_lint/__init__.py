@@ -46,14 +46,14 @@ def lint_paths(paths: Iterable[str]) -> tuple[Finding, ...]:
     """
     from placement_lint.config.load import SettingsLoader
     from placement_lint.files.discovery import find_files
-    from placement_lint.lint import run
+    from placement_lint.lint.linter import Linter
 
     loader = SettingsLoader()
     found = find_files([*paths], loader.for_folder)
     for failed in found.failed:
         message = f"{failed.path}: {failed.reason}"
         raise FileNotFoundError(message)
-    return run.lint_paths(found.files, loader.for_file, folders=found.walked > 0).findings
+    return Linter(loader.for_file, folders=found.walked > 0).check(found.files).findings
 
 
 def __getattr__(name: str) -> object:

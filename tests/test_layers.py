@@ -37,20 +37,19 @@ LAYERS = layers("""
 
 INSIDE: dict[str, Layers] = {
     "lint": layers("""
-        hosted session
-        incremental.cached_run
-        run
+        linter
+        file_queries run
         suppressions.add_noqa suppressions.baseline
         schedule
         select_files
-        check_program incremental lookup
+        check_program incremental
         fixes.apply fixes.write_back
         tasks
         check_file
         fixes parsing suppressions
-        dispatch file_results
+        file_results
         results
-        gc_pause pool progress reveal
+        gc_pause lookup pool progress
     """),
     "placement": layers("""
         flow
@@ -293,9 +292,9 @@ def test_nothing_slow_or_recursive_of_libcst(path: Path) -> None:
         ("placement.engine.statements", "placement.interpreter", False),
         ("placement.interpreter", "placement.engine.statements", True),
         ("placement.domain.values", "placement.facts.module", False),
-        ("lint.incremental.cached_run", "lint.run", True),
+        ("lint.linter", "lint.run", True),
         ("lint.incremental.cache", "lint.run", False),
-        ("lint.hosted", "lint.session", False),
+        ("lint.file_queries", "lint.run", False),
         ("lint.run", "lint.incremental.cache", True),
     ],
 )

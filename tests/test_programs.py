@@ -9,8 +9,8 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Finding
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode, Outcome
-from placement_lint.lint.run import lint_paths
 from tests.differential.oracle_client import OracleClient
 from tests.program_cases import ProgramCase, Text, all_programs, module_name, read_program
 from tests.trials import Share, Trials
@@ -45,7 +45,7 @@ def read(folder: Path, program: ProgramCase) -> dict[str, str]:
 def lint(
     paths: list[str], *, fix: FixMode = FixMode.NONE, unsafe: bool = False
 ) -> Outcome:  # fmt: skip
-    return lint_paths(paths, lambda _: Settings(unsafe_fixes=unsafe), fix=fix, folders=True)
+    return Linter(lambda _: Settings(unsafe_fixes=unsafe), fix=fix, folders=True).check(paths)
 
 
 def inside(folder: Path, path: str) -> str:

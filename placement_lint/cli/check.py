@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         outputs.demand_statistics(args.output_format)
         try:
-            return _Run(args, parser, outputs).run()
+            return _CheckCommand(args, parser, outputs).run()
         except SettingsError as error:
             streams.fail(str(error))
             outputs.write_failure(str(error), args.output_format)
@@ -206,7 +206,7 @@ def _jobs(text: str) -> int:
     raise argparse.ArgumentTypeError(message)
 
 
-class _Run:
+class _CheckCommand:
     """One run of the command."""
 
     def __init__(self, args: argparse.Namespace, parser: Parser, outputs: Outputs) -> None:
@@ -333,42 +333,29 @@ class _Run:
             started = time.perf_counter()
             if nothing_can_be_found(found.files, self.store):
                 return empty_outcome(len(found.files), time.perf_counter() - started)
-        if mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal):
-            from placement_lint.lint.incremental.cache import cache_for
-            from placement_lint.lint.incremental.cached_run import lint_cached
+        from placement_lint.lint.incremental.cache import cache_for
+        from placement_lint.lint.linter import Linter
 
-            cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
-            outcome = lint_cached(
-                found.files,
-                self.loader.for_file,
-                here,
-                cache,
-                jobs=self.args.jobs,
-                folders=folders,
-                prepare=lambda: self._check_all_selectors(found.files),
-                tell=progress.tell,
-                limits=self._limits(here),
-                store=self.store,
-            )
-            if cache.problem and self.args.verbose:
-                progress.clear()
-                self._warn(f"nothing is remembered: {escape(cache.problem)}")
-            return outcome
-        self._check_all_selectors(found.files)
-        with timed(IMPORTING):
-            from placement_lint.lint.run import lint_paths
-
-        return lint_paths(
-            found.files,
+        is_cached = mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal)
+        cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
+        linter = Linter(
             self.loader.for_file,
-            jobs=self.args.jobs,
+            folders=folders,
             fix=mode,
             reveal=self.args.reveal,
-            folders=folders,
-            tell=progress.tell,
+            jobs=self.args.jobs,
             limits=self._limits(here),
+            cache=cache if is_cached else None,
+            here=here,
             store=self.store,
+            tell=progress.tell,
+            prepare=lambda: self._check_all_selectors(found.files),
         )
+        outcome = linter.check(found.files)
+        if cache.problem and self.args.verbose:
+            progress.clear()
+            self._warn(f"nothing is remembered: {escape(cache.problem)}")
+        return outcome
 
     def _limits(self, here: Settings) -> Limits:
         from placement_lint.limits.budget import limits_of
@@ -416,7 +403,7 @@ class _Run:
         if self.args.timing:
             watch().start()
         with timed(IMPORTING):
-            from placement_lint.lint.run import lint_text
+            from placement_lint.lint.linter import Linter
 
         mode = self._fix_mode(settings)
         if excluded:
@@ -425,7 +412,8 @@ class _Run:
                 streams.write_bytes(data)
             return CLEAN
         self._say_targets([path])
-        outcome, fixed = lint_text(data, path, settings, fix=mode, store=self.store)
+        linter = Linter(self.loader.for_file, fix=mode, store=self.store)
+        outcome, fixed = linter.check_text(path, data)
         if self._adopts(outcome, [path], folders=False):
             from placement_lint.cli.adopting import Adoption
 

@@ -50,7 +50,7 @@ def _mask_cell(lines: list[str]) -> list[str]:
 
 def _mask_lines(lines: list[str]) -> list[str]:
     masked = []
-    state = _State()
+    state = _MaskState()
     continued_escape = False
     for line in lines:
         body = line.rstrip("\r\n")
@@ -104,7 +104,7 @@ def _is_simple(code: str) -> bool:
     return True
 
 
-class _State:
+class _MaskState:
     """Whether the next line goes on with a string, a bracket or a line before it."""
 
     def __init__(self) -> None:

@@ -14,6 +14,7 @@ counts for the others, whichever is being checked. Standard input is looked at a
 
 from __future__ import annotations
 
+import codecs
 import functools
 import multiprocessing
 import os
@@ -27,14 +28,14 @@ from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
 from placement_lint.files.notebook import is_notebook
 from placement_lint.files.opening import masked
-from placement_lint.files.source import Source
-from placement_lint.files.store import FileStore
+from placement_lint.files.source import Source, declared_encoding
 from placement_lint.limits.budget import limits_of
 from placement_lint.lint.file_results import tool_finding
-from placement_lint.lint.hosted import HostedRun, lint_hosted_text
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.suppressions.baseline import Baselines
 from placement_lint.report.escape import escape
 from placement_lint.rules.registry import all_rules
+from placement_lint.rules.selection import UnknownSelectorError, select_rules
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.version import __version__
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable, Iterator, Sequence
 
+    from placement_lint.config.settings import Settings
     from placement_lint.findings import Finding
 
 _STDIN = "-"
@@ -116,21 +118,21 @@ class _Host:
         for path in found.files:
             self._baselines.of(path)
         here = self._loader.for_folder(".")
-        self._store = FileStore()
-        self._run = HostedRun(
-            found.files,
-            self._loader.for_file,
+        self._linter = Linter(
+            self._settings_for,
             folders=found.walked > 0,
+            respect_noqa=False,
             limits=limits_of(here.time_limit, here.memory_limit, jobs=os.cpu_count() or 1),
-            store=self._store,
         )
+        self._linter.files = found.files
+        self._linter.select()
         self._under = {os.path.realpath(path): path for path in found.files}
 
     def in_file(self, filename: str) -> Iterable[Finding]:
         """Give what is found in a file, as part of the run where it belongs to it."""
         real = os.path.realpath(filename)
         if real in self._under:
-            return self._new(self._run.findings(self._under[real]))
+            return self._new(self._linter.check_file(self._under[real]))
         path = Path(filename).as_posix()
         settings = self._loader.for_file(path)
         if is_excluded(path, settings) and (settings.force_exclude or real not in self._named):
@@ -138,8 +140,9 @@ class _Host:
         if path.endswith(SUFFIXES) and self._is_walked(real):
             # Left out for another reason: git ignores it.
             return ()
-        run = HostedRun([path], self._loader.for_file, store=self._store)
-        return self._new(run.findings(path))
+        linter = Linter(self._settings_for, respect_noqa=False, store=self._linter.store)
+        linter.files = [path]
+        return self._new(linter.check_file(path))
 
     def in_text(self, text: str, name: str) -> Iterable[Finding]:
         """Give what is found in standard input."""
@@ -147,16 +150,38 @@ class _Host:
         settings = self._loader.for_file(path)
         if settings.force_exclude and is_excluded(path, settings):
             return ()
-        found = lint_hosted_text(text, path, settings)
-        return self._baselines.new(found, lambda _: masked(Source(path, text)))
+        linter = Linter(self._settings_for, respect_noqa=False)
+        outcome, _ = linter.check_text(path, _encoded(text))
+        return self._baselines.new(outcome.findings, lambda _: masked(Source(path, text)))
 
     def _new(self, findings: Iterable[Finding]) -> Iterable[Finding]:
         """Give the findings that no baseline knows."""
-        return self._baselines.new(findings, self._store.source_if_readable)
+        return self._baselines.new(findings, self._linter.store.source_if_readable)
+
+    def _settings_for(self, path: str) -> Settings:
+        settings = self._loader.for_file(path)
+        try:
+            select_rules(settings, "")
+        except UnknownSelectorError as error:
+            message = f"{settings.source or 'the settings'}: {error}"
+            raise SettingsError(message) from error
+        return settings
 
     def _is_walked(self, real: str) -> bool:
         """Tell whether a file lies in a folder that was named."""
         return any(str(parent) in self._named for parent in Path(real).parents)
+
+
+def _encoded(text: str) -> bytes:
+    """Return the bytes that are read as this text, whatever encoding its first lines declare."""
+    data = text.encode("utf-8", "surrogatepass")
+    if data.startswith(codecs.BOM_UTF8):
+        return data
+    try:
+        return text.encode(declared_encoding(data))
+    except (SyntaxError, LookupError, UnicodeEncodeError):
+        # Such a file cannot be read, and it is a finding that says so.
+        return data
 
 
 def _asked(options: argparse.Namespace | None) -> tuple[tuple[str, ...], tuple[str, ...], bool]:

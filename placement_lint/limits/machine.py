@@ -86,7 +86,7 @@ def address_space_left() -> float:
 def share_of_memory(processes: int) -> int:
     """Return the bytes that each of so many processes may take if nobody sets a limit.
 
-    Together they take half of the memory. 0 where it is not known how much there is.
+    ComponentCheck they take half of the memory. 0 where it is not known how much there is.
     """
     return memory_of_machine() // _SHARE // max(processes, 1)
 

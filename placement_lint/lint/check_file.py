@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from placement_lint.files.store import FileStore
 from placement_lint.findings import Confidence, Finding, Related, Span
@@ -34,11 +34,15 @@ from placement_lint.prefilter.conditions import text_of_source
 from placement_lint.timing import IMPORTING, NAMES, PLACES, RULES, timed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import libcst as cst
+
     from placement_lint.files.source import Source
     from placement_lint.findings import Fix
+    from placement_lint.lint.lookup import Revealed
     from placement_lint.lint.parsing import Parsed
     from placement_lint.lint.results import Suppressed
-    from placement_lint.lint.reveal import Revealed
     from placement_lint.lint.suppressions.comments import Suppressions
     from placement_lint.prefilter.conditions import FileText
     from placement_lint.rules.base import Draft, Rule
@@ -47,6 +51,9 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import ExportResolver
 
+
+Visitor: TypeAlias = "Callable[[Any, Any], None]"
+Table: TypeAlias = "dict[type[cst.CSTNode], list[tuple[int, Visitor]]]"
 
 _ADVICE = {rule.code: rule.advice for rule in ABOUT_COMMENTS}
 
@@ -89,12 +96,12 @@ def lint_source(
     exports: ExportResolver | None = None,
     run: RunView | None = None,
     *,
-    looking: tuple[type[Rule], ...] | None = None,
+    may_fire: tuple[type[Rule], ...] | None = None,
     store: FileStore | None = None,
 ) -> FileResult:
     """Check one source with the rules, whether or not its bytes pass the filter.
 
-    `looking` has the rules that can fire, if that is known: the others need not look. `store` has
+    `may_fire` has the rules that can fire, if that is known: the others need not look. `store` has
     the files of the run.
     Never raises for what the source holds: what cannot be parsed is a JDP901 finding, and a rule
     that fails is a JDP903 finding, beside which all other rules' findings stand. Where the file
@@ -106,7 +113,7 @@ def lint_source(
     allow(source.path, options.time_limit)
     try:
         return run_deep(
-            _within_limits, source, options, exports, run, looking, store or FileStore()
+            _within_limits, source, options, exports, run, may_fire, store or FileStore()
         )
     except Exception as error:  # our fault, and no reason to lose the other files
         return failed(source, error)
@@ -117,12 +124,12 @@ def _within_limits(
     options: FileOptions,
     exports: ExportResolver | None,
     run: RunView | None,
-    looking: tuple[type[Rule], ...] | None,
+    may_fire: tuple[type[Rule], ...] | None,
     store: FileStore,
 ) -> FileResult:
     try:
         with spending(source.path):
-            return _lint(source, options, exports, run, looking, store)
+            return _lint(source, options, exports, run, may_fire, store)
     except (TimeUpError, MemoryUpError) as error:
         give_up(error)
         return FileResult((unfinished(source.path, error, options.time_limit),), parsed=True)
@@ -148,7 +155,7 @@ def _lint(
     options: FileOptions,
     exports: ExportResolver | None,
     run: RunView | None,
-    looking: tuple[type[Rule], ...] | None,
+    may_fire: tuple[type[Rule], ...] | None,
     store: FileStore,
 ) -> FileResult:
     from placement_lint.lint.parsing import parse_what_can_be
@@ -157,7 +164,7 @@ def _lint(
     if isinstance(parsed, FileResult):
         return parsed
     analysis = Analysis(parsed, options, exports, run, store)
-    analysis.looking = looking
+    analysis.may_fire = may_fire
     try:
         return analysis.run()
     finally:
@@ -218,7 +225,7 @@ class Analysis:
         """What failed of the analysis as a whole."""
         self.failed: list[Finding] = []
         """What failed of single rules."""
-        self.looking: tuple[type[Rule], ...] | None = None
+        self.may_fire: tuple[type[Rule], ...] | None = None
         """The rules that can fire, if that is known. What is said of comments goes by all rules."""
 
     @functools.cached_property
@@ -276,7 +283,7 @@ class Analysis:
         """Give what is to be reported of what the rules have seen."""
         revealed: tuple[Revealed, ...] = ()
         if self.options.reveal:
-            from placement_lint.lint.reveal import MARK, reveal
+            from placement_lint.lint.lookup import MARK, reveal
 
             if MARK in self.source.text and self._is_followed:
                 revealed = tuple(reveal(self.facts.flow, self.editor))
@@ -361,14 +368,13 @@ class Analysis:
         return self.editor.spans.exact and not self.broken
 
     def _visit(self, drafts: list[Draft]) -> None:
-        from placement_lint.lint.dispatch import dispatch_table
         from placement_lint.rules.context import Context
         from placement_lint.semantic.model import UnfollowedError
         from placement_lint.syntax.deep_stack import TooDeepError
 
         rules = self.rules
-        if self.looking is not None:
-            rules = tuple(rule for rule in rules if rule in self.looking)
+        if self.may_fire is not None:
+            rules = tuple(rule for rule in rules if rule in self.may_fire)
         contexts = [Context(self.facts, rule, drafts) for rule in rules]
         silent: set[int] = set()
         table = dispatch_table(rules)
@@ -456,3 +462,33 @@ class Analysis:
         shift = cell.first_line - 1
         moved = Span(span.line - shift, span.column, span.end_line - shift, span.end_column)
         return moved, cell.number
+
+
+@functools.lru_cache(maxsize=512)
+def dispatch_table(rules: tuple[type[Rule], ...]) -> Table:
+    """Give, for each node type, the visitors in the order of the rules, each with its rule's place.
+
+    Raises AttributeError where a rule's method names no LibCST node type.
+    """
+    table: Table = {}
+    for position, rule in enumerate(rules):
+        for node_type, visit in _visitors(rule):
+            table.setdefault(node_type, []).append((position, visit))
+    return table
+
+
+_VISITORS: dict[type[Rule], list[tuple[type[cst.CSTNode], Visitor]]] = {}
+"""The visitors of each rule: the tables of many sets of rules share them."""
+
+
+def _visitors(rule: type[Rule]) -> list[tuple[type[cst.CSTNode], Visitor]]:
+    import libcst as cst
+
+    if rule not in _VISITORS:
+        instance = rule()
+        _VISITORS[rule] = [
+            (getattr(cst, name.removeprefix("visit_")), getattr(instance, name))
+            for name in dir(rule)
+            if name.startswith("visit_")
+        ]
+    return _VISITORS[rule]

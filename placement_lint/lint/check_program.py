@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
     from placement_lint.placement.interpreter import Program
     from placement_lint.project.project import Project
-    from placement_lint.project.queries import Questions
+    from placement_lint.project.queries import TrackedQueries
 
 _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
 
 
-def lint_together(
+def check_together(
     sources: Mapping[str, Source],
     options_for: Callable[[Source], FileOptions],
     project: Project,
@@ -50,7 +50,7 @@ def lint_together(
     not a comment silences it. `without` are files that are no part of the program. Raises
     LimitError where interpreting one of them takes more than it may.
     """
-    together = Together(sources, options_for, project, without)
+    together = ComponentCheck(sources, options_for, project, without)
     run_deep(together.interpreted, [*members] or sources)
     results = together.lint()
     together.let_go()
@@ -62,7 +62,7 @@ def lint_together(
     return results
 
 
-class Together:
+class ComponentCheck:
     """One program: the files given, and those that are read on the way."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Together:
         self.members: list[str] = []
         """The files that were given to be interpreted together."""
         self.results: dict[str, FileResult] = {}
-        self.asked: dict[str, Questions] = {}
+        self.asked: dict[str, TrackedQueries] = {}
         self.analyses: dict[str, Analysis] = {}
         self.program: Program | None = None
 
@@ -189,7 +189,7 @@ class Together:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Component:
     """Files that have to do with one another: they import one another, in any number of steps."""
 
     paths: frozenset[str]
@@ -199,12 +199,12 @@ class Neighbours:
     """From each file of the run to those that import it, with the first part of the name."""
 
 
-def neighbourhoods(
+def components(
     carrying: Iterable[str],
     committing: Iterable[str],
     project: Project,
     importing: Mapping[str, bool | None],
-) -> list[Neighbours]:
+) -> list[Component]:
     """Give the files among which a placement may get from one to another.
 
     `carrying` are those that place arrays, `committing` those that only commit some; `importing`
@@ -212,43 +212,43 @@ def neighbourhoods(
     """
     importers: dict[str, list[tuple[str, str]]] = {}
     imports: dict[str, set[str]] = {}
-    neighbours: dict[str, set[str]] = {}
+    adjacent: dict[str, set[str]] = {}
     for importer, imported, name in project.imports:
         importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
         imports.setdefault(importer, set()).add(imported)
-        neighbours.setdefault(importer, set()).add(imported)
-        neighbours.setdefault(imported, set()).add(importer)
+        adjacent.setdefault(importer, set()).add(imported)
+        adjacent.setdefault(imported, set()).add(importer)
     carrying = importing_jax(carrying, imports, importing, project.store)
     placing = frozenset(carrying | {*committing})
-    found: list[Neighbours] = []
+    found: list[Component] = []
     seen: set[str] = set()
-    for path in sorted(carrying & neighbours.keys()):
+    for path in sorted(carrying & adjacent.keys()):
         if path not in seen:
-            paths = closure([path], neighbours)
+            paths = closure([path], adjacent)
             seen |= paths
-            found.append(Neighbours(frozenset(paths), placing & paths, importers))
+            found.append(Component(frozenset(paths), placing & paths, importers))
     return found
 
 
 def group(
-    neighbours: Neighbours,
+    component: Component,
     options_for: Callable[[Source], FileOptions],
     project: Project,
     without: frozenset[str] = frozenset(),
-) -> Together:
+) -> ComponentCheck:
     """Interpret the files together that have to be.
 
     Those are the files that place arrays, and the files that import something through which a
-    placement gets out of one of these; but not those that are to be left out: see `Together`.
+    placement gets out of one of these; but not those that are to be left out: see `ComponentCheck`.
     Raises LimitError where interpreting one of them takes more than it may.
     """
-    together = Together({}, options_for, project, without)
-    return run_deep(_group, neighbours, together)
+    together = ComponentCheck({}, options_for, project, without)
+    return run_deep(_group, component, together)
 
 
-def _group(neighbours: Neighbours, together: Together) -> Together:
-    importers, text = neighbours.importers, together.project.store.text
-    members = set(neighbours.placing)
+def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
+    importers, text = component.importers, together.project.store.text
+    members = set(component.placing)
     for steps in _steps():
         modules = together.interpreted(members)
         if modules is None:

@@ -17,8 +17,8 @@ from placement_lint.rules.tool.unused_suppression import UnusedSuppression
 
 if TYPE_CHECKING:
     from placement_lint.files.source import Source
+    from placement_lint.lint.lookup import Revealed
     from placement_lint.lint.results import Suppressed
-    from placement_lint.lint.reveal import Revealed
     from placement_lint.rules.base import Rule
     from placement_lint.syntax.parse import Unparsable
 

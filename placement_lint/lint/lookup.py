@@ -1,7 +1,10 @@
-"""What the analysis knows of the names in one file, for somebody who points at them."""
+"""What the analysis knows of the names in one file: where the cursor is, and where `# reveal: name`
+asks for it.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,11 +22,13 @@ if TYPE_CHECKING:
     from placement_lint.placement.flow import Flow
     from placement_lint.syntax.edits import Editor
 
+MARK = "# reveal:"
+_COMMENT = re.compile(r"#\s*reveal:\s*(?P<names>[\w.,\s]+)")
 _NOTHING_TO_SAY = frozenset({"unknown", "no array", "no array or unknown", "nothing"})
 
 
 @dataclass(frozen=True)
-class Told:
+class NameInfo:
     """What is known of the value of a name at one place."""
 
     name: str
@@ -31,7 +36,7 @@ class Told:
     description: str
 
 
-class Known:
+class NameLookup:
     """The names of one file, and where the arrays live that they stand for."""
 
     def __init__(self, flow: Flow, editor: Editor) -> None:
@@ -39,7 +44,7 @@ class Known:
         self._flow = flow
         self.editor = editor
 
-    def at(self, offset: int, where: Callable[[str, int], str]) -> Told | None:
+    def at(self, offset: int, where: Callable[[str, int], str]) -> NameInfo | None:
         """Say what the name at an offset of the text stands for, if that is worth saying.
 
         On `tokens` in `self.tokens` that is the attribute, on `self` the object, and on a
@@ -55,9 +60,9 @@ class Known:
         text = describe(self._flow.value(told), self._written(where))
         if text in _NOTHING_TO_SAY:
             return None
-        return Told(dotted(node), self.editor.span(node), text)
+        return NameInfo(dotted(node), self.editor.span(node), text)
 
-    def uncommitted(self, first: int, last: int) -> Iterator[Told]:
+    def uncommitted(self, first: int, last: int) -> Iterator[NameInfo]:
         """Give the names that are bound, on some lines, to arrays that nothing holds in place.
 
         Only those that surely are arrays, and that are not on the system's default device: there
@@ -69,7 +74,7 @@ class Known:
                 devices = _astray(self._flow.value(name))
                 if devices and first <= self.editor.line_of(name) <= last:
                     text = f"uncommitted on {' or '.join(devices)}"
-                    yield Told(dotted(name), self.editor.span(name), text)
+                    yield NameInfo(dotted(name), self.editor.span(name), text)
 
     def _name_at(self, offset: int) -> cst.CSTNode | None:
         best: tuple[int, cst.CSTNode] | None = None
@@ -130,3 +135,48 @@ def _astray(value: Value) -> list[str]:
             return []
         devices.add(str(atom.device))
     return sorted(devices)
+
+
+@dataclass(frozen=True, order=True)
+class Revealed:
+    """What is known of one name at one place."""
+
+    path: str
+    line: int
+    column: int
+    name: str
+    description: str
+
+
+def reveal(flow: Flow, editor: Editor) -> Iterator[Revealed]:
+    """Give what is asked for by the comments of a file, in order."""
+    asked: dict[int, list[str]] = {}
+    for start, end in editor.spans.comments:
+        match = _COMMENT.match(editor.source.text[start:end])
+        if match is not None:
+            names = [name.strip() for name in match["names"].split(",") if name.strip()]
+            asked[editor.source.position(start)[0]] = names
+    if not asked:
+        return
+    nodes: dict[tuple[int, str], cst.CSTNode] = {}
+    for node in editor.tree.every(cst.Name, cst.Attribute):
+        name = dotted(node)
+        if name:
+            line = editor.line_of(node)
+            if name in asked.get(line, ()):
+                nodes[line, name] = node
+
+    def where(place: Place) -> str:
+        there = editor.of(place.module)
+        return f"{place.module}:{there.line_of(there.tree.nodes[place.node])}"
+
+    for line in sorted(asked):
+        for name in asked[line]:
+            found = nodes.get((line, name))
+            column = 1 if found is None else editor.span(found).column
+            text = (
+                "there is no such name on this line"
+                if found is None
+                else describe(flow.value(found), where)
+            )
+            yield Revealed(editor.source.path, line, column, name, text)

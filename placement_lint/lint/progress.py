@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     Tell: TypeAlias = Callable[[int, int, int], None]
 
 
-def tell_nobody(done: int, files: int, findings: int) -> None:
+def no_progress(done: int, files: int, findings: int) -> None:
     """Do nothing with how many files are done, how many there are, and what was found so far."""
 
 
-class Course:
+class ProgressCount:
     """Counts the files that are done, and what was found in them; what is told never decreases."""
 
     def __init__(self, files: int, tell: Tell) -> None:

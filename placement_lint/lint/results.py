@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Finding
-    from placement_lint.lint.reveal import Revealed
+    from placement_lint.lint.lookup import Revealed
 
 
 @dataclass(frozen=True)

@@ -20,18 +20,18 @@ from placement_lint.limits.budget import (
 )
 from placement_lint.lint.file_results import FileOptions, Sight, unfinished
 from placement_lint.lint.fixes.write_back import written
-from placement_lint.lint.progress import Course, tell_nobody
+from placement_lint.lint.progress import ProgressCount, no_progress
 from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.schedule import (
-    Examiner,
-    examine_all,
-    examine_neighbours,
-    examine_task,
+    FileChecker,
+    check_all,
+    check_component,
+    check_task,
     incomplete,
     ran_out,
 )
-from placement_lint.lint.select_files import Sifted
-from placement_lint.lint.tasks import Examined, Request, Task, failure
+from placement_lint.lint.select_files import Selection
+from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
 from placement_lint.project.project import Project
 from placement_lint.rules.selection import select_rules
 from placement_lint.syntax.deep_stack import run_deep
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.config.settings import Settings
-    from placement_lint.lint.check_program import Neighbours
-    from placement_lint.lint.incremental.revision import Recollection
+    from placement_lint.lint.check_program import Component
+    from placement_lint.lint.incremental.revision import PreviousRun
     from placement_lint.lint.progress import Tell
 
 PARALLEL_BYTES = 500_000
@@ -50,68 +50,20 @@ PARALLEL_BYTES = 500_000
 byte (LibCST 1.9.0, Python 3.11)."""
 
 
-def lint_paths(
-    files: Sequence[str],
-    settings_for: Callable[[str], Settings],
-    *,
-    jobs: int = 1,
-    fix: FixMode = FixMode.NONE,
-    reveal: bool = False,
-    folders: bool = False,
-    recollection: Recollection | None = None,
-    tell: Tell = tell_nobody,
-    limits: Limits | None = None,
-    most_seconds: Callable[[str], int] | None = None,
-    store: FileStore | None = None,
-) -> Outcome:
-    """Check files, each by its own settings. Raises UnknownSelectorError for a wrong setting.
-
-    `folders` says that these are all the files of the folders that were asked for.
-    `recollection` is asked what is known of files already, and notes what is found out. `tell` is
-    told all along how far the run is. `limits` is what the run may take; `most_seconds` tells what
-    a file may take at most, whatever its settings are.
-    """
-    sight = Sight.WHOLE if folders else Sight.IMPORTS
-
-    def request(path: str) -> Request:
-        most = 0 if most_seconds is None else most_seconds(path)
-        settings = settings_for(path)
-        return request_for(settings, path, reveal=reveal, sight=sight, most_seconds=most)
-
-    return check_files(
-        files,
-        request,
-        jobs=jobs,
-        fix=fix,
-        recollection=recollection,
-        tell=tell,
-        limits=limits,
-        store=store,
-    )
-
-
-def lint_text(
-    data: bytes,
-    path: str,
-    settings: Settings,
-    *,
-    fix: FixMode = FixMode.NONE,
-    store: FileStore | None = None,
+def check_text(
+    path: str, request: Request, fix: FixMode, limits: Limits, store: FileStore
 ) -> tuple[Outcome, bytes | None]:
-    """Check the bytes of one file under a name.
+    """Check one file alone.
 
-    Gives with what was found the bytes as they are after fixing; None where no fixes were asked.
+    Returns with the outcome the bytes as they are after fixing; None without fixing.
     """
     started = time.perf_counter()
-    request = request_for(settings, path)
-    store = store or FileStore()
-    store.replace({path: data})
-    sifted = Sifted(store)
-    with using(Budget(limits_of(settings.time_limit, settings.memory_limit))):
-        examined = run_deep(examine_text, sifted, path, request, fix)
-    fixed = _fixed(examined)
-    outcome = _outcome(sifted, examined, started)
-    return outcome, None if fix is FixMode.NONE else fixed.get(path, data)
+    selection = Selection(store)
+    before = store.read(path)
+    with using(Budget(limits)):
+        checked = run_deep(_check_text, selection, path, request, fix)
+    outcome = _outcome(selection, checked, started)
+    return outcome, None if fix is FixMode.NONE else _fixed(checked).get(path, before)
 
 
 def check_files(
@@ -121,8 +73,8 @@ def check_files(
     jobs: int = 1,
     fix: FixMode = FixMode.NONE,
     parallel_bytes: int | None = None,
-    recollection: Recollection | None = None,
-    tell: Tell = tell_nobody,
+    previous: PreviousRun | None = None,
+    tell: Tell = no_progress,
     limits: Limits | None = None,
     store: FileStore | None = None,
 ) -> Outcome:
@@ -133,7 +85,7 @@ def check_files(
     """
     with using(Budget(limits_of(jobs=jobs) if limits is None else limits)):
         return _checked(
-            files, request_for, jobs, fix, parallel_bytes, recollection, tell, store or FileStore()
+            files, request_for, jobs, fix, parallel_bytes, previous, tell, store or FileStore()
         )
 
 
@@ -143,29 +95,33 @@ def _checked(
     jobs: int,
     fix: FixMode,
     parallel_bytes: int | None,
-    recollection: Recollection | None,
+    previous: PreviousRun | None,
     tell: Tell,
     store: FileStore,
 ) -> Outcome:
     started = time.perf_counter()
     paths = sorted(dict.fromkeys(files))
-    course = Course(len(paths), tell)
+    progress = ProgressCount(len(paths), tell)
     worth = PARALLEL_BYTES if parallel_bytes is None else parallel_bytes
-    look = functools.partial(_look, paths, request_for, store, jobs=jobs, parallel_bytes=worth)
-    sifted, examined = look(fix=fix, course=course, recollection=recollection)
+    pass_over = functools.partial(
+        _pass_over, paths, request_for, store, jobs=jobs, parallel_bytes=worth
+    )
+    selection, checked = pass_over(fix=fix, progress=progress, previous=previous)
     if fix is FixMode.APPLY:
         with timed(FIXING):
-            examined = written(examined)
+            checked = written(checked)
         store.renew()
-        if len(paths) > 1 and any(one.change or one.unwritten for one in examined):
+        if len(paths) > 1 and any(one.change or one.unwritten for one in checked):
             # What was found in a file depends on the others, as they were then; and of those
             # that could not be written, as they are not.
-            sifted, again = look(fix=FixMode.NONE, course=Course(len(paths), tell_nobody))
-            examined = _seen_again(examined, again)
-    return _outcome(sifted, examined, started)
+            selection, again = pass_over(
+                fix=FixMode.NONE, progress=ProgressCount(len(paths), no_progress)
+            )
+            checked = _seen_again(checked, again)
+    return _outcome(selection, checked, started)
 
 
-def _look(
+def _pass_over(
     paths: Sequence[str],
     request_for: Callable[[str], Request],
     store: FileStore,
@@ -173,38 +129,38 @@ def _look(
     jobs: int,
     parallel_bytes: int,
     fix: FixMode,
-    course: Course,
-    recollection: Recollection | None = None,
-) -> tuple[Sifted, list[Examined]]:
+    progress: ProgressCount,
+    previous: PreviousRun | None = None,
+) -> tuple[Selection, list[CheckedFile]]:
     """Look at every file in which something can be found; give the files, and what came of it."""
-    look = _Look(paths, store, fix, course, recollection)
+    pass_over = _Pass(paths, store, fix, progress, previous)
     try:
-        run_deep(look.prepare, request_for)
+        run_deep(pass_over.prepare, request_for)
     except RunOverError:
-        look.break_off()
+        pass_over.break_off()
     else:
-        look.examine(jobs, parallel_bytes)
-    return look.sifted, look.examined
+        pass_over.check_alone(jobs, parallel_bytes)
+    return pass_over.selection, pass_over.checked
 
 
-class _Look:
-    """One look at the files of a run."""
+class _Pass:
+    """One pass_over at the files of a run."""
 
     def __init__(
         self,
         paths: Sequence[str],
         store: FileStore,
         fix: FixMode,
-        course: Course,
-        recollection: Recollection | None,
+        progress: ProgressCount,
+        previous: PreviousRun | None,
     ) -> None:
         self.paths = paths
         self.fix = fix
-        self.course = course
-        self.recollection = recollection
-        self.sifted = Sifted(store, recollection)
+        self.progress = progress
+        self.previous = previous
+        self.selection = Selection(store, previous)
         self.project: Project | None = None
-        self.examined: list[Examined] = []
+        self.checked: list[CheckedFile] = []
         self.parse_tasks: list[Task] = []
 
     def prepare(self, request_for: Callable[[str], Request]) -> None:
@@ -212,106 +168,110 @@ class _Look:
 
         Raises RunOverError where the run has taken all its time by then.
         """
-        sifted, course = self.sifted, self.course
+        selection, progress = self.selection, self.progress
         for path in self.paths:
-            sifted.take(path, request_for(path))
-            course.reach(len(sifted.files) - sifted.left, len(sifted.findings))
-        no_groups: list[Neighbours] = []
-        nothing_found: dict[str, Examined] = {}
-        nothing_recalled: list[Examined] = []
+            selection.take(path, request_for(path))
+            progress.reach(len(selection.files) - selection.left, len(selection.findings))
+        no_groups: list[Component] = []
+        nothing_found: dict[str, CheckedFile] = {}
+        nothing_recalled: list[CheckedFile] = []
         with timed(PROGRAM):
-            project = self.project = sifted.with_reexports()
-            sifted.attempt(lambda: sifted.pin(project), None)
-            groups = sifted.attempt(lambda: sifted.neighbourhoods(project), no_groups)
-        for neighbours in groups:
-            together = functools.partial(examine_neighbours, neighbours, sifted, project, self.fix)
-            found = sifted.attempt(together, nothing_found)
-            course.add(len(found), sum(len(one.findings) for one in found.values()))
-            self.examined += found.values()
-        done = {one.path for one in self.examined}
-        sifted.tasks = [task for task in sifted.tasks if task.path not in done]
-        self.parse_tasks = [task for task in sifted.parse_tasks if task.path not in done]
-        recalled = sifted.attempt(lambda: sifted.recalled(project), nothing_recalled)
-        course.add(len(recalled), sum(len(one.findings) for one in recalled))
-        self.examined += recalled
+            project = self.project = selection.with_reexports()
+            selection.attempt(lambda: selection.pin(project), None)
+            groups = selection.attempt(lambda: selection.components(project), no_groups)
+        for component in groups:
+            together = functools.partial(check_component, component, selection, project, self.fix)
+            found = selection.attempt(together, nothing_found)
+            progress.add(len(found), sum(len(one.findings) for one in found.values()))
+            self.checked += found.values()
+        done = {one.path for one in self.checked}
+        selection.tasks = [task for task in selection.tasks if task.path not in done]
+        self.parse_tasks = [task for task in selection.parse_tasks if task.path not in done]
+        recalled = selection.attempt(lambda: selection.recalled(project), nothing_recalled)
+        progress.add(len(recalled), sum(len(one.findings) for one in recalled))
+        self.checked += recalled
 
-    def examine(self, jobs: int, parallel_bytes: int) -> None:
+    def check_alone(self, jobs: int, parallel_bytes: int) -> None:
         """Check the other files, each alone."""
-        sifted, project = self.sifted, self.project
+        selection, project = self.selection, self.project
         if project is None:
             return
-        tasks = sifted.in_order((*sifted.tasks, *self.parse_tasks))
+        tasks = selection.in_order((*selection.tasks, *self.parse_tasks))
         if sum(task.size for task in tasks) < parallel_bytes:
             jobs = 1
-        examiner = Examiner(project, self.fix, is_timed=watch().is_running)
-        self.examined += sifted.noted(examine_all(tasks, examiner, jobs, self.course))
-        if self.recollection is not None:
-            self.recollection.now.summaries.update(project.view.take_learned())
-            self.recollection.now.wordings = project.wordings.known(sifted.files)
-        sifted.findings += [failure(path, error) for path, error in project.take_failed().items()]
+        examiner = FileChecker(project, self.fix, is_timed=watch().is_running)
+        self.checked += selection.noted(check_all(tasks, examiner, jobs, self.progress))
+        if self.previous is not None:
+            self.previous.now.summaries.update(project.view.take_learned())
+            self.previous.now.facts_by_file = project.facts_by_file.known(selection.files)
+        selection.findings += [
+            failure(path, error) for path, error in project.take_failed().items()
+        ]
         exhausted = project.expenses.take_new()
-        sifted.findings += [unfinished(path, *each) for path, each in exhausted.items()]
-        sifted.note_exhausted(self.examined)
-        self.examined += sifted.exhausted
-        sifted.findings += incomplete(sifted, project, self.examined)
+        selection.findings += [unfinished(path, *each) for path, each in exhausted.items()]
+        selection.note_exhausted(self.checked)
+        self.checked += selection.exhausted
+        selection.findings += incomplete(selection, project, self.checked)
 
     def break_off(self) -> None:
         """Say of each file that was not checked that the run was over before."""
-        done = {one.path for one in self.examined}
-        open_paths = {task.path for task in (*self.sifted.tasks, *self.sifted.parse_tasks)}
-        if not self.sifted.is_complete:
+        done = {one.path for one in self.checked}
+        open_paths = {task.path for task in (*self.selection.tasks, *self.selection.parse_tasks)}
+        if not self.selection.is_complete:
             open_paths.update(self.paths)
-        known = {finding.path for finding in self.sifted.findings}
+        known = {finding.path for finding in self.selection.findings}
         for path in sorted(open_paths - done - known):
-            self.examined.append(ran_out(path, RunOverError(), 0))
-        self.sifted.files = [*self.paths]
-        if self.recollection is not None:
-            self.recollection.is_certain = False
+            self.checked.append(ran_out(path, RunOverError(), 0))
+        self.selection.files = [*self.paths]
+        if self.previous is not None:
+            self.previous.is_certain = False
 
 
-def examine_text(sifted: Sifted, path: str, request: Request, fix: FixMode) -> list[Examined]:
+def _check_text(
+    selection: Selection, path: str, request: Request, fix: FixMode
+) -> list[CheckedFile]:
     """Check one file without others, if it can hold a finding."""
     seconds = request.options.time_limit
     allow(path, seconds)
     try:
         with spending(path):
-            sifted.add(path, sifted.store.read(path), request)
-            tasks = (*sifted.tasks, *sifted.parse_tasks)
-            return [examine_task(task, fix, Project(store=sifted.store)) for task in tasks]
+            selection.add(path, selection.store.read(path), request)
+            tasks = (*selection.tasks, *selection.parse_tasks)
+            return [check_task(task, fix, Project(store=selection.store)) for task in tasks]
     except LimitError as error:
-        sifted.files[:] = [path]
+        selection.files[:] = [path]
         return [ran_out(path, error, seconds)]
 
 
-def _seen_again(examined: Iterable[Examined], again: Iterable[Examined]) -> list[Examined]:
+def _seen_again(checked: Iterable[CheckedFile], again: Iterable[CheckedFile]) -> list[CheckedFile]:
     """Give what is found in files now, and what came of their fixes."""
     now = {one.path: one for one in again}
-    seen = [one.seen_again(now.pop(one.path, None)) for one in examined]
+    seen = [one.seen_again(now.pop(one.path, None)) for one in checked]
     return [*seen, *now.values()]
 
 
-def _fixed(examined: Iterable[Examined]) -> dict[str, bytes]:
-    return {one.path: one.change.after for one in examined if one.change is not None}
+def _fixed(checked: Iterable[CheckedFile]) -> dict[str, bytes]:
+    return {one.path: one.change.after for one in checked if one.change is not None}
 
 
-def _outcome(sifted: Sifted, examined: Sequence[Examined], started: float) -> Outcome:
+def _outcome(selection: Selection, checked: Sequence[CheckedFile], started: float) -> Outcome:
     # Findings are about the files as fixed, whether or not they were written.
-    sifted.store.replace(_fixed(examined))
-    done = sorted(examined, key=lambda one: one.path)
+    selection.store.replace(_fixed(checked))
+    done = sorted(checked, key=lambda one: one.path)
     # Of what failed, several may have heard.
-    every = (*sifted.findings, *(finding for one in done for finding in one.findings))
+    every = (*selection.findings, *(finding for one in done for finding in one.findings))
     findings = dict.fromkeys(every)
     suppressed = [each for one in done for each in one.result.suppressed]
-    skipped = [*sifted.skipped, *(one.skipped for one in done if one.skipped is not None)]
+    skipped = [*selection.skipped, *(one.skipped for one in done if one.skipped is not None)]
     return Outcome(
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
         skipped=tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason))),
-        files=len(sifted.files),
+        files=len(selection.files),
         parsed=sum(one.result.parsed for one in done),
-        cached=0 if sifted.recollection is None else sifted.recollection.recalled,
+        cached=0 if selection.previous is None else selection.previous.recalled,
         seconds=time.perf_counter() - started,
         fixed=tuple(one.change.file for one in done if one.change is not None),
-        sources=sifted.store.source_if_readable,
+        sources=selection.store.source_if_readable,
         revealed=tuple(sorted(each for one in done for each in one.result.revealed)),
         suppressed=tuple(sorted(suppressed, key=lambda each: each.finding.sort_key)),
     )
@@ -323,6 +283,7 @@ def request_for(
     *,
     reveal: bool = False,
     sight: Sight = Sight.IMPORTS,
+    respect_noqa: bool = True,
     most_seconds: int = 0,
 ) -> Request:
     """Give how a file is checked by its settings. Raises UnknownSelectorError for a wrong one.
@@ -339,6 +300,7 @@ def request_for(
         min_confidence=Confidence(settings.min_confidence),
         sight=sight,
         reveal=reveal,
+        respect_noqa=respect_noqa,
         time_limit=seconds,
     )
     return Request(options, settings.unsafe_fixes)

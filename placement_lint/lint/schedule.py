@@ -33,9 +33,9 @@ from placement_lint.lint.file_results import (
     unfinished,
 )
 from placement_lint.lint.incremental.records import Group
-from placement_lint.lint.progress import Course, tell_nobody
+from placement_lint.lint.progress import ProgressCount, no_progress
 from placement_lint.lint.results import FixedFile, FixMode, Skipped
-from placement_lint.lint.tasks import Change, Examined, Request, Task, failure
+from placement_lint.lint.tasks import Change, CheckedFile, Request, Task, failure
 from placement_lint.prefilter.conditions import NAMED_SUPPRESSION, text_of_source
 from placement_lint.project.graph import closure
 from placement_lint.project.imported_names import filter_text
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.limits.budget import Total
-    from placement_lint.lint.check_program import Neighbours, Together
+    from placement_lint.lint.check_program import Component, ComponentCheck
     from placement_lint.lint.fixes.apply import FixResult
-    from placement_lint.lint.select_files import Sifted
+    from placement_lint.lint.select_files import Selection
     from placement_lint.project.project import Project
-    from placement_lint.project.queries import Questions
+    from placement_lint.project.queries import TrackedQueries
     from placement_lint.rules.base import Rule
 
 
@@ -63,46 +63,51 @@ MOST_ATTEMPTS = 8
 memory, before each is checked alone."""
 
 
-def examine_all(
-    tasks: Sequence[Task], examine: Examiner, jobs: int, course: Course | None = None
-) -> list[Examined]:
+def check_all(
+    tasks: Sequence[Task],
+    check_alone: FileChecker,
+    jobs: int,
+    progress: ProgressCount | None = None,
+) -> list[CheckedFile]:
     """Look at files, each alone; with several jobs in processes, whose death is a finding."""
-    course = course or Course(len(tasks), tell_nobody)
+    progress = progress or ProgressCount(len(tasks), no_progress)
     if jobs <= 1:
-        return run_deep(_examine_here, tasks, examine, course)
+        return run_deep(_check_here, tasks, check_alone, progress)
     from placement_lint.lint.pool import Died, map_isolated
 
-    def note(one: Examined | Died) -> None:
-        course.add(1, 1 if isinstance(one, Died) else len(one.findings))
+    def note(one: CheckedFile | Died) -> None:
+        progress.add(1, 1 if isinstance(one, Died) else len(one.findings))
 
-    examined: list[Examined] = []
+    checked: list[CheckedFile] = []
     with timed(WAITING):
-        done = map_isolated(examine.elsewhere(current_budget()), tasks, jobs, note)
+        done = map_isolated(check_alone.elsewhere(current_budget()), tasks, jobs, note)
     for task, one in zip(tasks, done, strict=True):
         if isinstance(one, Died):
             finding = tool_finding(InternalError, task.path, InternalError.describe_death())
-            examined.append(Examined(task.path, FileResult((finding,))))
+            checked.append(CheckedFile(task.path, FileResult((finding,))))
         else:
-            examined.append(_added(one))
-    return examined
+            checked.append(_added(one))
+    return checked
 
 
-def _examine_here(tasks: Sequence[Task], examine: Examiner, course: Course) -> list[Examined]:
-    examined: list[Examined] = []
+def _check_here(
+    tasks: Sequence[Task], check_alone: FileChecker, progress: ProgressCount
+) -> list[CheckedFile]:
+    checked: list[CheckedFile] = []
     for task in tasks:
-        examined.append(_added(examine(task)))
-        course.add(1, len(examined[-1].findings))
-    return examined
+        checked.append(_added(check_alone(task)))
+        progress.add(1, len(checked[-1].findings))
+    return checked
 
 
-def _added(examined: Examined) -> Examined:
+def _added(checked: CheckedFile) -> CheckedFile:
     """Note how long it took to look at a file."""
-    watch().add(examined.seconds)
-    return examined
+    watch().add(checked.seconds)
+    return checked
 
 
 @dataclass(frozen=True)
-class Examiner:
+class FileChecker:
     """What is done with each file that is to be looked at alone."""
 
     project: Project
@@ -110,56 +115,54 @@ class Examiner:
     is_timed: bool = False
     """Whether to say what took how long: it may be another process that looks."""
 
-    def __call__(self, task: Task) -> Examined:
+    def __call__(self, task: Task) -> CheckedFile:
         """Read a file, and look at it."""
         if not self.is_timed:
-            return self._examine(task)
+            return self._check(task)
         with apart() as own:
-            examined = self._examine(task)
-        return replace(examined, seconds=own.seconds)
+            checked = self._check(task)
+        return replace(checked, seconds=own.seconds)
 
-    def elsewhere(self, budget: Budget | None) -> ExaminerElsewhere:
+    def elsewhere(self, budget: Budget | None) -> WorkerChecker:
         """Return what another process of the run does with each file."""
         if budget is None:
-            return ExaminerElsewhere(self, Limits(), None)
+            return WorkerChecker(self, Limits(), None)
         total = None
         with contextlib.suppress(ImportError, OSError):
             # Where nothing can be shared, there are no processes either.
             total = budget.shared_total()
-        return ExaminerElsewhere(self, budget.limits, total)
+        return WorkerChecker(self, budget.limits, total)
 
-    def _examine(self, task: Task) -> Examined:
-        examined = self._looked_at(task)
+    def _check(self, task: Task) -> CheckedFile:
+        checked = self._within_limits(task)
         failed = self.project.take_failed()
         out = self.project.expenses.take_new()
-        if any(finding.code == IoError.code for finding in examined.result.findings):
+        if any(finding.code == IoError.code for finding in checked.result.findings):
             self.project.start_afresh()
         if not (failed or out):
-            return examined
+            return checked
         beside = (
             *(failure(path, error) for path, error in failed.items()),
             *(unfinished(path, *each) for path, each in out.items()),
         )
-        return replace(
-            examined, beside=(*examined.beside, *beside), out=frozenset(out), answers=None
-        )
+        return replace(checked, beside=(*checked.beside, *beside), out=frozenset(out), answers=None)
 
-    def _looked_at(self, task: Task) -> Examined:
+    def _within_limits(self, task: Task) -> CheckedFile:
         seconds = task.request.options.time_limit
         allow(task.path, seconds, task.spent)
         try:
             with spending(task.path):
-                return examine_task(task, self.fix, self.project)
+                return check_task(task, self.fix, self.project)
         except UnreadableError as error:
             finding = tool_finding(IoError, task.path, IoError.describe(str(error)))
-            return Examined(task.path, FileResult((finding,)))
+            return CheckedFile(task.path, FileResult((finding,)))
         except LimitError as error:
             return ran_out(task.path, error, seconds)
         except Exception as error:  # our fault, and no reason to lose the other files
-            return Examined(task.path, FileResult((failure(task.path, error),)))
+            return CheckedFile(task.path, FileResult((failure(task.path, error),)))
 
 
-def examine_task(task: Task, fix: FixMode, project: Project) -> Examined:
+def check_task(task: Task, fix: FixMode, project: Project) -> CheckedFile:
     """Look at a file as far as that is asked; what goes wrong is a finding.
 
     Raises LimitError where the file, or the run, took more than it may before there was a result.
@@ -168,22 +171,22 @@ def examine_task(task: Task, fix: FixMode, project: Project) -> Examined:
         try:
             source = project.store.source_if_readable(task.path)
             if source is not None and not may_be_broken(source):
-                return Examined(task.path, FileResult(()), is_only_parsed=True)
+                return CheckedFile(task.path, FileResult(()), is_only_parsed=True)
         except Exception as error:  # our fault, and no reason to lose the other files
-            return Examined(task.path, FileResult((failure(task.path, error),)))
-    return examine(task.path, task.request, fix, project)
+            return CheckedFile(task.path, FileResult((failure(task.path, error),)))
+    return check_alone(task.path, task.request, fix, project)
 
 
-class ExaminerElsewhere:
+class WorkerChecker:
     """What another process does with each file that it is given."""
 
-    def __init__(self, examiner: Examiner, limits: Limits, total: Total | None) -> None:
+    def __init__(self, examiner: FileChecker, limits: Limits, total: Total | None) -> None:
         """Take what a process may take, and what holds the time that all of the run have taken."""
         self._examiner = examiner
         self._limits = limits
         self._total = total
 
-    def __call__(self, task: Task) -> Examined:
+    def __call__(self, task: Task) -> CheckedFile:
         """Read a file, and look at it."""
         with using(self._budget):
             return run_deep(self._examiner, task)
@@ -193,57 +196,57 @@ class ExaminerElsewhere:
         return Budget(self._limits, total=self._total)
 
 
-def ran_out(path: str, error: LimitError, seconds: float) -> Examined:
+def ran_out(path: str, error: LimitError, seconds: float) -> CheckedFile:
     """Give what is to be said of a file in which nothing was found before something ran out."""
     if error.path is not None:
         give_up(error)
     finding = unfinished(path, error.with_traceback(None), seconds)
-    return Examined(path, FileResult((finding,)))
+    return CheckedFile(path, FileResult((finding,)))
 
 
-def examine(path: str, request: Request, fix: FixMode, project: Project) -> Examined:
+def check_alone(path: str, request: Request, fix: FixMode, project: Project) -> CheckedFile:
     """Look at a file, alone; what goes wrong is a finding.
 
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
     try:
         with spending(path):
-            return _examined(path, request, fix, project)
+            return _check_alone(path, request, fix, project)
     except (UnreadableError, NotPythonError) as error:
         finding = tool_finding(IoError, path, IoError.describe(str(error)))
     except Exception as error:  # our fault, and no reason to lose the other files
         finding = failure(path, error)
-    return Examined(path, FileResult((finding,)))
+    return CheckedFile(path, FileResult((finding,)))
 
 
-def _examined(path: str, request: Request, fix: FixMode, project: Project) -> Examined:
+def _check_alone(path: str, request: Request, fix: FixMode, project: Project) -> CheckedFile:
     store = project.store
     source = store.source(path)
     asked = project.questions(path)
     options = _with_sight(request.options, source, project)
     if fix is FixMode.NONE:
         try:
-            looking, beside = _looking(source, options, project, asked), []
+            may_fire, beside = _rules_to_run(source, options, project, asked), []
         except NeedsError as error:
-            looking, beside = None, [failure(path, error.error, error.rule)]
-        result = lint_source(source, options, asked.name, asked, looking=looking, store=store)
+            may_fire, beside = None, [failure(path, error.error, error.rule)]
+        result = lint_source(source, options, asked.name, asked, may_fire=may_fire, store=store)
         if beside:
-            return Examined(path, result, beside=tuple(beside))
+            return CheckedFile(path, result, beside=tuple(beside))
         if not _may_be_remembered(source, options, result):
-            return Examined(path, result)
+            return CheckedFile(path, result)
         summaries = project.view.take_learned()
-        return Examined(path, result, answers=asked.answers, summaries=summaries)
+        return CheckedFile(path, result, answers=asked.answers, summaries=summaries)
     from placement_lint.lint.fixes.apply import fix_source
 
     unsafe = request.unsafe_fixes
     fixed = fix_source(source, options, asked.name, asked, unsafe=unsafe, store=store)
     if fixed.text == source.content:
-        return Examined(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
-    return Examined(path, fixed.result, _change(source, store.read(path), fixed))
+        return CheckedFile(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
+    return CheckedFile(path, fixed.result, _change(source, store.read(path), fixed))
 
 
-def _looking(
-    source: Source, options: FileOptions, project: Project, asked: Questions
+def _rules_to_run(
+    source: Source, options: FileOptions, project: Project, asked: TrackedQueries
 ) -> tuple[type[Rule], ...] | None:
     """Give the rules that can fire in a file; None where that is not known."""
     text = filter_text(source, project)
@@ -263,95 +266,95 @@ def _may_be_remembered(source: Source, options: FileOptions, result: FileResult)
     )
 
 
-def examine_neighbours(
-    neighbours: Neighbours,
-    sifted: Sifted,
+def check_component(
+    component: Component,
+    selection: Selection,
     project: Project,
     fix: FixMode,
-) -> dict[str, Examined]:
+) -> dict[str, CheckedFile]:
     """Check files that have to do with one another, if it is not known what is found in them."""
-    requests, recollection = sifted.requests, sifted.recollection
+    requests, previous = selection.requests, selection.previous
     digest = ""
-    if recollection is not None:
+    if previous is not None:
         accelerated = {
-            path
-            for path in neighbours.paths & requests.keys()
-            if requests[path].options.accelerator
+            path for path in component.paths & requests.keys() if requests[path].options.accelerator
         }
-        digest = recollection.group(neighbours.paths, accelerated)
-        known = recollection.results(digest, project)
+        digest = previous.group(component.paths, accelerated)
+        known = previous.results(digest, project)
         if known is not None:
-            return {path: Examined(path, result) for path, result in known.items()}
+            return {path: CheckedFile(path, result) for path, result in known.items()}
     options_for = _options_in(requests, project)
-    together, examined = _attempted(neighbours, sifted, options_for, project, fix)
+    together, checked = _attempted(component, selection, options_for, project, fix)
     if together is None:
         return {}
-    if recollection is not None:
-        recollection.looked_at.update(examined)
-        results = {path: one.result for path, one in examined.items()}
+    if previous is not None:
+        previous.looked_at.update(checked)
+        results = {path: one.result for path, one in checked.items()}
         if not together.without and all(
             _may_be_remembered(source, options_for(source), results.get(path, FileResult(())))
             for path, source in together.sources.items()
         ):
             answers = {path: asked.answers for path, asked in together.asked.items()}
-            recollection.now.groups[digest] = Group(results, answers)
+            previous.now.groups[digest] = Group(results, answers)
         else:
-            recollection.is_certain = False
+            previous.is_certain = False
     together.let_go()
-    return examined
+    return checked
 
 
 def _attempted(
-    neighbours: Neighbours,
-    sifted: Sifted,
+    component: Component,
+    selection: Selection,
     options_for: Callable[[Source], FileOptions],
     project: Project,
     fix: FixMode,
-) -> tuple[Together | None, dict[str, Examined]]:
+) -> tuple[ComponentCheck | None, dict[str, CheckedFile]]:
     """Check files as one program; without those that run out of something.
 
     Each of these is still to be checked alone, with what it has left. None: so are all.
     """
     from placement_lint.lint.check_program import group
 
-    requests = sifted.requests
-    without = set(neighbours.paths & sifted.left_out)
+    requests = selection.requests
+    without = set(component.paths & selection.left_out)
     # What is at the expense of none of them is at that of all.
-    first = min(neighbours.placing)
-    component = f"the component of {first}"
-    allow(component, _seconds_of([requests[path] for path in neighbours.placing]))
+    first = min(component.placing)
+    account = f"the component of {first}"
+    allow(account, _seconds_of([requests[path] for path in component.placing]))
     for _ in range(MOST_ATTEMPTS):
         try:
-            with spending(component):
-                together = group(neighbours, options_for, project, frozenset(without))
-                examined = _examine_together(together, requests, project, fix)
+            with spending(account):
+                together = group(component, options_for, project, frozenset(without))
+                checked = _check_together(together, requests, project, fix)
         except (TimeUpError, MemoryUpError) as error:
             stopped = error.with_traceback(None)
         else:
-            return together, examined
+            return together, checked
         bar(stopped)
         free()
         # Work was broken off, and some of it may be half done.
         project.start_afresh()
-        if stopped.path not in neighbours.paths:
-            sifted.leave_out(first, type(stopped)(first))
+        if stopped.path not in component.paths:
+            selection.leave_out(first, type(stopped)(first))
             without.add(first)
             break
         without.add(stopped.path)
-        sifted.leave_out(stopped.path, stopped)
-    for path in neighbours.paths:
-        sifted.incomplete.setdefault(path, min(without))
+        selection.leave_out(stopped.path, stopped)
+    for path in component.paths:
+        selection.incomplete.setdefault(path, min(without))
     return None, {}
 
 
-def incomplete(sifted: Sifted, project: Project, examined: Iterable[Examined]) -> list[Finding]:
+def incomplete(
+    selection: Selection, project: Project, checked: Iterable[CheckedFile]
+) -> list[Finding]:
     """Give the JDP900 findings of the files that were checked without one that ran out.
 
     Those are the files that import it, in any number of steps; and those that it imports, if they
     were to be analysed with it as one program.
     """
-    exhausted = sifted.left_out.union(project.expenses.exhausted, *(one.out for one in examined))
-    without = dict(sifted.incomplete)
+    exhausted = selection.left_out.union(project.expenses.exhausted, *(one.out for one in checked))
+    without = dict(selection.incomplete)
     if exhausted:
         imported: dict[str, set[str]] = {}
         importers: dict[str, set[str]] = {}
@@ -360,13 +363,13 @@ def incomplete(sifted: Sifted, project: Project, examined: Iterable[Examined]) -
             importers.setdefault(target, set()).add(importer)
         for path in sorted(exhausted):
             affected = closure([path], importers)
-            if path in sifted.left_out:
+            if path in selection.left_out:
                 affected |= closure([path], imported)
             for other in affected:
                 without.setdefault(other, path)
     return [
         tool_finding(IoError, path, IoError.describe_incomplete(without[path]))
-        for path in sorted(without.keys() & sifted.requests.keys() - exhausted)
+        for path in sorted(without.keys() & selection.requests.keys() - exhausted)
     ]
 
 
@@ -383,13 +386,13 @@ def _options_in(
     return lambda source: _with_sight(requests[source.path].options, source, project)
 
 
-def _examine_together(
-    together: Together, requests: Mapping[str, Request], project: Project, fix: FixMode
-) -> dict[str, Examined]:
+def _check_together(
+    together: ComponentCheck, requests: Mapping[str, Request], project: Project, fix: FixMode
+) -> dict[str, CheckedFile]:
     """Check files as one program; give what came of each, and of others that it led into."""
     if fix is FixMode.NONE:
-        return {path: Examined(path, result) for path, result in together.lint().items()}
-    from placement_lint.lint.check_program import lint_together
+        return {path: CheckedFile(path, result) for path, result in together.lint().items()}
+    from placement_lint.lint.check_program import check_together
     from placement_lint.lint.fixes.apply import fix_sources
 
     # Also the files that something carried a placement into: they may be edited as well.
@@ -402,29 +405,29 @@ def _examine_together(
         return options[source.path] if source.path in options else as_read(source)
 
     def lint(current: Mapping[str, Source]) -> dict[str, FileResult]:
-        return lint_together(
+        return check_together(
             current, options_for, project, together.members, without=together.without
         )
 
     unsafe = {path: requests[path].unsafe_fixes for path in sources}
-    examined: dict[str, Examined] = {}
+    checked: dict[str, CheckedFile] = {}
     try:
         done = fix_sources(sources, lint, unsafe=unsafe)
     except Exception as error:  # our fault, and no reason to lose the findings
-        examined = {path: Examined(path, result) for path, result in lint(sources).items()}
-        first = min(examined)
-        findings = (failure(first, error), *examined[first].result.findings)
-        examined[first] = Examined(first, replace(examined[first].result, findings=findings))
-        return examined
+        checked = {path: CheckedFile(path, result) for path, result in lint(sources).items()}
+        first = min(checked)
+        findings = (failure(first, error), *checked[first].result.findings)
+        checked[first] = CheckedFile(first, replace(checked[first].result, findings=findings))
+        return checked
     for path, fixed in done.items():
         request, source = requests[path], sources[path]
         if fixed.text == source.content:
             skipped = _unfixable(source, fixed.result, request)
-            examined[path] = Examined(path, fixed.result, skipped=skipped)
+            checked[path] = CheckedFile(path, fixed.result, skipped=skipped)
         else:
             change = _change(source, project.store.read(path), fixed)
-            examined[path] = Examined(path, fixed.result, change)
-    return examined
+            checked[path] = CheckedFile(path, fixed.result, change)
+    return checked
 
 
 def _change(source: Source, data: bytes, fixed: FixResult) -> Change:

@@ -24,12 +24,12 @@ from placement_lint.lint.file_results import (
     tool_finding,
     unfinished,
 )
-from placement_lint.lint.incremental.records import Checked, Gain, Sorted
+from placement_lint.lint.incremental.records import Checked, ImportGain, Prefiltered
 from placement_lint.lint.results import Skipped
-from placement_lint.lint.tasks import Examined, Request, Task, failure
+from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
 from placement_lint.prefilter.conditions import JAX, FileText, text_of_source
 from placement_lint.prefilter.early_exit import has_long_lines
-from placement_lint.project.file_facts import Wordings
+from placement_lint.project.file_facts import FactsByFile
 from placement_lint.project.imported_names import (
     imported_names,
     meanings,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from placement_lint.findings import Finding
-    from placement_lint.lint.check_program import Neighbours
-    from placement_lint.lint.incremental.revision import Recollection
+    from placement_lint.lint.check_program import Component
+    from placement_lint.lint.incremental.revision import PreviousRun
 
 T = TypeVar("T")
 
@@ -58,12 +58,12 @@ _TIMES_FASTER = 20
 _REVEAL = b"# reveal:"
 
 
-class Sifted:
+class Selection:
     """The files of a run, sorted into those that may hold a finding and those that cannot."""
 
-    def __init__(self, store: FileStore, recollection: Recollection | None = None) -> None:
+    def __init__(self, store: FileStore, previous: PreviousRun | None = None) -> None:
         self.store = store
-        self.recollection = recollection
+        self.previous = previous
         self.files: list[str] = []
         self.tasks: list[Task] = []
         self.findings: list[Finding] = []
@@ -73,13 +73,13 @@ class Sifted:
         """Files that ran out of time or memory when several were analysed as one program."""
         self.incomplete: dict[str, str] = {}
         """Files that are not analysed with others as one program; and because of which one."""
-        self.exhausted: list[Examined] = []
+        self.exhausted: list[CheckedFile] = []
         """Files of which it is known that they run out of time or memory, and what came of them."""
         self.is_complete = False
         """Whether it is known of every file whether it can hold a finding."""
         self._mentioning: list[str] = []
-        known = None if recollection is None else recollection.wording
-        self._wordings = Wordings(known)
+        known = None if previous is None else previous.facts
+        self._facts_by_file = FactsByFile(known)
         self._undecided: list[Task] = []
         self._to_parse: set[str] = set()
         self._carrying: list[str] = []
@@ -132,34 +132,34 @@ class Sifted:
             self.run_out(path, request, error)
 
     def _take(self, path: str, request: Request) -> None:
-        recollection = self.recollection
+        previous = self.previous
         try:
             with timed(FILTER):
-                data = self.store.read(path) if recollection is None else recollection.read(path)
+                data = self.store.read(path) if previous is None else previous.read(path)
         except UnreadableError as error:
             self.fail(path, error)
             return
         except Exception as error:
             self.break_off(path, error)
             return
-        if recollection is not None and self._is_known_exhausted(path, request, recollection):
+        if previous is not None and self._is_known_exhausted(path, request, previous):
             return
         if data is not None:
             self.add(path, data, request)
-        elif recollection is not None:
-            self._file(path, request, recollection.sorted(path))
+        elif previous is not None:
+            self._file(path, request, previous.sorted(path))
             self.files.append(path)
 
-    def _is_known_exhausted(self, path: str, request: Request, recollection: Recollection) -> bool:
+    def _is_known_exhausted(self, path: str, request: Request, previous: PreviousRun) -> bool:
         """Tell whether a file is known to run out of time or memory; then it is not tried again."""
-        known = recollection.known_exhausted(path)
+        known = previous.known_exhausted(path)
         budget = current_budget()
         if known is None or budget is None:
             return False
         self.files.append(path)
         self.requests[path] = request
         self.left_out.add(path)
-        self.exhausted.append(Examined(path, known.result))
+        self.exhausted.append(CheckedFile(path, known.result))
         budget.account(path).barred = TimeUpError
         if known.is_closed:
             budget.exhaust(TimeUpError(path))
@@ -188,7 +188,7 @@ class Sifted:
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
         before = len(self.findings)
-        found = Sorted(
+        found = Prefiltered(
             size=len(words),
             mentions_roots=mentions_roots(words),
             carries=placing.carries,
@@ -201,15 +201,15 @@ class Sifted:
         if found.carries:
             self._importing_jax[path] = placing.imports_jax
         if not found.passes and text.knows_names:
-            imported_names(text, self._wordings[path])
+            imported_names(text, self._facts_by_file[path])
         if not found.passes and has_long_lines(words):
             # Nobody will parse it, but whoever planted it shall not go unnamed.
             source = self.store.source(path)
             guarded = guard(source)
             if guarded is not None:
                 self.findings.append(syntax_finding(source, guarded))
-        if self.recollection is not None and len(self.findings) == before:
-            self.recollection.now.sorted[path] = found
+        if self.previous is not None and len(self.findings) == before:
+            self.previous.now.sorted[path] = found
 
     def _passes(self, text: FileText, path: str, request: Request) -> bool:
         try:
@@ -219,7 +219,7 @@ class Sifted:
             self.findings.append(failure(path, error.error, error.rule))
             return True
 
-    def _file(self, path: str, request: Request, found: Sorted) -> None:
+    def _file(self, path: str, request: Request, found: Prefiltered) -> None:
         """Put a file where it belongs."""
         self.requests[path] = request
         if found.carries:
@@ -237,10 +237,10 @@ class Sifted:
     @property
     def project(self) -> Project:
         """The files as modules of one program, as they are on the disk from now on."""
-        known = None if self.recollection is None else self.recollection.summary
+        known = None if self.previous is None else self.previous.summary
         budget = current_budget()
         closed = [one.path for one in self.exhausted if budget and budget.is_closed(one.path)]
-        return Project(self.files, self._mentioning, known, self._wordings, closed, self.store)
+        return Project(self.files, self._mentioning, known, self._facts_by_file, closed, self.store)
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
@@ -278,13 +278,13 @@ class Sifted:
         """Tell whether a file passes the filter by what it imports from other files of the run."""
         if not project.may_bring_names(task.path):
             return False
-        wording = self._wordings[task.path]
-        imported, text = wording.imported, None
+        facts = self._facts_by_file[task.path]
+        imported, text = facts.imported, None
         if imported is None:
             text = self._text_at(task.path)
             if text is None:
                 return False
-            imported = imported_names(text, wording)
+            imported = imported_names(text, facts)
             if imported is None:
                 full = with_imports(text, task.path, project)
                 return self._passes(full, task.path, task.request)
@@ -292,7 +292,7 @@ class Sifted:
         if not stands_for:
             return False
         told = digest(repr(stands_for).encode("utf-8", "surrogatepass"))
-        known = None if self.recollection is None else self.recollection.gains(task.path, told)
+        known = None if self.previous is None else self.previous.gains(task.path, told)
         if known is None:
             text = text or self._text_at(task.path)
             if text is None:
@@ -300,8 +300,8 @@ class Sifted:
             before = len(self.findings)
             full = with_meanings(text, stands_for, task.path, project)
             known = self._passes(full, task.path, task.request)
-            if self.recollection is not None and len(self.findings) == before:
-                self.recollection.now.gains[task.path] = Gain(told, known)
+            if self.previous is not None and len(self.findings) == before:
+                self.previous.now.gains[task.path] = ImportGain(told, known)
         return known
 
     def pin(self, project: Project) -> None:
@@ -327,67 +327,67 @@ class Sifted:
             return tasks
         return [replace(task, spent=budget.spent(task.path)) for task in tasks]
 
-    def neighbourhoods(self, project: Project) -> list[Neighbours]:
+    def components(self, project: Project) -> list[Component]:
         """Give the files that may have to be interpreted together."""
         if len(self.files) < 2 or not self._carrying:
             return []
-        from placement_lint.lint.check_program import neighbourhoods
+        from placement_lint.lint.check_program import components
 
         def with_accelerator(paths: Iterable[str]) -> list[str]:
             return [path for path in paths if self.requests[path].options.accelerator]
 
         carrying = with_accelerator(self._carrying)
         committing = with_accelerator(self._committing)
-        return neighbourhoods(carrying, committing, project, self._importing_jax)
+        return components(carrying, committing, project, self._importing_jax)
 
-    def recalled(self, project: Project) -> list[Examined]:
+    def recalled(self, project: Project) -> list[CheckedFile]:
         """Take out the files of which it is known what would be found in them."""
-        if self.recollection is None:
+        if self.previous is None:
             return []
         known = {}
         for task in self.tasks:
             accelerator = task.request.options.accelerator
-            result = self.recollection.checked(task.path, project, accelerator=accelerator)
+            result = self.previous.checked(task.path, project, accelerator=accelerator)
             if result is not None:
-                known[task.path] = Examined(task.path, result)
+                known[task.path] = CheckedFile(task.path, result)
         self.tasks = [task for task in self.tasks if task.path not in known]
         return [*known.values()]
 
-    def noted(self, examined: Iterable[Examined]) -> list[Examined]:
+    def noted(self, checked: Iterable[CheckedFile]) -> list[CheckedFile]:
         """Remember what was found in files that were looked at alone."""
-        examined = [*examined]
-        if self.recollection is None:
-            return examined
-        for one in examined:
-            self.recollection.looked_at.add(one.path)
+        checked = [*checked]
+        if self.previous is None:
+            return checked
+        for one in checked:
+            self.previous.looked_at.add(one.path)
             if one.is_only_parsed:
-                known = self.recollection.now.sorted
+                known = self.previous.now.sorted
                 if one.path in known:
                     known[one.path] = replace(known[one.path], is_to_be_parsed=False)
             elif one.answers is not None:
                 accelerator = self.requests[one.path].options.accelerator
-                checked = Checked(one.result, one.answers, accelerator)
-                self.recollection.now.checked[one.path] = checked
+                record = Checked(one.result, one.answers, accelerator)
+                self.previous.now.checked[one.path] = record
             else:
-                self.recollection.is_certain = False
-            self.recollection.now.summaries.update(one.summaries)
-        return examined
+                self.previous.is_certain = False
+            self.previous.now.summaries.update(one.summaries)
+        return checked
 
-    def note_exhausted(self, examined: Iterable[Examined]) -> None:
+    def note_exhausted(self, checked: Iterable[CheckedFile]) -> None:
         """Remember which files ran out of time or memory, for whoever looks again soon."""
-        budget, recollection = current_budget(), self.recollection
-        if budget is None or recollection is None:
+        budget, previous = current_budget(), self.previous
+        if budget is None or previous is None:
             return
         results = {
             finding.path: FileResult((finding,))
             for finding in self.findings
             if finding.code == IoError.code
         }
-        results |= {one.path: one.result for one in (*examined, *self.exhausted)}
+        results |= {one.path: one.result for one in (*checked, *self.exhausted)}
         for path, result in results.items():
             if budget.is_exhausted(path):
                 is_closed = budget.is_closed(path)
-                recollection.note_exhausted(path, result, is_closed=is_closed)
+                previous.note_exhausted(path, result, is_closed=is_closed)
 
     def _text_at(self, path: str) -> FileText | None:
         source = self.store.source_if_readable(path)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.lint.results import FixedFile, Skipped
-    from placement_lint.project.dependencies import Answers, Summarised
+    from placement_lint.project.dependencies import Dependencies, Summarised
     from placement_lint.rules.base import Rule
 
 
@@ -52,7 +52,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Examined:
+class CheckedFile:
     """What came of one file."""
 
     path: str
@@ -61,7 +61,7 @@ class Examined:
     skipped: Skipped | None = None
     unwritten: Finding | None = None
     """Why what fixes made of it could not be written."""
-    answers: Answers | None = None
+    answers: Dependencies | None = None
     """What other files told it; None where that is not all that it depends on."""
     summaries: Mapping[str, Summarised] = field(default_factory=dict)
     """What was found out of modules on the way."""
@@ -80,13 +80,13 @@ class Examined:
         unwritten = () if self.unwritten is None else (self.unwritten,)
         return (*unwritten, *self.result.findings, *self.beside)
 
-    def seen_again(self, other: Examined | None) -> Examined:
+    def seen_again(self, other: CheckedFile | None) -> CheckedFile:
         """Take the result of another look at the file; None: nothing can be found in it any more.
 
         What went wrong with its fixes is still said.
         """
         if other is None:
-            other = Examined(self.path, FileResult(()))
+            other = CheckedFile(self.path, FileResult(()))
         wrong = [found for found in self.result.findings if found.code == InternalError.code]
         findings = tuple(dict.fromkeys([*wrong, *other.result.findings]))
         result = replace(other.result, findings=findings)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Answers:
+class Dependencies:
     """Questions, each with its answer."""
 
     names: dict[str, str | None] = field(default_factory=dict)
@@ -33,4 +33,4 @@ class Summarised:
     """What executing a file does, with what it was told then."""
 
     summary: Summary
-    answers: Answers
+    answers: Dependencies

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Wording:
+class FileFacts:
     """What is known of one text so far; None is what nobody has asked for yet."""
 
     imports: dict[str, list[str]] | None = None
@@ -25,40 +25,40 @@ class Wording:
     """Whether it pins the program to the CPU."""
 
 
-class Wordings:
-    """The wordings of the files of a run."""
+class FactsByFile:
+    """The facts_by_file of the files of a run."""
 
-    def __init__(self, before: Callable[[str], Wording | None] | None = None) -> None:
+    def __init__(self, before: Callable[[str], FileFacts | None] | None = None) -> None:
         """Take what tells what is known already of a text that is what it was."""
         self._before = before
-        self._of: dict[str, Wording] = {}
+        self._of: dict[str, FileFacts] = {}
 
-    def __getitem__(self, path: str) -> Wording:
+    def __getitem__(self, path: str) -> FileFacts:
         """Give that of a file, to be read and written."""
-        wording = self._of.get(path)
-        if wording is None:
+        facts = self._of.get(path)
+        if facts is None:
             known = None if self._before is None else self._before(path)
-            wording = self._of[path] = Wording() if known is None else known
-        return wording
+            facts = self._of[path] = FileFacts() if known is None else known
+        return facts
 
-    def known(self, paths: Iterable[str]) -> dict[str, Wording]:
+    def known(self, paths: Iterable[str]) -> dict[str, FileFacts]:
         """Give those of which anything is known, by path."""
-        nothing = Wording()
-        return {path: wording for path in paths if (wording := self[path]) != nothing}
+        nothing = FileFacts()
+        return {path: facts for path in paths if (facts := self[path]) != nothing}
 
 
-def to_json(wording: Wording) -> list[Any]:
-    """Give a wording as what JSON has."""
-    imported = None if wording.imported is None else sorted(wording.imported)
-    return [wording.imports, wording.assigned, imported, wording.bound, wording.pins]
+def to_json(facts: FileFacts) -> list[Any]:
+    """Give a facts as what JSON has."""
+    imported = None if facts.imported is None else sorted(facts.imported)
+    return [facts.imports, facts.assigned, imported, facts.bound, facts.pins]
 
 
-def from_json(value: Any) -> Wording:
+def from_json(value: Any) -> FileFacts:
     """Give what `to_json` has made into JSON. Raises TypeError or ValueError for anything else."""
     imports, assigned, imported, bound, pins = value
     if not isinstance(pins, bool | None):
         raise TypeError(pins)
-    return Wording(
+    return FileFacts(
         None if imports is None else {name: [*targets] for name, targets in imports.items()},
         None if assigned is None else [(name, value) for name, value in assigned],
         None if imported is None else frozenset(imported),

@@ -35,14 +35,14 @@ class _Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Branches:
+class _OpenBranches:
     """One of two branches is executed."""
 
     body: tuple[_Step, ...]
     orelse: tuple[_Step, ...]
 
 
-_Step: TypeAlias = "Does | _Runs | _Branches"
+_Step: TypeAlias = "Does | _Runs | _OpenBranches"
 
 
 class _Circle:
@@ -57,7 +57,7 @@ class _Circle:
 
 
 @dataclass
-class _State:
+class _ImportState:
     """How far an execution has come."""
 
     inside: frozenset[str] | None
@@ -70,9 +70,9 @@ class _State:
     given_up: Origin | None = None
     done: set[str] = field(default_factory=set)
 
-    def branch(self) -> _State:
+    def branch(self) -> _ImportState:
         """Give what is to become of one of several branches."""
-        return _State(self.inside, self.under_way, done=self.done)
+        return _ImportState(self.inside, self.under_way, done=self.done)
 
     def holds(self, module: str) -> bool:
         """Tell whether a module is executed here, step by step."""
@@ -110,7 +110,7 @@ class _State:
         for variable, origin in effects.sets_variables.items():
             self.sets.setdefault(variable, origin)
 
-    def join(self, one: _State, other: _State) -> None:
+    def join(self, one: _ImportState, other: _ImportState) -> None:
         """Go on where two branches, of which one was executed, meet again."""
         if one.imports is not None and other.imports is not None:
             self.imports = self.imports or one.imports
@@ -124,7 +124,7 @@ class _State:
         for variable in one.sets.keys() & other.sets.keys():
             self.sets.setdefault(variable, one.sets[variable])
 
-    def _started(self, branch: _State) -> bool:
+    def _started(self, branch: _ImportState) -> bool:
         return branch.starts is not None or (self.starts is not None and branch.given_up is None)
 
     @property
@@ -135,7 +135,7 @@ class _State:
         return ImportEffects(self.imports, self.starts, dict(self.sets), self.given_up)
 
 
-class _Trace:
+class _ImportTrace:
     """What is executed when a package is imported from outside."""
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class Importing:
         """Of modules that are imported while nothing of their circle is being executed."""
         self._of_askers: dict[tuple[str, tuple[str, ...]], ImportEffects] = {}
         self._under_way: dict[str, dict[str, int]] = {}
-        self._traces: dict[tuple[str, ...], _Trace] = {}
+        self._traces: dict[tuple[str, ...], _ImportTrace] = {}
         self._leading: dict[tuple[frozenset[str], int], set[str]] = {}
         """By the members of a circle: the modules known that may import one of them."""
 
@@ -198,7 +198,7 @@ class Importing:
             return self._effects[modules[0]]
         under_way = {asker: 0, **self._started_before(asker)} if len(members) > 1 else {asker: 0}
         can = frozenset[Kind | str]().union(*(self._circles[module].can for module in modules))
-        state = _State(None if Kind.RESETS in can else members, under_way)
+        state = _ImportState(None if Kind.RESETS in can else members, under_way)
         _drive(self._import(modules, state))
         return state.effects
 
@@ -207,12 +207,12 @@ class Importing:
     def _alone(self, module: str) -> _Work:
         """Find out what a module does that is imported from outside of its circle."""
         circle = self._circles[module]
-        state = _State(None if Kind.RESETS in circle.can else circle.members)
+        state = _ImportState(None if Kind.RESETS in circle.can else circle.members)
         state.done.add(module)
         yield self._execute(self._steps[module], state, module)
         self._effects[module] = state.effects
 
-    def _import(self, modules: Iterable[str], state: _State) -> _Work:
+    def _import(self, modules: Iterable[str], state: _ImportState) -> _Work:
         for module in modules:
             if module in state.done or not state.lacks(self._circles[module].can):
                 continue
@@ -227,16 +227,16 @@ class Importing:
                     yield self._alone(module)
                 state.merge(self._effects[module])
 
-    def _execute(self, steps: Iterable[_Step], state: _State, path: str) -> _Work:
+    def _execute(self, steps: Iterable[_Step], state: _ImportState, path: str) -> _Work:
         for step in steps:
             if isinstance(step, Does):
                 state.add(step.kind, step.what, Origin(path, step.line, step.what))
-            elif isinstance(step, _Branches):
+            elif isinstance(step, _OpenBranches):
                 yield self._branch(step, state, path)
             elif step.surely:
                 yield self._import(step.modules, state)
 
-    def _branch(self, step: _Branches, state: _State, path: str) -> _Work:
+    def _branch(self, step: _OpenBranches, state: _ImportState, path: str) -> _Work:
         """Execute two branches of which one is executed: what happens in both counts.
 
         What is executed step by step is executed once: so what one of the branches alone imports
@@ -252,11 +252,11 @@ class Importing:
             yield self._execute_branch(steps, branch, path)
         state.join(*branches)
 
-    def _execute_branch(self, steps: Iterable[_Step], branch: _State, path: str) -> _Work:
+    def _execute_branch(self, steps: Iterable[_Step], branch: _ImportState, path: str) -> _Work:
         for step in steps:
             if isinstance(step, Does):
                 branch.add(step.kind, step.what, Origin(path, step.line, step.what))
-            elif isinstance(step, _Branches):
+            elif isinstance(step, _OpenBranches):
                 inner = []
                 for part in (step.body, step.orelse):
                     inner.append(branch.branch())
@@ -284,7 +284,7 @@ class Importing:
 
     def _way_to(self, asker: str) -> Iterator[tuple[str, int]]:
         packages = tuple(package for package in self._packages(asker) if package != asker)
-        before: list[_Trace] = []
+        before: list[_ImportTrace] = []
         for count in range(1, len(packages) + 1):
             trace = self._traces.get(packages[:count])
             if trace is None:
@@ -302,7 +302,7 @@ class Importing:
                 return
             before.append(trace)
 
-    def _doubtful(self, trace: _Trace, asker: str) -> Iterator[str]:
+    def _doubtful(self, trace: _ImportTrace, asker: str) -> Iterator[str]:
         """Give the modules that lead to a file and are imported before it, but not surely."""
         members = self._circles[asker].members
         for module, number in trace.doubtful:
@@ -337,9 +337,9 @@ class Importing:
                 return place
         return len(steps)
 
-    def _trace(self, package: str, before: list[_Trace]) -> _Trace:
+    def _trace(self, package: str, before: list[_ImportTrace]) -> _ImportTrace:
         """Execute a package from outside, and all that it may import, after other packages."""
-        trace = _Trace()
+        trace = _ImportTrace()
         if any(package in each.importers for each in before):
             return trace
         self._explore(package)
@@ -425,7 +425,7 @@ class Importing:
                     steps.append(_Runs(modules))
             elif isinstance(step, Either):
                 body = self._resolved(path, step.body)
-                steps.append(_Branches(body, self._resolved(path, step.orelse)))
+                steps.append(_OpenBranches(body, self._resolved(path, step.orelse)))
             elif isinstance(step, Perhaps):
                 every = {each: None for name in step.names for each in self._run_by(path, name)}
                 if every:
@@ -438,7 +438,7 @@ class Importing:
 def _run(steps: Iterable[_Step]) -> Iterator[str]:
     """Give all modules that may be imported in some steps."""
     for step in steps:
-        if isinstance(step, _Branches):
+        if isinstance(step, _OpenBranches):
             yield from _run(step.body)
             yield from _run(step.orelse)
         elif isinstance(step, _Runs):
@@ -449,7 +449,7 @@ def _surely_run(steps: Iterable[_Step]) -> list[str]:
     """Give the modules that are imported in some steps on every way."""
     found: dict[str, None] = {}
     for step in steps:
-        if isinstance(step, _Branches):
+        if isinstance(step, _OpenBranches):
             other = {*_surely_run(step.orelse)}
             found |= {each: None for each in _surely_run(step.body) if each in other}
         elif isinstance(step, _Runs) and step.surely:
@@ -459,7 +459,7 @@ def _surely_run(steps: Iterable[_Step]) -> list[str]:
 
 def _can(steps: Iterable[_Step]) -> Iterator[Kind | str]:
     for step in steps:
-        if isinstance(step, _Branches):
+        if isinstance(step, _OpenBranches):
             yield from _can(step.body)
             yield from _can(step.orelse)
         elif isinstance(step, Does):

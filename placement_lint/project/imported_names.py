@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.prefilter.conditions import FileText
-    from placement_lint.project.file_facts import Wording
+    from placement_lint.project.file_facts import FileFacts
     from placement_lint.project.modules import Modules
 
 
@@ -25,7 +25,7 @@ def with_imports(text: FileText, path: str, project: Modules) -> FileText:
     """Add to the text of a file what comes by imports from other files of the run."""
     if not project.hands_names_on:
         return text
-    imported = imported_names(text, project.wordings[path])
+    imported = imported_names(text, project.facts_by_file[path])
     if imported is not None:
         return with_meanings(text, meanings(imported, path, project), path, project)
     names = project.reexported(path, text.text)
@@ -46,12 +46,12 @@ def naming_text(source: Source, project: Modules) -> FileText:
     return text_of_source(source).knowing("", may_be)
 
 
-def imported_names(text: FileText, wording: Wording) -> frozenset[str] | None:
+def imported_names(text: FileText, facts: FileFacts) -> frozenset[str] | None:
     """Give the qualified names that come by imports; None where some of them are not written."""
-    if wording.imported is None:
+    if facts.imported is None:
         imported = text.mentions.imported
-        wording.imported = None if imported is None else outside_of_roots(imported)
-    return wording.imported
+        facts.imported = None if imported is None else outside_of_roots(imported)
+    return facts.imported
 
 
 def meanings(imported: Iterable[str], path: str, project: Modules) -> dict[str, list[str]]:

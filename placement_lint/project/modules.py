@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.files.store import FileStore
 from placement_lint.project.file_budgets import Expenses
-from placement_lint.project.file_facts import Wordings
+from placement_lint.project.file_facts import FactsByFile
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
 from placement_lint.syntax.code_text import code_of
 from placement_lint.syntax.parse import names_of
@@ -46,7 +46,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _NameIn:
     """A dotted name and the file whose words it is in."""
 
     path: str
@@ -78,19 +78,19 @@ class Modules:
         paths: Iterable[str] = (),
         mentioning: Iterable[str] = (),
         known_summary: Callable[[str], Summarised | None] | None = None,
-        wordings: Wordings | None = None,
+        facts_by_file: FactsByFile | None = None,
         exhausted: Iterable[str] = (),
         store: FileStore | None = None,
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
-        `known_summary` tells what was found out before of what executing a file does; `wordings`
-        what is known of the texts. `exhausted` are files that have taken all that they may. `store`
-        reads the files.
+        `known_summary` tells what was found out before of what executing a file does, and
+        `facts_by_file` what is known of the texts. `exhausted` are files that have taken all that
+        they may. `store` reads the files.
         """
         self.store = store or FileStore()
         self.known_summary = known_summary
-        self.wordings = wordings or Wordings()
+        self.facts_by_file = facts_by_file or FactsByFile()
         self.failed: dict[str, Exception] = {}
         """Files of which something could not be found out, because of a mistake of ours."""
         self.expenses = Expenses(exhausted)
@@ -100,7 +100,7 @@ class Modules:
         self._know_nothing()
 
     def _know_nothing(self) -> None:
-        self._ended: dict[_Asked, tuple[set[str], set[str]]] = {}
+        self._ended: dict[_NameIn, tuple[set[str], set[str]]] = {}
         self._ways: dict[str, dict[str, list[Way]]] = {}
         self._packages: dict[str, bool] = {}
         self._folders: dict[str, str] = {}
@@ -225,7 +225,7 @@ class Modules:
             for ways in self._ways_of(path).values()
             for way in ways
             if way.is_import and self.may_be_of_run(way.target)
-            for names, places in [self._ends(_Asked(path, way.target))]
+            for names, places in [self._ends(_NameIn(path, way.target))]
         )
 
     def reexported(self, path: str, text: str) -> str:
@@ -236,7 +236,7 @@ class Modules:
         if not self._places:
             return ""
         pending = [
-            _Asked(path, way.target)
+            _NameIn(path, way.target)
             for ways in self._ways_of(path, text).values()
             for way in ways
             if way.is_import and self.may_be_of_run(way.target)
@@ -256,7 +256,7 @@ class Modules:
                 for module in {*reached, *by_name.get("", ())} - seen:
                     seen.add(module)
                     heads = self._exporting[module] & words
-                    pending += [_Asked(module, head, is_bound_here=True) for head in heads]
+                    pending += [_NameIn(module, head, is_bound_here=True) for head in heads]
         return "\n".join(sorted(found))
 
     @functools.cached_property
@@ -270,7 +270,7 @@ class Modules:
         for module in self._places.values():
             try:
                 ends = {
-                    head: self._ends(_Asked(module, head, is_bound_here=True))
+                    head: self._ends(_NameIn(module, head, is_bound_here=True))
                     for head in self._ways_of(module)
                 }
             except Exception as error:  # nothing is known of this file; the others go on
@@ -536,19 +536,19 @@ class Modules:
         """Give all names of the roots that a qualified name in a file may stand for."""
         if not self.may_be_of_run(name):
             return frozenset()
-        return frozenset(self._ends(_Asked(path, name))[0])
+        return frozenset(self._ends(_NameIn(path, name))[0])
 
-    def _ends(self, asked: _Asked) -> tuple[set[str], set[str]]:
+    def _ends(self, asked: _NameIn) -> tuple[set[str], set[str]]:
         """Follow a name on all ways: to names of the roots, and to places of modules."""
         key = asked
         # What an import means depends on the folder alone, but for a package's own.
         if not asked.is_bound_here and not _is_init(asked.path):
-            key = _Asked(self._folder_of(asked.path), asked.name)
+            key = _NameIn(self._folder_of(asked.path), asked.name)
         if key not in self._ended:
             self._ended[key] = self._follow(asked)
         return self._ended[key]
 
-    def _follow(self, asked: _Asked) -> tuple[set[str], set[str]]:
+    def _follow(self, asked: _NameIn) -> tuple[set[str], set[str]]:
         names: set[str] = set()
         places: set[str] = set()
         pending = [asked]
@@ -574,11 +574,11 @@ class Modules:
                     pending.append(step)
         return names, places
 
-    def _steps(self, module: str, parts: list[str]) -> Iterator[_Asked]:
+    def _steps(self, module: str, parts: list[str]) -> Iterator[_NameIn]:
         """Give where a module may have a dotted name from that begins with a name it binds."""
         for way in self._ways_of(module).get(parts[0], ()):
             name = ".".join([way.target, *parts[1:]])
-            yield _Asked(module, name, is_bound_here=not way.is_import)
+            yield _NameIn(module, name, is_bound_here=not way.is_import)
 
     def _ways_of(self, path: str, text: str | None = None) -> dict[str, list[Way]]:
         """Give every way in which a file may bind a name that leads on; `text` is its own."""
@@ -594,23 +594,23 @@ class Modules:
         return known
 
     def _found_ways(self, path: str, text: str | None) -> dict[str, list[Way]]:
-        wording = self.wordings[path]
-        if wording.imports is None or wording.assigned is None:
+        facts = self.facts_by_file[path]
+        if facts.imports is None or facts.assigned is None:
             code = code_of(with_line_feeds(self.store.text(path) if text is None else text))
             imports = read_imports(code)
-            wording.imports = {name: [way.target for way in imports[name]] for name in imports}
+            facts.imports = {name: [way.target for way in imports[name]] for name in imports}
             # Only what is imported is followed, and only where roots are named: whatever
             # else can be assigned stands for nothing that a rule knows.
             is_mentioning = path in self._mentioning
-            wording.assigned = [*_assigned_to(imports, code)] if is_mentioning else []
+            facts.assigned = [*_assigned_to(imports, code)] if is_mentioning else []
         ways = Ways()
         heads: set[str] = set()
-        for name, targets in wording.imports.items():
+        for name, targets in facts.imports.items():
             for way in map(Way, targets):
                 ways.add(name, way)
                 if self._leads_on(way):
                     heads.add(name)
-        for name, value in wording.assigned:
+        for name, value in facts.assigned:
             if value.partition(".")[0] in heads:
                 ways.add(name, Way(value, is_import=False))
         return ways.lists()
@@ -622,7 +622,7 @@ class Modules:
 
     def _known(self, path: str, name: str, budget: list[int]) -> str | None:
         """Give the one name of the roots that a qualified name in a file provably stands for."""
-        if _Asked(path, name).is_root:
+        if _NameIn(path, name).is_root:
             return name
         budget[0] -= 1
         located = self._locate(path, name)
@@ -639,16 +639,16 @@ class Modules:
 
     def _bound_in(self, path: str) -> dict[str, tuple[str, ...]]:
         """Give what each name that a module binds stands for: several where that is open."""
-        wording = self.wordings[path]
-        if wording.bound is None:
+        facts = self.facts_by_file[path]
+        if facts.bound is None:
             from placement_lint.syntax.deep_stack import run_deep
 
             read = functools.partial(_read_bindings, path, self.store)
             try:
-                wording.bound = run_deep(self.expenses.of, path, read, None)
+                facts.bound = run_deep(self.expenses.of, path, read, None)
             except Exception as error:  # nothing is known of this file; the others go on
                 self.fail(path, error)
-        return wording.bound or {}
+        return facts.bound or {}
 
 
 def _may_lie_near(path: str, target: str) -> bool:

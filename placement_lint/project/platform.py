@@ -77,11 +77,11 @@ def _has_pinned_users(
 
 
 def _pins(path: str, project: Modules) -> bool:
-    wording = project.wordings[path]
-    if wording.pins is None:
+    facts = project.facts_by_file[path]
+    if facts.pins is None:
         find = functools.partial(_found_to_pin, path, project.store)
-        wording.pins = run_deep(project.expenses.of, path, find, None)
-    return wording.pins is True
+        facts.pins = run_deep(project.expenses.of, path, find, None)
+    return facts.pins is True
 
 
 def _found_to_pin(path: str, store: FileStore) -> bool:

@@ -12,7 +12,7 @@ from placement_lint.project.dependencies import Summarised
 from placement_lint.project.graph import closure
 from placement_lint.project.import_effects import Importing
 from placement_lint.project.imported_names import naming_text
-from placement_lint.project.queries import Questions, still_hold
+from placement_lint.project.queries import TrackedQueries, still_hold
 from placement_lint.semantic.program_queries import ImportEffects, Origin
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ class WholeRun:
     def _found(self, path: str) -> Summarised:
         from placement_lint.syntax.deep_stack import run_deep
 
-        asked = Questions(self._project, path, lambda: self)
+        asked = TrackedQueries(self._project, path, lambda: self)
         source = self._project.store.source_if_readable(path)
         # What a stub imports happens in no process.
         if source is None or path.endswith(".pyi"):
             return Summarised((), asked.answers)
         return Summarised(run_deep(self._summed_up, source, asked), asked.answers)
 
-    def _summed_up(self, source: Source, asked: Questions) -> Summary:
+    def _summed_up(self, source: Source, asked: TrackedQueries) -> Summary:
         from placement_lint.project.ast_summary import outline, without_functions
         from placement_lint.semantic.execution_order import timeline
         from placement_lint.syntax.parse import guard
@@ -236,11 +236,11 @@ class WholeRun:
     def _parse(self, source: Source) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
         self.parsed += 1
-        asked = Questions(self._project, source.path, lambda: self)
+        asked = TrackedQueries(self._project, source.path, lambda: self)
         return self._facts(source, asked, self._project.store)
 
     def _facts(
-        self, source: Source, asked: Questions, store: FileStore | None
+        self, source: Source, asked: TrackedQueries, store: FileStore | None
     ) -> ModuleFacts | None:
         from placement_lint.semantic.model import ModuleFacts
         from placement_lint.syntax.parse import Unparsable, parse

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from placement_lint.project.modules import Modules
 
 if TYPE_CHECKING:
-    from placement_lint.project.dependencies import Answers
+    from placement_lint.project.dependencies import Dependencies
     from placement_lint.project.program_view import WholeRun
-    from placement_lint.project.queries import Questions
+    from placement_lint.project.queries import TrackedQueries
 
 
 class Project(Modules):
@@ -23,13 +23,13 @@ class Project(Modules):
 
         return WholeRun(self)
 
-    def questions(self, path: str) -> Questions:
+    def questions(self, path: str) -> TrackedQueries:
         """Return what puts the questions of a file to the run, and keeps the answers."""
-        from placement_lint.project.queries import Questions
+        from placement_lint.project.queries import TrackedQueries
 
-        return Questions(self, path, lambda: self.view)
+        return TrackedQueries(self, path, lambda: self.view)
 
-    def still_gives(self, answers: Answers, path: str) -> bool:
+    def still_gives(self, answers: Dependencies, path: str) -> bool:
         """Tell whether a file would be given the same answers by the run as it is now."""
         from placement_lint.project.queries import still_hold
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.project.dependencies import Answers
+from placement_lint.project.dependencies import Dependencies
 from placement_lint.semantic.program_queries import ImportEffects, Origin
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.program_queries import RunView
 
 
-class Questions:
+class TrackedQueries:
     """The questions of one file, put to the run, and kept with their answers."""
 
     def __init__(self, modules: Modules, path: str, view: Callable[[], RunView]) -> None:
@@ -27,7 +27,7 @@ class Questions:
         self._path = path
         self._view = view
         self._resolve = modules.resolver(path)
-        self.answers = Answers()
+        self.answers = Dependencies()
 
     def name(self, qualified: str) -> str | None:
         """Give the name of JAX that a qualified name in the file stands for."""
@@ -63,10 +63,10 @@ class Questions:
 
 
 def still_hold(
-    answers: Answers, modules: Modules, path: str, view_of_run: Callable[[], RunView]
+    answers: Dependencies, modules: Modules, path: str, view_of_run: Callable[[], RunView]
 ) -> bool:
     """Tell whether a file would be told the same by the run as it is now."""
-    asked = Questions(modules, path, view_of_run)
+    asked = TrackedQueries(modules, path, view_of_run)
     view = view_of_run()
     return (
         not any(map(modules.may_be_of_run, answers.foreign))
@@ -78,7 +78,7 @@ def still_hold(
     )
 
 
-def to_json(answers: Answers) -> list[Any]:
+def to_json(answers: Dependencies) -> list[Any]:
     """Give answers as what JSON has."""
     return [
         answers.names,
@@ -90,10 +90,10 @@ def to_json(answers: Answers) -> list[Any]:
     ]
 
 
-def from_json(value: Any) -> Answers:
+def from_json(value: Any) -> Dependencies:
     """Give what `to_json` has made into JSON."""
     names, foreign, calls, words, imports, importers = value
-    return Answers(
+    return Dependencies(
         dict(names),
         set(foreign),
         {function: _origin_from(told) for function, told in calls.items()},

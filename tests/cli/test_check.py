@@ -56,13 +56,13 @@ class TestExitCodes:
         assert lint("hazard.py", "nosuch", "--exit-zero")[0] == 2
 
     def test_an_internal_error_is_2(self, lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
-        from placement_lint.lint import run
+        from placement_lint.lint.linter import Linter
 
         failed = Finding(
             "JDP903", "internal-error", "m", "hazard.py", Span(1, 1, 1, 1), Severity.ERROR
         )
         outcome = Outcome((failed,), (), 1, 1, 0, 0.0, (), lambda _: None)
-        monkeypatch.setattr(run, "lint_paths", lambda *_, **__: outcome)
+        monkeypatch.setattr(Linter, "check", lambda *_: outcome)
         assert lint("hazard.py", "--exit-zero")[0] == 2
 
     @pytest.mark.parametrize(

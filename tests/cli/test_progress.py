@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.cli.progress import Progress
-from placement_lint.lint.progress import Course
+from placement_lint.lint.progress import ProgressCount
 
 pty = pytest.importorskip("pty", reason="needs a terminal of POSIX")
 
@@ -20,15 +20,15 @@ TOP = str(Path(__file__).parents[2])
 SLOW = """\
 import sys, time
 from placement_lint.cli import main
-from placement_lint.lint.progress import Course
+from placement_lint.lint.progress import ProgressCount
 
-reach = Course.reach
+reach = ProgressCount.reach
 
 def slow(self, done, findings):
     time.sleep(0.25)
     reach(self, done, findings)
 
-Course.reach = slow
+ProgressCount.reach = slow
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -94,7 +94,7 @@ def test_a_terminal_that_goes_away_ends_nothing() -> None:
 
 def test_what_is_told_never_decreases_and_never_exceeds_the_files() -> None:
     told: list[tuple[int, int, int]] = []
-    course = Course(5, lambda *numbers: told.append(numbers))
+    course = ProgressCount(5, lambda *numbers: told.append(numbers))
     course.reach(3, 1)
     course.reach(2, 0)
     course.add(1, 2)

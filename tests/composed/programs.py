@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Applicability
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode, Outcome
-from placement_lint.lint.run import lint_paths
 from tests.composed.files import cases_by_code, compiles, decorated, dice_of
 from tests.composed.properties import said
 from tests.program_cases import PROGRAMS, ProgramCase, read_program
@@ -79,4 +79,4 @@ def problems(texts: dict[str, str], folder: Path, *, unsafe: bool) -> Iterator[s
 
 def _run(texts: dict[str, str], folder: Path, mode: FixMode, *, unsafe: bool) -> Outcome:
     settings = Settings(select=("ALL",), unsafe_fixes=unsafe)
-    return lint_paths([str(folder / path) for path in texts], lambda _: settings, fix=mode)
+    return Linter(lambda _: settings, fix=mode).check([str(folder / path) for path in texts])

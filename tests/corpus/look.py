@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.settings import Settings
 from placement_lint.fingerprint import fingerprints
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
-from placement_lint.lint.run import lint_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ def _in_folder(folder: Path) -> Iterator[None]:
 def _look_here(jobs: int) -> tuple[Looked, Mapping[str, str]]:
     files = sorted(str(path) for path in Path().rglob("*.py"))
     settings = Settings(select=("ALL",), target_jax=NEWEST, unsafe_fixes=True)
-    found = lint_paths(files, lambda _: settings, jobs=jobs, folders=True)
+    found = Linter(lambda _: settings, jobs=jobs, folders=True).check(files)
     marks = fingerprints(found.findings, found.sources)
     places, messages = {}, {}
     for mark, finding in zip(marks, found.findings, strict=True):
@@ -72,7 +72,7 @@ def _look_here(jobs: int) -> tuple[Looked, Mapping[str, str]]:
     fixes: dict[str, str] = {}
     left = len(found.findings)
     if any(finding.fix is not None for finding in found.findings):
-        fixed = lint_paths(files, lambda _: settings, jobs=jobs, fix=FixMode.DIFF, folders=True)
+        fixed = Linter(lambda _: settings, jobs=jobs, fix=FixMode.DIFF, folders=True).check(files)
         fixes = {file.path.replace(os.sep, "/"): _digest(file.after) for file in fixed.fixed}
         left = len(fixed.findings)
     looked = Looked(

@@ -11,7 +11,7 @@ from unittest import mock
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
 from placement_lint.findings import Confidence
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     Anything,
@@ -144,7 +144,7 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
         # The trees are still to be looked at.
         mock.patch.object(ModuleFacts, "let_go"),
     ):
-        outcome = lint_paths(sorted(names), lambda _: _SETTINGS)
+        outcome = Linter(lambda _: _SETTINGS).check(sorted(names))
     alarms: set[Alarm] = set()
     failures: list[str] = []
     for finding in outcome.findings:

@@ -239,11 +239,11 @@ def _is_named_after(path: str, rule: Any) -> bool:
 
 
 def _forget_visitors() -> None:
-    if "placement_lint.lint.dispatch" in sys.modules:
-        from placement_lint.lint import dispatch
+    if "placement_lint.lint.check_file" in sys.modules:
+        from placement_lint.lint import check_file
 
-        dispatch.dispatch_table.cache_clear()
-        dispatch._KNOWN.clear()
+        check_file.dispatch_table.cache_clear()
+        check_file._VISITORS.clear()
 
 
 def _visitors_fail(fault: Fault, undo: list[tuple[Any, str, Any]]) -> None:

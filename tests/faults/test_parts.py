@@ -30,7 +30,7 @@ PARTS = (
     "placement_lint.files.store:read_bytes",
     "placement_lint.files.opening:decode",
     "placement_lint.files.opening:masked",
-    "placement_lint.lint.select_files:Sifted._sort",
+    "placement_lint.lint.select_files:Selection._sort",
     "placement_lint.lint.select_files:passes_filter",
     "placement_lint.lint.select_files:imported_names",
     "placement_lint.lint.select_files:meanings",
@@ -45,7 +45,7 @@ PARTS = (
     "placement_lint.lint.check_file:Analysis._reported",
     "placement_lint.lint.check_file:Analysis._about_comments",
     "placement_lint.lint.check_file:lint_source",
-    "placement_lint.lint.schedule:_looking",
+    "placement_lint.lint.schedule:_rules_to_run",
     "placement_lint.lint.schedule:_with_sight",
     "placement_lint.files.store:FileStore.source",
     "placement_lint.files.store:FileStore.text",
@@ -58,15 +58,15 @@ PARTS = (
     "placement_lint.project.modules:Modules._locate",
     "placement_lint.project.modules:Modules.module_of",
     "placement_lint.project.modules:_read_bindings",
-    "placement_lint.project.queries:Questions.__init__",
+    "placement_lint.project.queries:TrackedQueries.__init__",
     "placement_lint.project.program_view:WholeRun._found",
     "placement_lint.project.program_view:WholeRun._line_of_call",
     "placement_lint.project.program_view:WholeRun.importing",
     "placement_lint.lint.suppressions.comments:Suppressions.__init__",
     "placement_lint.lint.suppressions.comments:Suppressions.sift",
     "placement_lint.project.target:ProjectMetadata.target",
-    "placement_lint.lint.check_program:Together.load",
-    "placement_lint.lint.check_program:Together.find",
+    "placement_lint.lint.check_program:ComponentCheck.load",
+    "placement_lint.lint.check_program:ComponentCheck.find",
     "placement_lint.lint.fixes.finalize:offer",
     "placement_lint.placement.flow:interpret_alone",
     "placement_lint.placement.interpreter:Program.import_module",
@@ -81,13 +81,13 @@ PARTS = (
 
 TOGETHER = (
     "placement_lint.project.modules:Modules.imports",
-    "placement_lint.lint.select_files:Sifted.pin",
-    "placement_lint.lint.select_files:Sifted.neighbourhoods",
-    "placement_lint.lint.select_files:Sifted.recalled",
+    "placement_lint.lint.select_files:Selection.pin",
+    "placement_lint.lint.select_files:Selection.components",
+    "placement_lint.lint.select_files:Selection.recalled",
     "placement_lint.lint.check_program:group",
-    "placement_lint.lint.check_program:Together.interpret",
-    "placement_lint.lint.check_program:Together.lint",
-    "placement_lint.lint.schedule:examine_neighbours",
+    "placement_lint.lint.check_program:ComponentCheck.interpret",
+    "placement_lint.lint.check_program:ComponentCheck.lint",
+    "placement_lint.lint.schedule:check_component",
     "placement_lint.project.program_view:WholeRun._graph",
 )
 """What is asked about several."""
@@ -231,7 +231,7 @@ def test_everything_fails(check: Check) -> None:
     """Then every file says so."""
     for part in (
         "syntax.parse:parse",
-        "lint.select_files:Sifted._sort",
+        "lint.select_files:Selection._sort",
         "placement.interpreter:Program.run",
     ):
         said = check(faults=(Fault(f"placement_lint.{part}", file=EVERYWHERE),))

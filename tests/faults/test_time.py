@@ -16,7 +16,7 @@ EVERY = pytest.mark.every
 LIMIT = ("--file-time-limit", "1")
 RULE = "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr"
 PARSE = "placement_lint.syntax.parse:parse"
-FOLLOW = "placement_lint.lint.check_program:Together._read"
+FOLLOW = "placement_lint.lint.check_program:ComponentCheck._read"
 ALONE = "not checked to the end: it took more than 1 s of CPU time (`file-time-limit`)"
 
 
@@ -82,19 +82,19 @@ def test_a_neighbour_keeps_its_findings(folder: Path) -> None:
 
 
 STEPS = {
-    "placement_lint.lint.select_files:Sifted._sort": "data.py",
+    "placement_lint.lint.select_files:Selection._sort": "data.py",
     "placement_lint.project.modules:Modules._found_ways": "data.py",
     "placement_lint.project.modules:Modules._imports_of": "data.py",
     "placement_lint.project.modules:_read_bindings": "names.py",
     "placement_lint.project.program_view:WholeRun._summed_up": "started.py",
-    "placement_lint.lint.select_files:Sifted._gains": "uses.py",
+    "placement_lint.lint.select_files:Selection._gains": "uses.py",
     "placement_lint.lint.suppressions.comments:Suppressions.sift": "names.py",
-    "placement_lint.lint.schedule:_looking": "z_last.py",
+    "placement_lint.lint.schedule:_rules_to_run": "z_last.py",
 }
 """What there is to do about a file, and one about which there is."""
 FEW = {
     "placement_lint.project.modules:_read_bindings",
-    "placement_lint.lint.select_files:Sifted._gains",
+    "placement_lint.lint.select_files:Selection._gains",
     "placement_lint.lint.suppressions.comments:Suppressions.sift",
 }
 

@@ -11,7 +11,7 @@ from tests import records
 from tests.differential.oracle_client import OracleError
 from tests.differential.reduction import reduced
 from tests.fix_oracle.client import WatchClient
-from tests.fix_oracle.examine import Examined, examine, report
+from tests.fix_oracle.examine import CheckedFile, examine, report
 from tests.fix_oracle.record import Shown, again, as_json, failures, read, run, summary, write
 from tests.fix_oracle.sources import FAMILIES, Program, program_named
 
@@ -92,12 +92,12 @@ def small(found: list[Shown], count: int) -> list[str]:
     return texts
 
 
-def _reduced(oracle: WatchClient, shown: Shown) -> Examined:
+def _reduced(oracle: WatchClient, shown: Shown) -> CheckedFile:
     """Take away what a program can do without, as long as its fix goes wrong in the same way."""
     program = program_named(shown.program)
     what = shown.what.partition(":")[0]
 
-    def again(modules: Modules) -> Examined:
+    def again(modules: Modules) -> CheckedFile:
         return examine(oracle, Program(program.family, program.name, modules, program.seeds))
 
     first = again(program.modules)

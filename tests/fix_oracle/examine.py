@@ -27,7 +27,7 @@ CUT = "it raises before its end"
 
 
 @dataclass
-class Examined:
+class CheckedFile:
     """What came of one program."""
 
     program: Program
@@ -66,10 +66,10 @@ def _may_apply(found: Found) -> bool:
     return found.fix in {Applicability.SAFE, Applicability.UNSAFE}
 
 
-def examine(oracle: WatchClient, program: Program) -> Examined:
+def examine(oracle: WatchClient, program: Program) -> CheckedFile:
     """Fix a program in every way, run what came of it, and judge. Raises OracleError."""
     modules = program.modules
-    result = Examined(program)
+    result = CheckedFile(program)
     found = findings(modules)
     made: set[tuple[tuple[str, str], ...]] = set()
     for fixed in ways(modules, found):
@@ -100,7 +100,7 @@ def examine(oracle: WatchClient, program: Program) -> Examined:
     return result
 
 
-def _describe(result: Examined, runs: list[Watched]) -> None:
+def _describe(result: CheckedFile, runs: list[Watched]) -> None:
     errors = [run.error for run in runs if run.error is not None]
     if not errors:
         result.state = RAN
@@ -131,7 +131,7 @@ def _last_line(error: Exception) -> str:
     return str(error).strip().splitlines()[-1][:200]
 
 
-def report(examined: Examined) -> str:
+def report(examined: CheckedFile) -> str:
     """Give what is wrong, for a reader: the verdicts, the program, and what fixing made of it."""
     parts = [f"== {examined.program.name}"]
     for how, judged in examined.judged.items():

@@ -12,8 +12,8 @@ from unittest import mock
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Applicability
 from placement_lint.lint.fixes import apply
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
-from placement_lint.lint.run import lint_paths
 from placement_lint.syntax import edits as edits_module
 from tests.differential.analysis import written
 from tests.fix_oracle.alignment import Alignment, Lines
@@ -92,7 +92,7 @@ def findings(modules: Modules) -> list[Found]:
     """Give all that any rule finds in the modules of a program."""
     with tempfile.TemporaryDirectory() as folder:
         names = written(modules, Path(folder))
-        outcome = lint_paths(sorted(names), _settings, folders=True)
+        outcome = Linter(_settings, folders=True).check(sorted(names))
     return _found(outcome.findings, names, modules)
 
 
@@ -107,12 +107,11 @@ def fix(modules: Modules, how: How) -> Fixed:
         for paths in runs:
             seen = _Seen()
             with seen:
-                outcome = lint_paths(
-                    paths,
+                outcome = Linter(
                     lambda _: Settings(select=("ALL",), unsafe_fixes=how.unsafe),
                     fix=FixMode.APPLY,
                     folders=not how.alone,
-                )
+                ).check(paths)
             after = {name: _text(path) for path, name in names.items()}
             chains = {name: seen.chain(alignments[name], after[name]) for name in after}
             applied += seen.applied(names, chains)

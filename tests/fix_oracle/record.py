@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tests import records
 from tests.differential.oracle_client import OracleError
 from tests.fix_oracle.client import WatchClient
-from tests.fix_oracle.examine import CUT, NOT_STARTED, NOTHING_FIXED, RAN, Examined, examine
+from tests.fix_oracle.examine import CUT, NOT_STARTED, NOTHING_FIXED, RAN, CheckedFile, examine
 from tests.fix_oracle.judge import (
     BROKEN,
     CHANGED,
@@ -112,7 +112,7 @@ class Family:
             if each.name != "family":
                 setattr(self, each.name, getattr(self, each.name) + getattr(more, each.name))
 
-    def count(self, examined: Examined) -> None:
+    def count(self, examined: CheckedFile) -> None:
         """Add one program."""
         self.programs += 1
         state = _STATES[examined.state]
@@ -248,7 +248,7 @@ def _batch(batch: tuple[str, Sequence[Program | int]]) -> tuple[Family, list[Sho
     return counts, shown
 
 
-def failures(examined: Examined) -> Iterator[Shown]:
+def failures(examined: CheckedFile) -> Iterator[Shown]:
     """Give what is wrong with what the fixes made of a program."""
     for how, judged in examined.judged.items():
         applied = examined.fixed[how].applied if how in examined.fixed else []

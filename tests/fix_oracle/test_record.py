@@ -14,7 +14,7 @@ from tests.fix_oracle.examine import (
     NOT_STARTED,
     NOTHING_FIXED,
     RAN,
-    Examined,
+    CheckedFile,
 )
 from tests.fix_oracle.fixing import How
 from tests.fix_oracle.judge import MOVED, RAISED, WHATS, Judgement, Verdict
@@ -119,8 +119,8 @@ def test_what_went_wrong_is_examined_again(monkeypatch: pytest.MonkeyPatch) -> N
         Shown("loops/2", "unsafe", f"{RAISED}: main:1: x", ["JDP201"]),
     ]
 
-    def examined(_: WatchClient, program: Program) -> Examined:
-        found = Examined(program, RAN)
+    def examined(_: WatchClient, program: Program) -> CheckedFile:
+        found = CheckedFile(program, RAN)
         if program.name == "loops/2":
             found.judged[How(unsafe=True)] = Judgement([Verdict(RAISED, "main:1", "x")])
         return found
@@ -206,12 +206,12 @@ def test_what_does_not_add_up_is_refused(
 def test_a_family_counts_what_came_of_a_program() -> None:
     program = Program("loops", "loops/3", {"main": ""}, [0])
     family = Family("loops")
-    family.count(Examined(program, NOTHING_FIXED))
-    family.count(Examined(program, NOT_STARTED, "NameError: name 'f'"))
+    family.count(CheckedFile(program, NOTHING_FIXED))
+    family.count(CheckedFile(program, NOT_STARTED, "NameError: name 'f'"))
     wrong = Judgement(operations=5, copies=2)
     wrong.add(MOVED, "main:1:1", "x")
     wrong.add(MOVED, "main:2:1", "x")
-    examined = Examined(program, RAN, judged={How(unsafe=False): wrong})
+    examined = CheckedFile(program, RAN, judged={How(unsafe=False): wrong})
     family.count(examined)
     assert (family.programs, family.fixed, family.not_run, family.ran) == (3, 2, 1, 1)
     assert (family.wrong, family.operations, family.copies) == (1, 5, 2)

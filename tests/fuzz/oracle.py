@@ -13,8 +13,9 @@ from placement_lint.files.store import FileStore
 from placement_lint.findings import Applicability
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import ABOUT_COMMENTS
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
-from placement_lint.lint.run import lint_text, request_for
+from placement_lint.lint.run import request_for
 from tests.composed.files import compiles
 from tests.composed.properties import said
 
@@ -62,10 +63,10 @@ def judge(given: Input) -> Verdict:
     name, data = given.name, given.data
     problems: list[str] = []
     started = time.process_time()
-    first, _ = lint_text(data, name, SETTINGS)
+    first, _ = Linter(lambda _: SETTINGS).check_text(name, data)
     problems += _too_slow("looking", started, len(data))
     problems += _faults(first.findings)
-    again, _ = lint_text(data, name, SETTINGS)
+    again, _ = Linter(lambda _: SETTINGS).check_text(name, data)
     if (again.findings, again.suppressed) != (first.findings, first.suppressed):
         problems.append("something else is found the second time")
     source = FileStore({name: data}).source_if_readable(name)
@@ -113,7 +114,7 @@ def _fixed(
     name, data = given.name, given.data
     settings = replace(SETTINGS, unsafe_fixes=unsafe)
     started = time.process_time()
-    outcome, after = lint_text(data, name, settings, fix=FixMode.DIFF)
+    outcome, after = Linter(lambda _: settings, fix=FixMode.DIFF).check_text(name, data)
     problems = [*_too_slow("fixing", started, len(data), 8), *_faults(outcome.findings)]
     assert after is not None
     if not outcome.skipped:
@@ -133,7 +134,7 @@ def _fixed(
     problems += _damage(source, now, name)
     if {f.code for f in outcome.findings} & _UNREAD - {f.code for f in first.findings}:
         problems.append("what fixing makes of it does not parse")
-    repeated, last = lint_text(after, name, settings, fix=FixMode.DIFF)
+    repeated, last = Linter(lambda _: settings, fix=FixMode.DIFF).check_text(name, after)
     if last != after:
         problems.append("fixing a second time changes more")
     elif repeated.findings != outcome.findings:

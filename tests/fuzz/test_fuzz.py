@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.lint import check_file
-from placement_lint.lint.run import lint_text
+from placement_lint.lint.linter import Linter
 from tests.composed.files import compiles
 from tests.fuzz import kinds, mutations, oracle, record
 from tests.fuzz.grammar import program, rules
@@ -119,18 +119,16 @@ def test_a_filter_that_is_too_strict_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_fixing_breaks_is_seen(
     fixed: bytes, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = lint_text
+    real = Linter.check_text
 
-    def broken(
-        data: bytes, path: str, settings: object, **options: object
-    ) -> tuple[Outcome, bytes | None]:
-        outcome, after = real(data, path, settings, **options)  # type: ignore[arg-type]
+    def broken(linter: Linter, path: str, data: bytes) -> tuple[Outcome, bytes | None]:
+        outcome, after = real(linter, path, data)
         if after is not None and data == GOOD:
-            outcome, _ = real(fixed, path, settings)  # type: ignore[arg-type]
+            outcome, _ = real(Linter(linter.settings_for), path, fixed)
             return outcome, fixed
         return outcome, after
 
-    monkeypatch.setattr(oracle, "lint_text", broken)
+    monkeypatch.setattr(Linter, "check_text", broken)
     assert any(problem in each for each in judge(Input("fuzzed.py", GOOD)).problems)
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
-from placement_lint.lint.run import lint_text
 from tests.fuzz.oracle import SETTINGS, Input, judge
 from tests.fuzz.spellings import spelling
 
@@ -57,7 +57,7 @@ HEAD = "import jax\nimport jax.numpy as jnp\n"
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_the_filter_passes_it(text: str, code: str, end: str) -> None:
-    found, _ = lint_text(text.replace("\n", end).encode(), "train.py", SETTINGS)
+    found, _ = Linter(lambda _: SETTINGS).check_text("train.py", text.replace("\n", end).encode())
     assert code in {finding.code for finding in found.findings}
     assert judge(Input("train.py", text.encode())).problems == ()
 
@@ -87,6 +87,8 @@ def test_lines_that_need_their_brackets(text: str, after: str) -> None:
     head = "import jax\nimport numpy as np\ngpu = jax.devices()[0]\n"
     head += "batch = {'images': np.zeros((8, 8))}\n"
     settings = replace(SETTINGS, unsafe_fixes=True)
-    _, fixed = lint_text(f"{head}{text}\n".encode(), "a.py", settings, fix=FixMode.DIFF)
+    _, fixed = Linter(lambda _: settings, fix=FixMode.DIFF).check_text(
+        "a.py", f"{head}{text}\n".encode()
+    )
     assert fixed is not None
     assert fixed.decode() == f"{head}{after}\n"

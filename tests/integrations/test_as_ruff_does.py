@@ -18,7 +18,7 @@ import pytest
 
 from placement_lint.cli.check import main
 from placement_lint.config.settings import Settings
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 
 HEAD = "import jax\nx = d = 1\n"
 WORDS = {
@@ -237,7 +237,7 @@ def our_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found_by_us(our_folder: Path) -> dict[str, set[tuple[str, int]]]:
     files = [str(each) for each in sorted(our_folder.iterdir())]
-    found = lint_paths(files, lambda _: Settings(), folders=True).findings
+    found = Linter(lambda _: Settings(), folders=True).check(files).findings
     return by_case([(each.path, each.code, each.span.line) for each in found], 1)
 
 
@@ -245,8 +245,8 @@ def found_by_us(our_folder: Path) -> dict[str, set[tuple[str, int]]]:
 def fixed_by_us(our_folder: Path, found_by_us: object) -> dict[str, str]:
     """Give what the fixes of comments, and no others, make of the cases."""
     files = {case.name: our_folder / f"case_{number}.py" for number, case in enumerate(CASES)}
-    everything = lint_paths(
-        [str(path) for path in files.values()], lambda _: Settings(), folders=True
+    everything = Linter(lambda _: Settings(), folders=True).check(
+        [str(path) for path in files.values()]
     )
     texts = {str(path): path.read_text(encoding="utf-8") for path in files.values()}
     for finding in everything.findings:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import placement_lint
+from placement_lint.integrations.flake8 import _encoded
 from tests.fixture_cases import all_cases
 
 pytest.importorskip("flake8", reason="flake8 is not installed; the dev extra brings it")
@@ -255,10 +256,10 @@ class TestFiles:
         (tmp_path / "sitecustomize.py").write_text(
             "import placement_lint.lint.parsing as file\n"
             "real = file.parse\n"
-            "def parse(source):\n"
+            "def parse(source, store):\n"
             "    if source.path.endswith('other.py'):\n"
             "        raise KeyError('planted')\n"
-            "    return real(source)\n"
+            "    return real(source, store)\n"
             "file.parse = parse\n",
             encoding="utf-8",
         )
@@ -342,3 +343,9 @@ def test_flake8_is_not_needed_and_not_imported(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(TOP)},
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_text_with_a_byte_order_mark_gets_no_second_one() -> None:
+    for head in ("\ufeff", "\ufeff# coding: utf-8\n"):
+        assert _encoded(f"{head}x = 1\n").decode("utf-8") == f"{head}x = 1\n"
+    assert _encoded("# coding: latin-1\n# é\n") == b"# coding: latin-1\n# \xe9\n"

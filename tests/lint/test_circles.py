@@ -9,8 +9,8 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.lint.incremental.cache import Cache
-from placement_lint.lint.incremental.cached_run import lint_cached
-from placement_lint.lint.run import check_files, lint_paths
+from placement_lint.lint.linter import Linter
+from placement_lint.lint.run import check_files
 from tests.project.test_program_view import write
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def lines(outcome: Outcome) -> set[str]:
 
 
 def test_what_is_found(paths: list[str]) -> None:
-    found = lines(lint_paths(paths, lambda _: SETTINGS))
+    found = lines(Linter(lambda _: SETTINGS).check(paths))
     assert {"outside_2.py", "outside_3.py", "outside_9.py", "outside_pkg.py"} <= found
     # Imported as a module, it sets the variable before the circle comes to import jax in it.
     assert found.isdisjoint({"m2_1.py", "m3_2.py", "m9_8.py"})
@@ -81,18 +81,18 @@ def test_in_several_processes(paths: list[str], jobs: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_in_any_order(paths: list[str], seed: int) -> None:
-    expected = said(lint_paths(paths, lambda _: SETTINGS))
+    expected = said(Linter(lambda _: SETTINGS).check(paths))
     shuffled = random.Random(seed).sample(paths, len(paths))  # noqa: S311
-    assert said(lint_paths(shuffled, lambda _: SETTINGS)) == expected
+    assert said(Linter(lambda _: SETTINGS).check(shuffled)) == expected
 
 
 def test_cold_and_warm(tmp_path: Path, paths: list[str]) -> None:
     cache = Cache(str(tmp_path / "cache"), "run", is_own=False)
 
     def run() -> list[tuple[object, ...]]:
-        return said(lint_cached(paths, lambda _: SETTINGS, SETTINGS, cache))
+        return said(Linter(lambda _: SETTINGS, cache=cache, here=SETTINGS).check(paths))
 
-    expected = said(lint_paths(paths, lambda _: SETTINGS))
+    expected = said(Linter(lambda _: SETTINGS).check(paths))
     assert run() == expected
     assert cache.problem == ""
     assert run() == expected
@@ -100,4 +100,4 @@ def test_cold_and_warm(tmp_path: Path, paths: list[str]) -> None:
         path = tmp_path / "project" / name
         for text in ("import json\n", FILES[name]):
             path.write_text(text)
-            assert run() == said(lint_paths(paths, lambda _: SETTINGS))
+            assert run() == said(Linter(lambda _: SETTINGS).check(paths))

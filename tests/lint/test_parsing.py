@@ -12,7 +12,7 @@ from placement_lint.files.source import Source
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions, Sight
 from placement_lint.lint.fixes.apply import fix_source
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from placement_lint.rules.registry import all_rules
 from tests.rules.helpers import notebook
 
@@ -101,8 +101,8 @@ def test_cells_that_go_on_in_one_another() -> None:
 def test_a_notebook_in_a_run(tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text("import jax\n")
     (tmp_path / "n.ipynb").write_bytes(notebook(HEAD, "!ls\n)\n", PUT))
-    outcome = lint_paths(
-        [str(tmp_path / name) for name in ("data.py", "n.ipynb")], lambda _: Settings()
+    outcome = Linter(lambda _: Settings()).check(
+        [str(tmp_path / name) for name in ("data.py", "n.ipynb")]
     )
     assert [(f.code, f.cell) for f in outcome.findings] == [("JDP901", 2), ("JDP204", 3)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ COMMITTED = 'a JAX array, committed to jax.devices("cpu")[0]'
 def revealed(folder: Path, text: str) -> list[tuple[int, int, str, str]]:
     path = folder / "a.py"
     path.write_text(HEAD + text)
-    found = lint_paths([str(path)], lambda _: Settings(), reveal=True).revealed
+    found = Linter(lambda _: Settings(), reveal=True).check([str(path)]).revealed
     return [
         (each.line, each.column, each.name, each.description.partition(", made at")[0])
         for each in found

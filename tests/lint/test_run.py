@@ -18,11 +18,12 @@ import pytest
 import placement_lint
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Confidence
-from placement_lint.lint import dispatch, schedule, select_files
+from placement_lint.lint import check_file, schedule, select_files
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileResult, Sight
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
-from placement_lint.lint.run import check_files, lint_paths, lint_text
+from placement_lint.lint.run import check_files
 from placement_lint.lint.tasks import Request
 from placement_lint.prefilter.conditions import FileText
 from placement_lint.rules.registry import rule_by_code
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
-    from placement_lint.lint.check_program import Neighbours
+    from placement_lint.lint.check_program import Component
     from placement_lint.lint.file_results import FileOptions
     from placement_lint.lint.results import Outcome
     from placement_lint.rules.base import Rule
@@ -187,13 +188,13 @@ def test_only_rules_whose_needs_are_met_look(
     add(tmp_path, "put.py", PUT)
     add(tmp_path, "both.py", PUT + b"jax.devices()\ndel x\n")
     seen: list[tuple[str, ...]] = []
-    real = dispatch.dispatch_table
+    real = check_file.dispatch_table
 
-    def look(rules: tuple[type[Rule], ...]) -> dispatch.Table:
+    def look(rules: tuple[type[Rule], ...]) -> check_file.Table:
         seen.append(tuple(rule.code for rule in rules))
         return real(rules)
 
-    monkeypatch.setattr(dispatch, "dispatch_table", look)
+    monkeypatch.setattr(check_file, "dispatch_table", look)
     outcome = check(files(tmp_path), PutFlagged, DevicesFlagged, Crashing)
     assert sorted(seen) == [("JDP801",), ("JDP801", "JDP812", "JDP803")]
     assert places(outcome) == [
@@ -215,7 +216,7 @@ def test_all_rules_count_where_suppressions_are_judged(tmp_path: Path) -> None:
     text = b"import jax\njax.device_put(x)  # noqa: JDP204\ny = 1  # noqa: JDP205\n"
     add(tmp_path, "a.py", text)
     settings = Settings(select=("JDP204", "JDP205", "JDP902"))
-    outcome = lint_paths([str(tmp_path / "a.py")], lambda _: settings, folders=True)
+    outcome = Linter(lambda _: settings, folders=True).check([str(tmp_path / "a.py")])
     assert places(outcome) == [("a.py", 3, "JDP902")]
 
 
@@ -247,7 +248,7 @@ def test_what_was_not_analysed_is_said_whatever_is_selected(folder: Path) -> Non
         Settings(ignore=("JDP9",), select=("JDP204",)),
         Settings(ignore=("JDP9",), per_file_ignores={"*.py": ("JDP9",)}),
     ):
-        outcome = lint_paths([*map(str, files(folder))], functools.partial(always, settings))
+        outcome = Linter(functools.partial(always, settings)).check([*map(str, files(folder))])
         assert [finding.code for finding in outcome.findings if finding.code[3] == "9"] == [
             "JDP901",
             "JDP900",
@@ -335,12 +336,12 @@ def test_settings_of_each_file(tmp_path: Path) -> None:
     def settings_for(path: str) -> Settings:
         return Settings(ignore=("JDP204",)) if path.endswith("a.py") else SETTINGS
 
-    assert places(lint_paths(both, settings_for)) == [("b.py", 3, "JDP204")]
+    assert places(Linter(settings_for).check(both)) == [("b.py", 3, "JDP204")]
 
 
 def test_wrong_selector_is_raised(folder: Path) -> None:
     with pytest.raises(UnknownSelectorError):
-        lint_paths([str(folder / "good.py")], lambda _: Settings(select=("JDP888",)))
+        Linter(lambda _: Settings(select=("JDP888",))).check([str(folder / "good.py")])
 
 
 def test_settings_become_options(folder: Path) -> None:
@@ -355,7 +356,7 @@ def test_settings_become_options(folder: Path) -> None:
     settings = replace(SETTINGS, accelerator=False, min_confidence="definite", target_jax="0.7.2")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schedule, "lint_source", look)
-        lint_paths([str(folder / "good.py")], lambda _: settings)
+        Linter(lambda _: settings).check([str(folder / "good.py")])
     (options,) = seen
     assert [rule.code for rule in options.rules] == ["JDP204"]
     assert options.accelerator is False
@@ -625,7 +626,7 @@ def test_what_is_left_is_said_of_the_other_files_as_they_are_now(tmp_path: Path)
 
 
 def test_text() -> None:
-    outcome, after = lint_text(DISCARDED, "a.py", SETTINGS)
+    outcome, after = Linter(lambda _: SETTINGS).check_text("a.py", DISCARDED)
     assert places(outcome) == [("a.py", 3, "JDP204")]
     assert after is None
     assert (outcome.files, outcome.parsed) == (1, 1)
@@ -637,7 +638,7 @@ def test_text() -> None:
 
 @pytest.mark.parametrize("fix", [FixMode.APPLY, FixMode.DIFF])
 def test_text_is_fixed(fix: FixMode) -> None:
-    outcome, after = lint_text(DISCARDED, "a.py", SETTINGS, fix=fix)
+    outcome, after = Linter(lambda _: SETTINGS, fix=fix).check_text("a.py", DISCARDED)
     assert after == DISCARDED_FIXED
     assert outcome.findings == ()
     assert [fixed.counts for fixed in outcome.fixed] == [{"JDP204": 1}]
@@ -645,15 +646,17 @@ def test_text_is_fixed(fix: FixMode) -> None:
 
 @pytest.mark.parametrize("data", [b"x = 1", b"\xe9", b"jax.device_put(", b"\xef\xbb\xbfx\r\n"])
 def test_text_with_nothing_to_fix_comes_back_as_it_is(data: bytes) -> None:
-    _, after = lint_text(data, "a.py", SETTINGS, fix=FixMode.APPLY)
+    _, after = Linter(lambda _: SETTINGS, fix=FixMode.APPLY).check_text("a.py", data)
     assert after == data
 
 
 def test_text_that_cannot_be_read_or_parsed() -> None:
     for data, code in ((b"\xe9", "JDP900"), (b"jax.device_put(", "JDP901")):
-        outcome, _ = lint_text(data, "a.py", SETTINGS)
+        outcome, _ = Linter(lambda _: SETTINGS).check_text("a.py", data)
         assert [finding.code for finding in outcome.findings] == [code]
-    assert lint_text(b"(" * 3_000, "a.py", SETTINGS)[0].findings[0].code == "JDP901"
+    assert (
+        Linter(lambda _: SETTINGS).check_text("a.py", b"(" * 3_000)[0].findings[0].code == "JDP901"
+    )
 
 
 # -- start-up -------------------------------------------------------------------------------------
@@ -661,7 +664,7 @@ def test_text_that_cannot_be_read_or_parsed() -> None:
 PROGRAM = """
 import sys
 from placement_lint.config.settings import Settings
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 
 if __name__ == "__main__":
     outcome = lint_paths(sys.argv[1:], lambda path: Settings())
@@ -719,13 +722,13 @@ def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
     )
     asked: list[list[str]] = []
 
-    def neighbourhoods(carrying: list[str], committing: list[str], *_: object) -> list[Neighbours]:
+    def components(carrying: list[str], committing: list[str], *_: object) -> list[Component]:
         asked.append([*carrying, *committing])
         return []
 
-    monkeypatch.setattr("placement_lint.lint.check_program.neighbourhoods", neighbourhoods)
+    monkeypatch.setattr("placement_lint.lint.check_program.components", components)
     paths = [*map(str, files(tmp_path))]
-    assert lint_paths(paths, lambda _: Settings(select=("JDP101",))).findings == ()
+    assert Linter(lambda _: Settings(select=("JDP101",))).check(paths).findings == ()
     assert asked == []
-    lint_paths(paths, lambda _: Settings(select=("JDP201",)))
+    Linter(lambda _: Settings(select=("JDP201",))).check(paths)
     assert asked == [[str(tmp_path / "data.py"), str(tmp_path / "train.py")]]

@@ -12,7 +12,7 @@ from placement_lint.config.settings import Settings
 from placement_lint.files.opening import decode
 from placement_lint.lint.file_results import FileOptions, FileResult, Sight
 from placement_lint.lint.fixes.apply import fix_source
-from placement_lint.lint.run import lint_text
+from placement_lint.lint.linter import Linter
 from placement_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_a_diff_shows_what_is_written(
 
 
 def test_standard_input() -> None:
-    outcome, _ = lint_text(DISCARDED.encode(), "s.py", Settings())
+    outcome, _ = Linter(lambda _: Settings()).check_text("s.py", DISCARDED.encode())
     assert [f.span.line for f in outcome.findings] == [12, 14]
 
 

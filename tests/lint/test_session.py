@@ -12,9 +12,9 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
 from placement_lint.files.store import FileStore, read_bytes
-from placement_lint.lint import session as sessions
-from placement_lint.lint.run import lint_paths
-from placement_lint.lint.session import Session
+from placement_lint.lint.incremental import run_cache
+from placement_lint.lint.incremental.run_cache import MemoryCache
+from placement_lint.lint.linter import Linter
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.parse import ParsedFile, parse
 from placement_lint.syntax.positions import Spans
@@ -25,9 +25,10 @@ from tests.faults.injection import Fault, injected
 from tests.lint.suppressions.test_unused import LOADER as DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from placement_lint.lint.lookup import NameLookup
     from placement_lint.lint.results import Outcome
 
 SETTINGS = Settings(select=("ALL",))
@@ -64,6 +65,30 @@ def typed(text: str, chance: random.Random) -> str:
     return "\n".join(lines)
 
 
+class Session:
+    """A linter as the language server keeps it for a directory."""
+
+    def __init__(self, files: Iterable[str] = ()) -> None:
+        self.linter = Linter(
+            lambda _: SETTINGS,
+            folders=True,
+            reveal=True,
+            cache=MemoryCache(),
+            store=FileStore(is_lasting=True),
+        )
+        self.linter.files = sorted(files)
+
+    def lint(self, unsaved: Mapping[str, bytes] | None = None) -> Outcome:
+        self.linter.begin(unsaved)
+        outcome = self.linter.check()
+        self.linter.store.keep_only(self.linter.files)
+        return outcome
+
+    def known(self, path: str, unsaved: Mapping[str, bytes] | None = None) -> NameLookup | None:
+        self.linter.begin(unsaved)
+        return self.linter.lookup(path)
+
+
 def same(one: Outcome, other: Outcome) -> bool:
     return (one.findings, one.suppressed, one.revealed, one.skipped) == (
         other.findings,
@@ -75,13 +100,12 @@ def same(one: Outcome, other: Outcome) -> bool:
 
 def afresh(texts: Mapping[str, bytes]) -> Outcome:
     store = FileStore(texts)
-    return lint_paths(sorted(texts), lambda _: SETTINGS, reveal=True, folders=True, store=store)
+    return Linter(lambda _: SETTINGS, reveal=True, folders=True, store=store).check(sorted(texts))
 
 
 def type_on(texts: dict[str, str], rounds: int, chance: random.Random) -> int:
     """Compare after each change; give how many different things were found."""
-    session = Session(lambda _: SETTINGS, folders=True)
-    session.files = sorted(texts)
+    session = Session(texts)
     seen = set()
     before = dict(texts)
     for _ in range(rounds):
@@ -144,9 +168,7 @@ def test_many_files_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
 def session_of(texts: Mapping[str, str], folder: Path) -> Session:
     for name, text in texts.items():
         (folder / name).write_text(text)
-    session = Session(lambda _: SETTINGS, folders=True)
-    session.files = sorted(str(folder / name) for name in texts)
-    return session
+    return Session(str(folder / name) for name in texts)
 
 
 def test_files_that_have_not_changed_are_not_read_again(
@@ -192,7 +214,7 @@ def test_nothing_is_known_of_what_cannot_be_parsed_or_is_not_there(
     name: str, tmp_path: Path
 ) -> None:
     session = session_of({"a.py": DATA, "c.py": "import jax\ndef f(:\n"}, tmp_path)
-    session.files = [*session.files, str(tmp_path / "d.py")]
+    session.linter.files = [*session.linter.files, str(tmp_path / "d.py")]
     assert session.known(str(tmp_path / name)) is None
     assert session.known(str(tmp_path / "a.py")) is not None
 
@@ -230,10 +252,10 @@ def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
 
 
 STEPS = {
-    "the filter": "placement_lint.lint.select_files:Sifted._sort",
+    "the filter": "placement_lint.lint.select_files:Selection._sort",
     "interpretation": "placement_lint.placement.interpreter:Program._run_functions",
     "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
-    "as one program": "placement_lint.lint.check_program:Together._read",
+    "as one program": "placement_lint.lint.check_program:ComponentCheck._read",
 }
 PUT = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x[0]\n"
 
@@ -243,13 +265,12 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what others ask is answered meanwhile."""
-    monkeypatch.setattr(sessions, "MOST_SECONDS", 1)
+    monkeypatch.setattr(run_cache, "MOST_SECONDS", 1)
     files = {name: str(tmp_path / name) for name in ("a.py", "bomb.py", "train.py", "put.py")}
     texts = {"a.py": DATA, "bomb.py": PUT, "train.py": TRAIN, "put.py": PUT}
     if "check_program" in step:
         texts["bomb.py"] = DATA + "import a\n"
-    session = Session(lambda _: SETTINGS, folders=True)
-    session.files = sorted(files.values())
+    session = Session(files.values())
 
     def found(changed: Mapping[str, str]) -> tuple[dict[str, set[str]], float]:
         started = time.process_time()
@@ -261,8 +282,7 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
 
     usual, _ = found(texts)
     assert "JDP900" not in set().union(*usual.values())
-    session = Session(lambda _: SETTINGS, folders=True)
-    session.files = sorted(files.values())
+    session = Session(files.values())
     is_of_module = "_run_functions" in step
     fault = Fault(step, "endless", "*" if is_of_module else "bomb.py")
     if is_of_module:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from tests.fixture_cases import all_cases
 from tests.metamorphic import alias, extract, inline, move, rename, reorder, wrap
 from tests.metamorphic.program import Program, Variant, mapped, marked, require, unmarked
@@ -80,7 +80,7 @@ def findings(program: Program) -> list[tuple[str, int, str]]:
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(unmarked(text), encoding="utf-8")
-        outcome = lint_paths([str(root / path) for path in program.files], lambda _: Settings())
+        outcome = Linter(lambda _: Settings()).check([str(root / path) for path in program.files])
         return [
             (Path(found.path).relative_to(root).as_posix(), found.span.line, found.code)
             for found in outcome.findings

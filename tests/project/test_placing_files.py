@@ -9,7 +9,7 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.files.python_tree import parsed
 from placement_lint.files.store import FileStore
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from placement_lint.project.placing_files import Placing, importing_jax
 from placement_lint.syntax import python_parser
 
@@ -134,5 +134,5 @@ def test_a_file_with_both_kinds_of_words_is_parsed_once(
     path.write_text(text, encoding="utf-8")
     (tmp_path / "train.py").write_text("import both\n", encoding="utf-8")
     paths = [str(path), str(tmp_path / "train.py")]
-    lint_paths(paths, lambda _: Settings(select=("JDP201",)))
+    Linter(lambda _: Settings(select=("JDP201",))).check(paths)
     assert asked == [text, text]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.config.settings import Settings
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from placement_lint.project.modules import mentions_roots
 from placement_lint.project.program_view import WholeRun
 from placement_lint.project.project import Project
@@ -31,7 +31,7 @@ def view(paths: list[str]) -> WholeRun:
 
 def found(paths: list[str], jobs: int = 1) -> list[tuple[str, int, str, str]]:
     settings = Settings(select=("JDP3", "JDP5"))
-    outcome = lint_paths(paths, lambda _: settings, jobs=jobs)
+    outcome = Linter(lambda _: settings, jobs=jobs).check(paths)
     return [(Path(f.path).name, f.span.line, f.code, f.message) for f in outcome.findings]
 
 
@@ -155,7 +155,7 @@ def test_one_process_among_several_is_a_matter_of_the_program(tmp_path: Path, jo
     paths = write(tmp_path, files)
     alarms = [
         str(Path(f.path).relative_to(tmp_path))
-        for f in lint_paths(paths, lambda _: Settings(select=("JDP304",)), jobs=jobs).findings
+        for f in Linter(lambda _: Settings(select=("JDP304",)), jobs=jobs).check(paths).findings
     ]
     assert alarms == ["several/put.py"]
 

@@ -10,7 +10,7 @@ from placement_lint.config.load import SettingsLoader
 from placement_lint.findings import Confidence, Finding, Severity
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.project.target import ProjectMetadata
 from placement_lint.rules.registry import all_rules
@@ -60,7 +60,7 @@ def test_old_api_by_version(target: str, codes: list[str]) -> None:
 def lint_project(folder: Path, requirement: str, text: str) -> list[Finding]:
     (folder / "pyproject.toml").write_text(f'[project]\ndependencies = ["{requirement}"]\n')
     (folder / "code.py").write_text(text)
-    return list(lint_paths([str(folder / "code.py")], SettingsLoader().for_file).findings)
+    return list(Linter(SettingsLoader().for_file).check([str(folder / "code.py")]).findings)
 
 
 def test_what_a_project_admits_is_likely_where_only_some_of_it_lacks_the_name(
@@ -107,5 +107,5 @@ def test_a_bound_below_all_that_is_known_asks_for_nothing_new(tmp_path: Path) ->
     (tmp_path / "requirements.txt").write_text("jax<=0.2.12\n")
     path = tmp_path / "code.py"
     path.write_text("import jax\n\nwith jax.default_device('cpu'):\n    pass\n" + REPLICATED)
-    outcome = lint_paths([str(path)], SettingsLoader().for_file)
+    outcome = Linter(SettingsLoader().for_file).check([str(path)])
     assert [(each.span.line, each.code) for each in outcome.findings] == [(3, "JDP108")]

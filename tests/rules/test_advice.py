@@ -6,7 +6,7 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.findings import Finding
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from placement_lint.report.full import render
 from placement_lint.rules.base import Rule
 from placement_lint.rules.registry import all_rules
@@ -49,9 +49,9 @@ def test_every_finding_in_a_program_has_a_line_of_help(group: str, tmp_path: Pat
         for path, text in zip(paths, program.texts().values(), strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        found += lint_paths([str(folder)], lambda _: settings, folders=True).findings
+        found += Linter(lambda _: settings, folders=True).check([str(folder)]).findings
         for path in paths:
-            found += lint_paths([str(path)], lambda _: settings).findings
+            found += Linter(lambda _: settings).check([str(path)]).findings
     silent = [each for each in found if "\nhelp: " not in render([each], lambda _: None)]
     assert silent == []
     assert found or group == "clean"

@@ -9,7 +9,7 @@ from placement_lint.files.source import Source
 from placement_lint.findings import Confidence, Finding
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions
-from placement_lint.lint.run import lint_paths
+from placement_lint.lint.linter import Linter
 from placement_lint.rules.registry import rule_by_code
 
 STRING = """\
@@ -105,7 +105,7 @@ def test_what_the_project_admits(
     path.write_text(STRING.format(argument='"cpu"'))
     findings = [
         finding
-        for finding in lint_paths([str(path)], SettingsLoader().for_file).findings
+        for finding in Linter(SettingsLoader().for_file).check([str(path)]).findings
         if finding.code == "JDP108"
     ]
     assert [finding.confidence for finding in findings] == [confidence] * (confidence is not None)

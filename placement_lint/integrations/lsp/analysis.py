@@ -1,6 +1,6 @@
 """The analysis behind the server: which files belong together, and what is found in them.
 
-One thread uses it, one question after the other. A question comes with a view: the documents as
+One thread uses it, one question after the other. A question comes with a snapshot: the documents as
 they were when it was asked.
 """
 
@@ -13,10 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from placement_lint.files.discovery import SUFFIXES, find_files, is_excluded
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Applicability
 from placement_lint.integrations.lsp.projects import ProjectSettings
 from placement_lint.limits.budget import limits_of
-from placement_lint.lint.session import Session, editor_of
+from placement_lint.lint.incremental.run_cache import MemoryCache
+from placement_lint.lint.linter import Linter
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from placement_lint.integrations.lsp.projects import Problem
     from placement_lint.integrations.lsp.settings import EditorSettings
     from placement_lint.integrations.lsp.text_documents import Notebook, Text
-    from placement_lint.lint.lookup import Known, Told
-    from placement_lint.lint.reveal import Revealed
+    from placement_lint.lint.lookup import NameInfo, NameLookup, Revealed
     from placement_lint.lint.tasks import Change
     from placement_lint.syntax.edits import Editor
 
@@ -39,7 +40,7 @@ _REMEMBERED = 8
 
 
 @dataclass(frozen=True)
-class View:
+class Snapshot:
     """Everything that an answer depends on, as it was at one moment."""
 
     number: int
@@ -59,10 +60,10 @@ class View:
 
 
 @dataclass
-class Seen:
+class SnapshotResult:
     """What came of a look at all files of the workspace."""
 
-    view: View
+    snapshot: Snapshot
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     """By path."""
     revealed: dict[str, list[Revealed]] = field(default_factory=dict)
@@ -79,24 +80,30 @@ class _Folder:
 
     def __init__(self, root: str | None, settings: ProjectSettings) -> None:
         self.root = root
-        self.session = Session(settings.for_file, folders=root is not None)
+        self.linter = Linter(
+            settings.for_file,
+            folders=root is not None,
+            reveal=True,
+            cache=MemoryCache(),
+            store=FileStore(is_lasting=True),
+        )
         self.found: frozenset[str] = frozenset()
         self.is_too_large = False
         self.known_to_be_open: set[str] = set()
 
     def discover(self, settings: ProjectSettings) -> None:
         """Look for the files of the folder."""
-        self.session.settings_for = settings.for_file
+        self.linter.settings_for = settings.for_file
         here = settings.for_folder(self.root or os.getcwd())
-        self.session.limits = limits_of(here.time_limit, here.memory_limit)
+        self.linter.limits = limits_of(here.time_limit, here.memory_limit)
         if self.root is not None:
             files = find_files([self.root], settings.for_folder).files
             self.is_too_large = len(files) > MOST_FILES
             self.found = frozenset(() if self.is_too_large else map(os.path.normpath, files))
 
 
-class Analyst:
-    """Answers questions about the documents of a view."""
+class AnalysisService:
+    """Answers questions about the documents of a snapshot."""
 
     def __init__(self) -> None:
         """Begin with no folders."""
@@ -104,18 +111,20 @@ class Analyst:
         self._settings: ProjectSettings | None = None
         self._editor_settings: EditorSettings | None = None
         self._surroundings = -1
-        self._known: OrderedDict[tuple[int, str], Known | None] = OrderedDict()
+        self._known: OrderedDict[tuple[int, str], NameLookup | None] = OrderedDict()
         self._editors: OrderedDict[tuple[str, bytes], Editor | None] = OrderedDict()
 
-    def look(self, view: View) -> Seen:
+    def look(self, snapshot: Snapshot) -> SnapshotResult:
         """Find what there is to find in every file of the workspace."""
-        seen = Seen(view)
-        passed_over = self._prepare(view)
+        seen = SnapshotResult(snapshot)
+        passed_over = self._prepare(snapshot)
         roots = [*self._folders]
         for folder in self._folders.values():
-            if not folder.session.files:
+            if not folder.linter.files:
                 continue
-            outcome = folder.session.lint(view.texts)
+            folder.linter.begin(snapshot.texts)
+            outcome = folder.linter.check()
+            folder.linter.store.keep_only(folder.linter.files)
             for finding in outcome.findings:
                 if _root_of(finding.path, roots) == folder.root:
                     seen.findings.setdefault(finding.path, []).append(finding)
@@ -129,34 +138,34 @@ class Analyst:
         seen.passed_over = passed_over
         return seen
 
-    def told_at(
+    def name_at(
         self,
-        view: View,
+        snapshot: Snapshot,
         path: str,
         place: Callable[[Source], int],
         where: Callable[[str, int], str],
-    ) -> Told | None:
+    ) -> NameInfo | None:
         """Say what is known of the name at a place. `place` gives its offset in the text."""
-        known = self._known_in(view, path)
+        known = self._known_in(snapshot, path)
         if known is None:
             return None
         return run_deep(known.at, place(known.editor.source), where)
 
-    def uncommitted(self, view: View, path: str, first: int, last: int) -> list[Told]:
+    def uncommitted(self, snapshot: Snapshot, path: str, first: int, last: int) -> list[NameInfo]:
         """Give the names that are bound to uncommitted arrays on some lines of the text."""
-        known = self._known_in(view, path)
+        known = self._known_in(snapshot, path)
         return [] if known is None else run_deep(lambda: [*known.uncommitted(first, last)])
 
-    def _known_in(self, view: View, path: str) -> Known | None:
-        key = (view.number, path)
+    def _known_in(self, snapshot: Snapshot, path: str) -> NameLookup | None:
+        key = (snapshot.number, path)
         if key not in self._known:
-            self._prepare(view)
-            self._known[key] = self._session_of(path).known(path, view.texts)
+            self._prepare(snapshot)
+            self._known[key] = self._linter_of(path, snapshot).lookup(path)
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return self._known[key]
 
-    def mended(self, seen: Seen, path: str) -> list[Change]:
+    def fixes(self, seen: SnapshotResult, path: str) -> list[Change]:
         """Give what safe fixes make of a file, and of what else the fixes of its findings edit."""
         fixes = [finding.fix for finding in seen.findings.get(path, ())]
         edited = [
@@ -165,55 +174,61 @@ class Analyst:
             if fix is not None and fix.applicability is Applicability.SAFE
             for edit in fix.edits
         ]
-        self._prepare(seen.view)
-        return self._session_of(path).mended(dict.fromkeys([path, *edited]), seen.view.texts)
+        self._prepare(seen.snapshot)
+        return self._linter_of(path, seen.snapshot).fixes(dict.fromkeys([path, *edited]))
 
-    def editor(self, view: View, path: str) -> Editor | None:
+    def editor(self, snapshot: Snapshot, path: str) -> Editor | None:
         """Give where the nodes of an open file stand."""
-        key = (path, view.texts.get(path, b""))
+        key = (path, snapshot.texts.get(path, b""))
         if key not in self._editors:
-            self._editors[key] = editor_of(path, view.texts)
+            self._prepare(snapshot)
+            self._editors[key] = self._linter_of(path, snapshot).editor(path)
             while len(self._editors) > _REMEMBERED:
                 self._editors.popitem(last=False)
         return self._editors[key]
 
     # -- which files there are --------------------------------------------------------------------
 
-    def _prepare(self, view: View) -> frozenset[str]:
+    def _prepare(self, snapshot: Snapshot) -> frozenset[str]:
         """Bring folders, files and settings up to date; give what is open and passed over."""
-        settings, is_new = self._renewed_settings(view)
-        wanted: list[str | None] = [*view.roots, None]
+        settings, is_new = self._renewed_settings(snapshot)
+        wanted: list[str | None] = [*snapshot.roots, None]
         self._folders = {
             root: self._folders.get(root) or _Folder(root, settings) for root in wanted
         }
         by_root: dict[str | None, list[str]] = {}
-        for path in view.documents:
+        for path in snapshot.documents:
             by_root.setdefault(_root_of(path, wanted), []).append(path)
         passed_over: set[str] = set()
         for root, folder in self._folders.items():
             opened = by_root.get(root, [])
             unknown = [*_unknown(opened, folder)]
-            if is_new or folder.session.settings_for != settings.for_file or unknown:
+            if is_new or folder.linter.settings_for != settings.for_file or unknown:
                 folder.discover(settings)
                 folder.known_to_be_open = set(opened)
             refused = {path for path in opened if _is_passed_over(path, folder, settings)}
-            folder.session.files = sorted({*folder.found, *opened} - refused)
+            folder.linter.files = sorted({*folder.found, *opened} - refused)
             passed_over |= refused
         return frozenset(passed_over)
 
-    def _renewed_settings(self, view: View) -> tuple[ProjectSettings, bool]:
+    def _renewed_settings(self, snapshot: Snapshot) -> tuple[ProjectSettings, bool]:
         """Give the settings of the projects, and whether they were read anew."""
-        is_same = self._surroundings == view.surroundings and self._editor_settings == view.settings
+        is_same = (
+            self._surroundings == snapshot.surroundings
+            and self._editor_settings == snapshot.settings
+        )
         if self._settings is not None and is_same:
             return self._settings, False
-        before = self._settings if self._editor_settings == view.settings else None
-        self._settings = ProjectSettings(view.settings, before)
-        self._editor_settings = view.settings
-        self._surroundings = view.surroundings
+        before = self._settings if self._editor_settings == snapshot.settings else None
+        self._settings = ProjectSettings(snapshot.settings, before)
+        self._editor_settings = snapshot.settings
+        self._surroundings = snapshot.surroundings
         return self._settings, True
 
-    def _session_of(self, path: str) -> Session:
-        return self._folders[_root_of(path, [*self._folders])].session
+    def _linter_of(self, path: str, snapshot: Snapshot) -> Linter:
+        linter = self._folders[_root_of(path, [*self._folders])].linter
+        linter.begin(snapshot.texts)
+        return linter
 
 
 def _unknown(opened: list[str], folder: _Folder) -> Iterator[str]:

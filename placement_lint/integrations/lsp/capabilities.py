@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Abilities:
+class EditorCapabilities:
     """Those of its capabilities that matter to us."""
 
     pulls: bool = False
@@ -27,7 +27,7 @@ class Abilities:
     refreshes_hints: bool = False
 
     @classmethod
-    def of(cls, capabilities: ClientCapabilities) -> Abilities:
+    def of(cls, capabilities: ClientCapabilities) -> EditorCapabilities:
         """Read them."""
 
         def has(path: str) -> Any:

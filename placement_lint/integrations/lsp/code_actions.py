@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from lsprotocol.types import Diagnostic, Position
 
     from placement_lint.findings import Finding
-    from placement_lint.integrations.lsp.diagnostics import Told
-    from placement_lint.integrations.lsp.workspace_edits import Writer
+    from placement_lint.integrations.lsp.diagnostics import DiagnosticConverter
+    from placement_lint.integrations.lsp.workspace_edits import EditWriter
     from placement_lint.syntax.edits import Editor
 
 FIX_ALL = f"{CodeActionKind.SourceFixAll.value}.placementLint"
@@ -36,10 +36,12 @@ def wants(only: Sequence[str] | None, kind: str) -> bool:
     return any(not each or kind == each or kind.startswith(f"{each}.") for each in kinds)
 
 
-class Offers:
+class CodeActions:
     """The actions for the findings of one document."""
 
-    def __init__(self, told: Told, writer: Writer, editor: Editor | None) -> None:
+    def __init__(
+        self, told: DiagnosticConverter, writer: EditWriter, editor: Editor | None
+    ) -> None:
         """Take how edits are written, and the parsed document, if it can be parsed."""
         self._told = told
         self._writer = writer
@@ -70,7 +72,7 @@ class Offers:
             )
 
     def has_safe_fix(self, path: str) -> bool:
-        """Tell whether anything in a file can be mended without a second thought."""
+        """Tell whether anything in a file can be fixes without a second thought."""
         return any(
             finding.fix is not None and finding.fix.applicability is Applicability.SAFE
             for finding in self._told.seen.findings.get(path, ())

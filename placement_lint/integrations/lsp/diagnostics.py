@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.findings import Finding, Related
-    from placement_lint.integrations.lsp.analysis import Seen, View
+    from placement_lint.integrations.lsp.analysis import Snapshot, SnapshotResult
     from placement_lint.integrations.lsp.projects import Problem
-    from placement_lint.lint.reveal import Revealed
+    from placement_lint.lint.lookup import Revealed
 
 SOURCE = "placement-lint"
 _SEVERITIES = {
@@ -43,10 +43,10 @@ _TAGS = {
 }
 
 
-class Told:
-    """Writes the findings of one view as diagnostics."""
+class DiagnosticConverter:
+    """Writes the findings of one snapshot as diagnostics."""
 
-    def __init__(self, seen: Seen, encoding: str, *, related: bool) -> None:
+    def __init__(self, seen: SnapshotResult, encoding: str, *, related: bool) -> None:
         """Take what was found, and whether the editor shows related places."""
         self.seen = seen
         self._encoding = encoding
@@ -56,12 +56,12 @@ class Told:
 
     def of(self, path: str) -> dict[str, list[Diagnostic]]:
         """Give the diagnostics of a file, by the address of the document: of each cell's, too."""
-        view = self.seen.view
-        document = view.documents.get(path)
+        snapshot = self.seen.snapshot
+        document = snapshot.documents.get(path)
         if isinstance(document, Notebook):
             told: dict[str, list[Diagnostic]] = {uri: [] for uri in document.texts}
         else:
-            told = {address(view, path): []}
+            told = {address(snapshot, path): []}
         for finding in self.seen.findings.get(path, ()):
             where = self.document(path, finding.cell)
             if where is not None:
@@ -76,8 +76,8 @@ class Told:
 
     def document(self, path: str, cell: int | None) -> tuple[str, Places] | None:
         """Give the address of a file, or of a cell of a notebook, and where its lines are."""
-        view = self.seen.view
-        document = view.documents.get(path)
+        snapshot = self.seen.snapshot
+        document = snapshot.documents.get(path)
         if isinstance(document, Notebook):
             text = None if cell is None else document.text_of(cell)
             if text is None:
@@ -105,7 +105,7 @@ class Told:
                 shown.append(where)
                 continue
             inside = "" if each.cell is None else f"cell {each.cell}:"
-            place = f"{short(each.path, self.seen.view)}:{inside}{each.span.line}"
+            place = f"{short(each.path, self.seen.snapshot)}:{inside}{each.span.line}"
             message += f"\n{each.message}: {place}"
         return Diagnostic(
             range=places.range(finding.span),
@@ -119,7 +119,7 @@ class Told:
         )
 
     def _location(self, related: Related) -> DiagnosticRelatedInformation | None:
-        is_open = related.path in self.seen.view.documents
+        is_open = related.path in self.seen.snapshot.documents
         if related.cell is not None and not is_open:
             # A cell has an address only in an editor that has the notebook open.
             return None
@@ -131,17 +131,17 @@ class Told:
         return DiagnosticRelatedInformation(location, related.message)
 
 
-def address(view: View, path: str) -> str:
+def address(snapshot: Snapshot, path: str) -> str:
     """Give the address of a file as the editor writes it, if it is open."""
-    document = view.documents.get(path)
+    document = snapshot.documents.get(path)
     return uri_of(path) if document is None else document.uri
 
 
-def short(path: str, view: View) -> str:
+def short(path: str, snapshot: Snapshot) -> str:
     """Give a path for the reader: from the folder of the workspace that it is in."""
     from placement_lint.integrations.lsp.analysis import is_inside
 
-    roots = [root for root in view.roots if is_inside(path, root)]
+    roots = [root for root in snapshot.roots if is_inside(path, root)]
     return os.path.relpath(path, max(roots, key=len)) if roots else path
 
 

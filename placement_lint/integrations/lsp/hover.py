@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.findings import Finding
-    from placement_lint.integrations.lsp.analysis import View
+    from placement_lint.integrations.lsp.analysis import Snapshot
     from placement_lint.integrations.lsp.positions import Places
-    from placement_lint.lint.lookup import Told
+    from placement_lint.lint.lookup import NameInfo
     from placement_lint.rules.pages import Page
 
 _HEADING = re.compile(r"^##(?= )", re.MULTILINE)
@@ -62,7 +62,7 @@ def about(finding: Finding) -> str:
 
 
 def hover(
-    told: Told | None, findings: list[Finding], places: Places, lines_before: int
+    told: NameInfo | None, findings: list[Finding], places: Places, lines_before: int
 ) -> Hover | None:
     """Give what is known of a name, and what was found there.
 
@@ -80,16 +80,16 @@ def hover(
     return Hover(contents, None if span is None else places.range(span))
 
 
-def linked(view: View) -> Callable[[str, int], str]:
+def linked(snapshot: Snapshot) -> Callable[[str, int], str]:
     """Give what writes a line of a file as a link to it."""
 
     def where(path: str, line: int) -> str:
-        return f"[{os.path.basename(path)}:{line}]({address(view, path)}#L{line})"
+        return f"[{os.path.basename(path)}:{line}]({address(snapshot, path)}#L{line})"
 
     return where
 
 
-def hint(told: Told, lines_before: int, places: Places) -> InlayHint:
+def hint(told: NameInfo, lines_before: int, places: Places) -> InlayHint:
     """Mark a name that is bound to an uncommitted array."""
     span = told.span
     return InlayHint(

@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import Diagnostic, PublishDiagnosticsParams
 
-from placement_lint.integrations.lsp.diagnostics import Told, digest, of_problem
+from placement_lint.integrations.lsp.diagnostics import DiagnosticConverter, digest, of_problem
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import uri_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from placement_lint.integrations.lsp.analysis import Seen, View
-    from placement_lint.integrations.lsp.workspace import Desk
+    from placement_lint.integrations.lsp.analysis import Snapshot, SnapshotResult
+    from placement_lint.integrations.lsp.workspace import Workspace
 
 
-class Publishing:
+class Publisher:
     """Keeps the editor's diagnostics as they have to be."""
 
     def __init__(
         self,
-        desk: Desk,
+        workspace: Workspace,
         publish: Callable[[PublishDiagnosticsParams], None],
         refresh: Callable[[], object],
     ) -> None:
         """Take what sends diagnostics, and what asks an editor that pulls to ask again."""
-        self._desk = desk
+        self._workspace = workspace
         self._publish = publish
         self._refresh = refresh
         self._sent: dict[str, tuple[int | None, str]] = {}
@@ -36,18 +36,18 @@ class Publishing:
         self._sent_of_settings: set[str] = set()
         self._asked_to_refresh: str | None = None
 
-    def push(self, told: Told) -> None:
+    def push(self, told: DiagnosticConverter) -> None:
         """Send what is new. A document that was changed since is left to the next look."""
-        view = told.seen.view
-        now = self._desk.view()
+        snapshot = told.seen.snapshot
+        now = self._workspace.snapshot()
         wanted: dict[str, tuple[int | None, list[Diagnostic]]] = {}
         stale: set[str] = set()
         for path in _paths(told.seen):
             for uri, diagnostics in told.of(path).items():
-                if view.documents.get(path) is not now.documents.get(path):
+                if snapshot.documents.get(path) is not now.documents.get(path):
                     stale.add(uri)
                 else:
-                    wanted[uri] = (_version(view, path, uri), diagnostics)
+                    wanted[uri] = (_version(snapshot, path, uri), diagnostics)
         for uri in self._sent.keys() - wanted.keys() - stale:
             self.clear(uri)
         for uri, (version, diagnostics) in wanted.items():
@@ -62,7 +62,7 @@ class Publishing:
             self._publish(PublishDiagnosticsParams(uri, []))
         self._pulled.pop(uri, None)
 
-    def push_problems(self, seen: Seen) -> None:
+    def push_problems(self, seen: SnapshotResult) -> None:
         """Say in the settings files which of them cannot be used."""
         by_uri: dict[str, list[Diagnostic]] = {}
         for problem in seen.problems:
@@ -74,25 +74,27 @@ class Publishing:
             self._publish(PublishDiagnosticsParams(uri, diagnostics))
         self._sent_of_settings = set(by_uri)
 
-    def pulled(self, told: Told, path: str, uri: str) -> tuple[str, list[Diagnostic]]:
+    def pulled(
+        self, told: DiagnosticConverter, path: str, uri: str
+    ) -> tuple[str, list[Diagnostic]]:
         """Give the diagnostics of a document, and what stands for them; note that it has them."""
         diagnostics = told.of(path).get(uri, [])
         identity = digest(diagnostics)
-        self._pulled[uri] = (told.seen.view.documents.get(path), identity)
+        self._pulled[uri] = (told.seen.snapshot.documents.get(path), identity)
         return identity, diagnostics
 
-    def refresh_where_needed(self, told: Told) -> None:
+    def refresh_where_needed(self, told: DiagnosticConverter) -> None:
         """Have an editor ask again where a document is what it was, and its diagnostics are not.
 
         For a document that was changed it asks by itself.
         """
-        view = told.seen.view
+        snapshot = told.seen.snapshot
         changed = []
-        for path in view.documents:
+        for path in snapshot.documents:
             for uri, diagnostics in told.of(path).items():
                 document, identity = self._pulled.get(uri, (None, ""))
                 now = digest(diagnostics)
-                if document is view.documents[path] and identity != now:
+                if document is snapshot.documents[path] and identity != now:
                     changed.append(f"{uri} {now}")
         state = "\n".join(changed)
         if changed and state != self._asked_to_refresh:
@@ -100,22 +102,22 @@ class Publishing:
         self._asked_to_refresh = state
 
 
-def every(told: Told) -> Iterator[tuple[str, str, int | None, list[Diagnostic]]]:
+def every(told: DiagnosticConverter) -> Iterator[tuple[str, str, int | None, list[Diagnostic]]]:
     """Give the diagnostics of all files that have some: path, address, version, diagnostics."""
-    view = told.seen.view
-    for path in sorted({*told.seen.findings, *view.documents}):
+    snapshot = told.seen.snapshot
+    for path in sorted({*told.seen.findings, *snapshot.documents}):
         for uri, diagnostics in told.of(path).items():
-            yield path, uri, _version(view, path, uri), diagnostics
+            yield path, uri, _version(snapshot, path, uri), diagnostics
 
 
-def _paths(seen: Seen) -> Iterable[str]:
-    if seen.view.settings.whole_workspace:
-        return sorted({*seen.findings, *seen.view.documents})
-    return [*seen.view.documents]
+def _paths(seen: SnapshotResult) -> Iterable[str]:
+    if seen.snapshot.settings.whole_workspace:
+        return sorted({*seen.findings, *seen.snapshot.documents})
+    return [*seen.snapshot.documents]
 
 
-def _version(view: View, path: str, uri: str) -> int | None:
-    document = view.documents.get(path)
+def _version(snapshot: Snapshot, path: str, uri: str) -> int | None:
+    document = snapshot.documents.get(path)
     if isinstance(document, Notebook):
         text: Text | None = document.texts.get(uri)
         return None if text is None else text.version

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 
-class _Lines(logging.Formatter):
+class _LineFormatter(logging.Formatter):
     """A line for each event: a traceback of pygls is of no use to who wrote a wrong message."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -27,7 +27,7 @@ class _Lines(logging.Formatter):
 def _log_in_lines() -> None:
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
-    handler.setFormatter(_Lines())
+    handler.setFormatter(_LineFormatter())
     logger = logging.getLogger("pygls")
     logger.addHandler(handler)
     logger.propagate = False

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from pygls.exceptions import JsonRpcInternalError
 
-from placement_lint.integrations.lsp.analysis import Analyst
+from placement_lint.integrations.lsp.analysis import AnalysisService
 from placement_lint.lint.gc_pause import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from placement_lint.integrations.lsp.analysis import Seen
-    from placement_lint.integrations.lsp.workspace import Desk
+    from placement_lint.integrations.lsp.analysis import SnapshotResult
+    from placement_lint.integrations.lsp.workspace import Workspace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,21 +25,21 @@ PAUSE = 0.1
 seconds, and nobody wants to be told of half a word."""
 
 
-class Looking:
-    """Looks at what is on the desk, in a thread of its own, one view after the other."""
+class Scheduler:
+    """Analyses the workspace, in a thread of its own, one snapshot after the other."""
 
     def __init__(
         self,
-        desk: Desk,
-        tell: Callable[[Seen], None],
+        workspace: Workspace,
+        tell: Callable[[SnapshotResult], None],
         fail: Callable[[Exception], None],
     ) -> None:
-        """Take the desk, whom to tell what was seen, and whom to tell what went wrong."""
-        self.analyst = Analyst()
-        self._desk = desk
+        """Take the workspace, whom to tell what was seen, and whom to tell what went wrong."""
+        self.analysis = AnalysisService()
+        self._workspace = workspace
         self._tell = tell
         self._fail = fail
-        self._seen: Seen | None = None
+        self._seen: SnapshotResult | None = None
         self._failed = -1
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -55,13 +55,13 @@ class Looking:
         self._timer = None
         self._look_on()
 
-    async def current(self) -> Seen:
+    async def current(self) -> SnapshotResult:
         """Give what is seen of everything as it is now, or is a little later.
 
         Raises JsonRpcInternalError where the analysis failed.
         """
-        wanted = self._desk.number
-        while self._seen is None or self._seen.view.number < wanted:
+        wanted = self._workspace.number
+        while self._seen is None or self._seen.snapshot.number < wanted:
             if self._failed >= wanted:
                 raise JsonRpcInternalError("the analysis failed: see the log")
             # Whoever asked may be gone by then; others may wait for the same.
@@ -69,7 +69,7 @@ class Looking:
         return self._seen
 
     async def ask(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Put a question to the analyst, who answers one after the other."""
+        """Put a question to the analysis, who answers one after the other."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: function(*args, **kwargs))
 
@@ -85,8 +85,8 @@ class Looking:
 
     @property
     def _is_behind(self) -> bool:
-        reached = -1 if self._seen is None else self._seen.view.number
-        return max(reached, self._failed) < self._desk.number
+        reached = -1 if self._seen is None else self._seen.snapshot.number
+        return max(reached, self._failed) < self._workspace.number
 
     async def _look_once(self) -> bool:
         # What is left of earlier views is cleared away once this one has been told.
@@ -94,11 +94,11 @@ class Looking:
             return await self._look_at_all()
 
     async def _look_at_all(self) -> bool:
-        view = self._desk.view()
+        snapshot = self._workspace.snapshot()
         try:
-            seen = await self.ask(self.analyst.look, view)
+            seen = await self.ask(self.analysis.look, snapshot)
         except Exception as error:  # our fault, and no reason to end
-            self._failed = view.number
+            self._failed = snapshot.number
             self._fail(error)
             return True
         self._seen = seen

@@ -20,24 +20,24 @@ from pygls.lsp.server import LanguageServer
 from placement_lint.config.values import SettingsError
 from placement_lint.files.store import FileStore
 from placement_lint.integrations.lsp import hover, parent_process
-from placement_lint.integrations.lsp.capabilities import Abilities
-from placement_lint.integrations.lsp.code_actions import EXPLAIN, FIX_ALL, Offers, touch, wants
-from placement_lint.integrations.lsp.diagnostics import Told
+from placement_lint.integrations.lsp.capabilities import EditorCapabilities
+from placement_lint.integrations.lsp.code_actions import EXPLAIN, FIX_ALL, CodeActions, touch, wants
+from placement_lint.integrations.lsp.diagnostics import DiagnosticConverter
 from placement_lint.integrations.lsp.protocol import Protocol
-from placement_lint.integrations.lsp.publish import Publishing, every
-from placement_lint.integrations.lsp.scheduler import Looking
+from placement_lint.integrations.lsp.publish import Publisher, every
+from placement_lint.integrations.lsp.scheduler import Scheduler
 from placement_lint.integrations.lsp.settings import EditorSettings, is_told, read_settings
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import path_of, uri_of
-from placement_lint.integrations.lsp.workspace import Desk
-from placement_lint.integrations.lsp.workspace_edits import Writer
+from placement_lint.integrations.lsp.workspace import Workspace
+from placement_lint.integrations.lsp.workspace_edits import EditWriter
 from placement_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.files.source import Source
-    from placement_lint.integrations.lsp.analysis import Seen
+    from placement_lint.integrations.lsp.analysis import SnapshotResult
 
 _SECTION = "placement-lint"
 _WATCHED = ("**/*.{py,pyi,ipynb}", "**/*.{toml,cfg,lock}", "**/requirements*.txt", "**/.gitignore")
@@ -58,11 +58,11 @@ class Server:
             notebook_document_sync=types.NotebookDocumentSyncOptions([cells]),
             protocol_cls=Protocol,
         )
-        self.desk = Desk()
-        self.abilities = Abilities()
-        self.looking = Looking(self.desk, self._tell, self._failed)
-        self.publishing = Publishing(
-            self.desk,
+        self.workspace = Workspace()
+        self.capabilities = EditorCapabilities()
+        self.scheduler = Scheduler(self.workspace, self._tell, self._failed)
+        self.publishing = Publisher(
+            self.workspace,
             self.pygls.text_document_publish_diagnostics,
             lambda: self.pygls.workspace_diagnostic_refresh(None),
         )
@@ -120,8 +120,8 @@ class Server:
     # -- the beginning --------------------------------------------------------------------------
 
     def _initialize(self, params: types.InitializeParams) -> None:
-        self.abilities = Abilities.of(params.capabilities)
-        self.desk.encoding = str(
+        self.capabilities = EditorCapabilities.of(params.capabilities)
+        self.workspace.encoding = str(
             getattr(self.protocol.workspace.position_encoding, "value", None)
             or self.protocol.workspace.position_encoding
         )
@@ -130,24 +130,24 @@ class Server:
             folders = [params.root_uri]
         elif not folders and params.root_path:
             folders = [uri_of(os.path.abspath(params.root_path))]
-        self.desk.set_roots(folders)
+        self.workspace.set_roots(folders)
         self._take_settings(params.initialization_options)
         if params.process_id is not None:
             parent_process.watch(params.process_id, lambda: self.protocol.on_exit(1))
-        if self.abilities.pulls:
+        if self.capabilities.pulls:
             options = types.DiagnosticOptions(
                 inter_file_dependencies=True,
-                workspace_diagnostics=self.desk.settings.whole_workspace,
+                workspace_diagnostics=self.workspace.settings.whole_workspace,
                 identifier="placement-lint",
             )
             self._feature(types.TEXT_DOCUMENT_DIAGNOSTIC, self._pull, options)
-            if self.desk.settings.whole_workspace:
+            if self.workspace.settings.whole_workspace:
                 self._feature(types.WORKSPACE_DIAGNOSTIC, self._pull_all)
 
     async def _initialized(self, _params: types.InitializedParams) -> None:
         self._say_wrong_settings()
         registrations = []
-        if self.abilities.watches_files:
+        if self.capabilities.watches_files:
             watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
             registrations.append(
                 types.Registration(
@@ -156,7 +156,7 @@ class Server:
                     types.DidChangeWatchedFilesRegistrationOptions(watchers),
                 )
             )
-        if self.abilities.registers_settings:
+        if self.capabilities.registers_settings:
             registrations.append(
                 types.Registration(
                     "placement-lint-settings",
@@ -170,14 +170,14 @@ class Server:
                 # An editor that refuses what it said it can do does without.
                 await self.pygls.client_register_capability_async(params)
         await self._ask_for_settings()
-        if self.desk.settings.whole_workspace:
-            self.looking.soon()
+        if self.workspace.settings.whole_workspace:
+            self.scheduler.soon()
 
     # -- settings -------------------------------------------------------------------------------
 
     def _take_settings(self, told: Any) -> None:
         try:
-            self.desk.set_settings(read_settings(told))
+            self.workspace.set_settings(read_settings(told))
             self._wrong_settings = None
         except SettingsError as error:
             self._wrong_settings = str(error)
@@ -187,7 +187,7 @@ class Server:
             self._show(self._wrong_settings, types.MessageType.Error)
 
     async def _ask_for_settings(self) -> None:
-        if not self.abilities.gives_settings:
+        if not self.capabilities.gives_settings:
             return
         items = [types.ConfigurationItem(section=_SECTION)]
         try:
@@ -199,12 +199,12 @@ class Server:
             self._new_settings(table)
 
     def _new_settings(self, told: Any) -> None:
-        before: EditorSettings = self.desk.settings
+        before: EditorSettings = self.workspace.settings
         self._take_settings(told)
         self._say_wrong_settings()
-        if self.desk.settings != before:
-            self.looking.soon()
-            if self.abilities.refreshes_hints:
+        if self.workspace.settings != before:
+            self.scheduler.soon()
+            if self.capabilities.refreshes_hints:
                 self.pygls.workspace_inlay_hint_refresh(None)
 
     async def _settings_changed(self, params: types.DidChangeConfigurationParams) -> None:
@@ -216,64 +216,64 @@ class Server:
 
     def _folders_changed(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
         gone = {path_of(folder.uri) for folder in params.event.removed}
-        kept = [uri_of(root) for root in self.desk.roots if root not in gone]
-        self.desk.set_roots([*kept, *(folder.uri for folder in params.event.added)])
-        self.looking.soon()
+        kept = [uri_of(root) for root in self.workspace.roots if root not in gone]
+        self.workspace.set_roots([*kept, *(folder.uri for folder in params.event.added)])
+        self.scheduler.soon()
 
     def _files_changed(self, params: types.DidChangeWatchedFilesParams) -> None:
         matters = False
         for change in params.changes:
             path = path_of(change.uri)
             in_number = change.type is not types.FileChangeType.Changed
-            if path is not None and self.desk.file_changed(path, in_number=in_number):
+            if path is not None and self.workspace.file_changed(path, in_number=in_number):
                 matters = True
         if matters:
-            self.looking.soon()
+            self.scheduler.soon()
 
     # -- documents ------------------------------------------------------------------------------
 
     def _opened(self, params: types.DidOpenTextDocumentParams) -> None:
-        if self.desk.opened(params.text_document):
-            self.looking.soon()
+        if self.workspace.opened(params.text_document):
+            self.scheduler.soon()
 
     def _changed(self, params: types.DidChangeTextDocumentParams) -> None:
-        if self.desk.edited(params):
-            self.looking.soon()
+        if self.workspace.edited(params):
+            self.scheduler.soon()
 
     def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
-        if self.desk.closed(uri) is not None:
+        if self.workspace.closed(uri) is not None:
             self.publishing.clear(uri)
-            self.looking.soon()
+            self.scheduler.soon()
 
     def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
         path = path_of(params.text_document.uri)
-        if path is not None and not self.abilities.watches_files:
+        if path is not None and not self.capabilities.watches_files:
             # Nobody else says what is new beside it.
-            self.desk.surroundings += 1
-            self.desk.changed()
-            self.looking.soon()
+            self.workspace.surroundings += 1
+            self.workspace.changed()
+            self.scheduler.soon()
 
     def _notebook_opened(self, params: types.DidOpenNotebookDocumentParams) -> None:
-        self.desk.notebook_opened(params)
-        self.looking.soon()
+        self.workspace.notebook_opened(params)
+        self.scheduler.soon()
 
     def _notebook_changed(self, params: types.DidChangeNotebookDocumentParams) -> None:
-        for uri in self.desk.notebook_edited(params):
+        for uri in self.workspace.notebook_edited(params):
             self.publishing.clear(uri)
-        self.looking.soon()
+        self.scheduler.soon()
 
     def _notebook_closed(self, params: types.DidCloseNotebookDocumentParams) -> None:
-        self.desk.notebook_closed(params)
+        self.workspace.notebook_closed(params)
         for cell in params.cell_text_documents:
             self.publishing.clear(cell.uri)
-        self.looking.soon()
+        self.scheduler.soon()
 
     # -- diagnostics ----------------------------------------------------------------------------
 
-    def _tell(self, seen: Seen) -> None:
+    def _tell(self, seen: SnapshotResult) -> None:
         told = self._told(seen)
-        if self.abilities.pulls:
+        if self.capabilities.pulls:
             self.publishing.refresh_where_needed(told)
         else:
             self.publishing.push(told)
@@ -294,8 +294,8 @@ class Server:
         self, params: types.DocumentDiagnosticParams
     ) -> types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport:
         uri = params.text_document.uri
-        told = self._told(await self.looking.current())
-        path = self.desk.path_of(uri)
+        told = self._told(await self.scheduler.current())
+        path = self.workspace.path_of(uri)
         if path is None:
             return types.RelatedFullDocumentDiagnosticReport([])
         identity, diagnostics = self.publishing.pulled(told, path, uri)
@@ -309,7 +309,7 @@ class Server:
         before = {each.uri: each.value for each in params.previous_result_ids}
         while True:
             news = self._news
-            told = self._told(await self.looking.current())
+            told = self._told(await self.scheduler.current())
             items: list[Any] = []
             told_now = set()
             is_new = False
@@ -337,15 +337,17 @@ class Server:
             # The editor asks again at once: it is answered when there is something to say.
             await news.wait()
 
-    def _told(self, seen: Seen) -> Told:
-        return Told(seen, self.desk.encoding, related=self.abilities.shows_related)
+    def _told(self, seen: SnapshotResult) -> DiagnosticConverter:
+        return DiagnosticConverter(
+            seen, self.workspace.encoding, related=self.capabilities.shows_related
+        )
 
     # -- what can be done -----------------------------------------------------------------------
 
     async def _code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         uri = params.text_document.uri
-        seen = await self.looking.current()
-        path = self.desk.path_of(uri)
+        seen = await self.scheduler.current()
+        path = self.workspace.path_of(uri)
         if path is None:
             return []
         told = self._told(seen)
@@ -353,38 +355,38 @@ class Server:
         only = params.context.only
         actions: list[types.CodeAction] = []
         if wants(only, types.CodeActionKind.QuickFix.value) and seen.findings.get(path):
-            editor = await self.looking.ask(self.looking.analyst.editor, seen.view, path)
-            offers = Offers(told, writer, editor)
+            editor = await self.scheduler.ask(self.scheduler.analysis.editor, seen.snapshot, path)
+            offers = CodeActions(told, writer, editor)
             actions += offers.about(path, uri, params.range)
-        if wants(only, FIX_ALL) and Offers(told, writer, None).has_safe_fix(path):
+        if wants(only, FIX_ALL) and CodeActions(told, writer, None).has_safe_fix(path):
             action = types.CodeAction(
                 title="Apply all safe fixes (placement-lint)",
                 kind=FIX_ALL,
                 data={"path": path},
             )
-            if not self.abilities.resolves_edits:
+            if not self.capabilities.resolves_edits:
                 action = await self._resolve(action)
             actions.append(action)
         return actions
 
     async def _resolve(self, action: types.CodeAction) -> types.CodeAction:
         path = _plain(action.data).get("path") if action.data else None
-        seen = await self.looking.current()
-        if isinstance(path, str) and path in seen.view.documents:
-            mended = await self.looking.ask(self.looking.analyst.mended, seen, path)
-            edit = self._writer(self._told(seen)).of_changes(mended)
+        seen = await self.scheduler.current()
+        if isinstance(path, str) and path in seen.snapshot.documents:
+            fixes = await self.scheduler.ask(self.scheduler.analysis.fixes, seen, path)
+            edit = self._writer(self._told(seen)).of_changes(fixes)
             action.edit = edit or types.WorkspaceEdit(changes={})
         return action
 
-    def _writer(self, told: Told) -> Writer:
-        return Writer(told, versioned=self.abilities.versioned_edits)
+    def _writer(self, told: DiagnosticConverter) -> EditWriter:
+        return EditWriter(told, versioned=self.capabilities.versioned_edits)
 
     async def _explain(self, code: str) -> str:
         page = hover.page_of(code)
         if page is None:
             message = f"there is no rule {code}"
             raise JsonRpcInvalidParams(message)
-        if self.abilities.shows_documents:
+        if self.capabilities.shows_documents:
             # Not in the workspace: that is the user's.
             self._pages = self._pages or tempfile.mkdtemp(prefix="placement-lint-")
             path = Path(self._pages, f"{code}.md")
@@ -400,7 +402,7 @@ class Server:
 
     async def _hover(self, params: types.HoverParams) -> types.Hover | None:
         uri = params.text_document.uri
-        seen = await self.looking.current()
+        seen = await self.scheduler.current()
         place = self._place(seen, uri)
         if place is None:
             return None
@@ -410,8 +412,12 @@ class Server:
         def offset(source: Source) -> int:
             return source.offset(line, column, cell)
 
-        known = await self.looking.ask(
-            self.looking.analyst.told_at, seen.view, path, offset, hover.linked(seen.view)
+        known = await self.scheduler.ask(
+            self.scheduler.analysis.name_at,
+            seen.snapshot,
+            path,
+            offset,
+            hover.linked(seen.snapshot),
         )
         here = types.Range(params.position, params.position)
         findings = [
@@ -422,27 +428,27 @@ class Server:
         return hover.hover(known, findings, text.places, self._lines_before(seen, path, cell))
 
     async def _inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
-        if not self.desk.settings.inlay_hints:
+        if not self.workspace.settings.inlay_hints:
             return []
-        seen = await self.looking.current()
+        seen = await self.scheduler.current()
         place = self._place(seen, params.text_document.uri)
         if place is None:
             return []
         path, text, cell = place
         before = self._lines_before(seen, path, cell)
         first, last = params.range.start.line + 1 + before, params.range.end.line + 1 + before
-        known = await self.looking.ask(
-            self.looking.analyst.uncommitted, seen.view, path, first, last
+        known = await self.scheduler.ask(
+            self.scheduler.analysis.uncommitted, seen.snapshot, path, first, last
         )
         last_line = text.places.count + before
         return [
             hover.hint(each, before, text.places) for each in known if each.span.line <= last_line
         ]
 
-    def _place(self, seen: Seen, uri: str) -> tuple[str, Text, int | None] | None:
+    def _place(self, seen: SnapshotResult, uri: str) -> tuple[str, Text, int | None] | None:
         """Give the path of a document, its text, and which cell of a notebook it is."""
-        path = self.desk.path_of(uri)
-        document = None if path is None else seen.view.documents.get(path)
+        path = self.workspace.path_of(uri)
+        document = None if path is None else seen.snapshot.documents.get(path)
         if path is None or document is None:
             return None
         if isinstance(document, Text):
@@ -451,8 +457,8 @@ class Server:
         text = None if number is None else document.text_of(number)
         return None if text is None else (path, text, number)
 
-    def _lines_before(self, seen: Seen, path: str, cell: int | None) -> int:
-        document = seen.view.documents.get(path)
+    def _lines_before(self, seen: SnapshotResult, path: str, cell: int | None) -> int:
+        document = seen.snapshot.documents.get(path)
         if cell is None or not isinstance(document, Notebook):
             return 0
         source = FileStore({path: document.data}).source_if_readable(path)

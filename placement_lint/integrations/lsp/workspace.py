@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import PositionEncodingKind
 
-from placement_lint.integrations.lsp.analysis import View
+from placement_lint.integrations.lsp.analysis import Snapshot
 from placement_lint.integrations.lsp.settings import EditorSettings
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import path_of
@@ -23,7 +23,7 @@ _DECIDING = (".toml", ".cfg", ".txt", ".lock", ".gitignore", ".git")
 """The ends of the names of files that say which files count, and what they are meant for."""
 
 
-class Desk:
+class Workspace:
     """The open documents, at the versions that the editor has told last."""
 
     def __init__(self) -> None:
@@ -39,10 +39,10 @@ class Desk:
         self._paths: dict[str, str] = {}
         """Where documents and cells are, by address."""
 
-    def view(self) -> View:
+    def snapshot(self) -> Snapshot:
         """Give everything as it is now."""
         documents = dict(self._documents)
-        return View(self.number, documents, self.roots, self.settings, self.surroundings)
+        return Snapshot(self.number, documents, self.roots, self.settings, self.surroundings)
 
     @property
     def open(self) -> list[str]:

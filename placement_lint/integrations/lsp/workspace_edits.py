@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.findings import Edit
-    from placement_lint.integrations.lsp.diagnostics import Told
+    from placement_lint.integrations.lsp.diagnostics import DiagnosticConverter
     from placement_lint.integrations.lsp.positions import Places
     from placement_lint.lint.tasks import Change
 
@@ -27,10 +27,10 @@ _MARK = "\ufeff"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-class Writer:
-    """Writes edits of the files of one view."""
+class EditWriter:
+    """Writes edits of the files of one snapshot."""
 
-    def __init__(self, told: Told, *, versioned: bool) -> None:
+    def __init__(self, told: DiagnosticConverter, *, versioned: bool) -> None:
         """Take where the documents are, and whether the editor looks at their versions."""
         self._told = told
         self._versioned = versioned
@@ -51,7 +51,7 @@ class Writer:
         by_uri: dict[str, list[TextEdit]] = {}
         for change in changes:
             path = change.file.path
-            document = self._told.seen.view.documents.get(path)
+            document = self._told.seen.snapshot.documents.get(path)
             if isinstance(document, Notebook):
                 after = open_source(path, change.after).cell_texts
                 for number, text in after.items():
@@ -92,7 +92,7 @@ class Writer:
         )
 
     def _version(self, uri: str) -> int | None:
-        for document in self._told.seen.view.documents.values():
+        for document in self._told.seen.snapshot.documents.values():
             if isinstance(document, Notebook):
                 if uri in document.texts:
                     return document.texts[uri].version

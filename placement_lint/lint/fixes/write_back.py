@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from placement_lint.lint.file_results import tool_finding
 from placement_lint.lint.results import Skipped
-from placement_lint.lint.tasks import Change, Examined, failure
+from placement_lint.lint.tasks import Change, CheckedFile, failure
 from placement_lint.rules.tool.io_error import IoError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-def written(examined: Iterable[Examined]) -> list[Examined]:
+def written(examined: Iterable[CheckedFile]) -> list[CheckedFile]:
     """Write what fixes made of files; where that fails, report them as they are.
 
     Files that a fix has edited together are written together, or none of them is.
@@ -28,7 +28,7 @@ def written(examined: Iterable[Examined]) -> list[Examined]:
     return [*done.values()]
 
 
-def _unwritten(group: Mapping[str, Change]) -> dict[str, Examined]:
+def _unwritten(group: Mapping[str, Change]) -> dict[str, CheckedFile]:
     """Write files, and give what is to be reported of those that could not be."""
     from placement_lint.files.write import Replacement, WriteError, replace_files
 
@@ -39,14 +39,14 @@ def _unwritten(group: Mapping[str, Change]) -> dict[str, Examined]:
         finding = tool_finding(IoError, error.path, reason)
         note = f"not fixed: its fix also edits {error.path}, which cannot be written"
         return {
-            path: Examined(path, each.unchanged, unwritten=finding)
+            path: CheckedFile(path, each.unchanged, unwritten=finding)
             if path == error.path
-            else Examined(path, each.unchanged, skipped=Skipped(path, note))
+            else CheckedFile(path, each.unchanged, skipped=Skipped(path, note))
             for path, each in group.items()
         }
     except Exception as error:  # our fault, and no reason to lose the other files
         return {
-            path: Examined(path, each.unchanged, unwritten=failure(path, error))
+            path: CheckedFile(path, each.unchanged, unwritten=failure(path, error))
             for path, each in group.items()
         }
     return {}

@@ -29,6 +29,7 @@ from placement_lint.lint.incremental.codec import (
     suppressed_from_json,
     suppressed_to_json,
 )
+from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.results import Outcome, Skipped
 from placement_lint.regular import MOST_OF_RECORDS, read_regular
 from placement_lint.version import __version__
@@ -36,13 +37,16 @@ from placement_lint.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from placement_lint.files.store import FileStore, Stamp
-    from placement_lint.lint.incremental.records import Memory
+    from placement_lint.files.store import FileStore
+    from placement_lint.lint.incremental.records import Records
+    from placement_lint.lint.incremental.revision import PreviousRun
 
 FOLDER = ".placement_lint_cache"
 
 _FORMAT = 3
 _FIRST, _SECOND = ".run.json", ".files.json"
+_DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
+"""Findings of what could not be read, and of our own failures: the next run tries again."""
 _MOST_RUNS = 32
 _MOST_BYTES = 64 * 1024 * 1024
 _WRITING = ".writing-"
@@ -54,19 +58,10 @@ _ABOUT = {
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A file as the last run saw it."""
-
-    stamp: Stamp
-    content: str
-    settings: str
-
-
-@dataclass(frozen=True)
-class Last:
+class LastRun:
     """What the last run left."""
 
-    files: Mapping[str, Seen]
+    files: Mapping[str, FileState]
     surroundings: Any
     outcome: Any
     """Findings and what was passed over, as JSON has them; None where they may change by chance."""
@@ -86,8 +81,9 @@ class Cache:
     started: int = field(default_factory=time.time_ns)
     problem: str = ""
     """Why what was found out could not be kept."""
+    _last: LastRun | None = None
 
-    def last(self) -> Last | None:
+    def last(self) -> LastRun | None:
         """Read what the last run left; None where there is nothing of use."""
         try:
             value = self._read(_FIRST)
@@ -95,15 +91,62 @@ class Cache:
                 return None
             settings = value["settings"]
             files = {
-                path: Seen(tuple(stamp), content, settings[number])
+                path: FileState(tuple(stamp), content, settings[number])
                 for path, stamp, content, number in value["files"]
             }
-            return Last(files, value["surroundings"], value["outcome"], value["second"])
+            return LastRun(files, value["surroundings"], value["outcome"], value["second"])
         except Exception:  # damaged, or deleted meanwhile: as good as absent
             return None
 
-    def memory(self, last: Last) -> Memory | None:
-        """Read what the last run remembered of each file."""
+    def recall(
+        self,
+        files: Sequence[str],
+        surroundings: Any,
+        settings: Callable[[str], str],
+        store: FileStore,
+        started: float,
+    ) -> Outcome | None:
+        """Return the outcome of the last run if nothing has changed since."""
+        last = self._last = self.last()
+        if last is None or last.outcome is None or last.surroundings != surroundings:
+            return None
+        renewed = _renewed(last, files, settings, store)
+        if renewed is None:
+            return None
+        try:
+            findings, skipped, suppressed = last.outcome
+            outcome = Outcome(
+                findings=tuple(map(finding_from_json, findings)),
+                skipped=tuple(Skipped(*each) for each in skipped),
+                files=len(files),
+                parsed=0,
+                cached=len(files),
+                seconds=time.perf_counter() - started,
+                fixed=(),
+                sources=store.source_if_readable,
+                suppressed=tuple(map(suppressed_from_json, suppressed)),
+            )
+        except Exception:
+            return None  # damaged: as good as absent
+        if renewed:
+            with self._noting_problems():
+                seen = {**last.files, **renewed}
+                self._keep_first(seen, last.surroundings, last.outcome, last.second)
+        return outcome
+
+    def previous(
+        self, surroundings: Any, settings: Callable[[str], str], store: FileStore
+    ) -> PreviousRun:
+        """Return what the last run knew of each file."""
+        from placement_lint.lint.incremental.revision import PreviousRun
+
+        last = self._last
+        if last is None or last.surroundings != surroundings:
+            return PreviousRun(None, {}, settings, store)
+        records = self._records(last)
+        return PreviousRun(records, {} if records is None else last.files, settings, store)
+
+    def _records(self, last: LastRun) -> Records | None:
         from placement_lint.lint.incremental.records import from_json
 
         try:
@@ -114,30 +157,36 @@ class Cache:
         except Exception:  # damaged: as good as absent
             return None
 
-    def keep(
-        self, files: Mapping[str, Seen], surroundings: Any, outcome: Outcome | None, memory: Memory
-    ) -> None:
+    def keep(self, surroundings: Any, previous: PreviousRun, outcome: Outcome) -> None:
         """Write what a run found out; what cannot be written is not kept."""
         from placement_lint.lint.incremental.records import to_json
 
+        is_certain = (
+            previous.is_certain
+            and len(previous.files) == outcome.files
+            and not any(finding.code in _DEPENDING_ON_CHANCE for finding in outcome.findings)
+        )
         second = blake2b(os.urandom(16), digest_size=8).hexdigest()
-        try:
+        with self._noting_problems():
             self._make_folder()
-            self._write(_SECOND, {"second": second, **to_json(memory)})
-            self._keep_first(files, surroundings, _outcome_to(outcome), second)
+            self._write(_SECOND, {"second": second, **to_json(previous.now)})
+            kept = _outcome_to(outcome) if is_certain else None
+            self._keep_first(previous.files, surroundings, kept, second)
             self._prune()
-        except Exception as error:  # what was found is reported all the same
-            self.problem = _why(error)
 
-    def keep_stamps(self, files: Mapping[str, Seen], last: Last) -> None:
-        """Write what files look like now whose text is what it was."""
+    def most_seconds(self, _: str) -> int:
+        """Return 0: a file may take what its settings say."""
+        return 0
+
+    @contextlib.contextmanager
+    def _noting_problems(self) -> Iterator[None]:
         try:
-            self._keep_first(files, last.surroundings, last.outcome, last.second)
+            yield
         except Exception as error:  # what was found is reported all the same
-            self.problem = _why(error)
+            self.problem = str(error) or type(error).__name__
 
     def _keep_first(
-        self, files: Mapping[str, Seen], surroundings: Any, outcome: Any, second: str
+        self, files: Mapping[str, FileState], surroundings: Any, outcome: Any, second: str
     ) -> None:
         numbers: dict[str, int] = {}
         rows = [
@@ -232,10 +281,6 @@ class Cache:
                     os.unlink(path)
 
 
-def _why(error: Exception) -> str:
-    return str(error) or type(error).__name__
-
-
 def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cache:
     """Give the cache of a way of calling the tool: from where, and for which paths.
 
@@ -265,53 +310,28 @@ def _is_ours(name: str) -> bool:
     return name in _ABOUT or name.endswith((_FIRST, _SECOND)) or name.startswith(_WRITING)
 
 
-def recall(
-    last: Last,
-    files: Sequence[str],
-    settings: Callable[[str], str],
-    surroundings: Any,
-    store: FileStore,
-    started: float,
-) -> tuple[Outcome | None, dict[str, Seen]]:
-    """Give what came of the last run if nothing has changed since, and the files as they are now.
-
-    The files are those of which it had to be found out; none where nothing had to.
-    """
-    if last.outcome is None or last.surroundings != surroundings or [*last.files] != [*files]:
-        return None, {}
-    renewed: dict[str, Seen] = {}
+def _renewed(
+    last: LastRun, files: Sequence[str], settings: Callable[[str], str], store: FileStore
+) -> dict[str, FileState] | None:
+    """Return the files that had to be read to know that they are the same; None: one is not."""
+    if [*last.files] != [*files]:
+        return None
+    renewed: dict[str, FileState] = {}
     for path, seen in last.files.items():
         if seen.settings != settings(path):
-            return None, {}
+            return None
         if seen.stamp != store.stamp_now(path):
             try:
                 content = store.digest(path)
             except UnreadableError:
-                return None, {}
+                return None
             if content != seen.content:
-                return None, {}
-            renewed[path] = Seen(store.stamp(path), content, seen.settings)
-    try:
-        findings, skipped, suppressed = last.outcome
-        outcome = Outcome(
-            findings=tuple(map(finding_from_json, findings)),
-            skipped=tuple(Skipped(*each) for each in skipped),
-            files=len(files),
-            parsed=0,
-            cached=len(files),
-            seconds=time.perf_counter() - started,
-            fixed=(),
-            sources=store.source_if_readable,
-            suppressed=tuple(map(suppressed_from_json, suppressed)),
-        )
-    except Exception:
-        return None, {}  # damaged: as good as absent
-    return outcome, {**last.files, **renewed} if renewed else {}
+                return None
+            renewed[path] = FileState(store.stamp(path), content, seen.settings)
+    return renewed
 
 
-def _outcome_to(outcome: Outcome | None) -> Any:
-    if outcome is None:
-        return None
+def _outcome_to(outcome: Outcome) -> Any:
     return [
         [*map(finding_to_json, outcome.findings)],
         [[skip.path, skip.reason] for skip in outcome.skipped],

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from placement_lint.lint.file_results import FileResult
-    from placement_lint.project.dependencies import Answers
-    from placement_lint.project.file_facts import Wording
+    from placement_lint.project.dependencies import Dependencies
+    from placement_lint.project.file_facts import FileFacts
 
 
 @dataclass(frozen=True)
-class Sorted:
+class Prefiltered:
     """What the bytes of a file say about it, by its settings."""
 
     size: int
@@ -44,7 +44,7 @@ class Sorted:
 
 
 @dataclass(frozen=True)
-class Gain:
+class ImportGain:
     """Whether a file may hold a finding by what it imports from other files of the run."""
 
     told: str
@@ -57,13 +57,13 @@ class Checked:
     """What was found in a file that was looked at alone."""
 
     result: FileResult
-    answers: Answers
+    answers: Dependencies
     accelerator: bool
     """Whether the program that it belongs to was taken to have one."""
 
 
 @dataclass(frozen=True)
-class Text:
+class TextDigest:
     """The text of a file, and the settings that it was checked by."""
 
     content: str
@@ -77,67 +77,69 @@ class Group:
     """What was found in files that were interpreted together."""
 
     results: Mapping[str, FileResult]
-    answers: Mapping[str, Answers]
+    answers: Mapping[str, Dependencies]
 
 
 @dataclass
-class Memory:
+class Records:
     """What a run knows of the last one, and notes for the next."""
 
-    texts: dict[str, Text] = field(default_factory=dict)
+    texts: dict[str, TextDigest] = field(default_factory=dict)
     """The files as they are now."""
-    sorted: dict[str, Sorted] = field(default_factory=dict)
-    wordings: dict[str, Wording] = field(default_factory=dict)
-    gains: dict[str, Gain] = field(default_factory=dict)
+    sorted: dict[str, Prefiltered] = field(default_factory=dict)
+    facts_by_file: dict[str, FileFacts] = field(default_factory=dict)
+    gains: dict[str, ImportGain] = field(default_factory=dict)
     checked: dict[str, Checked] = field(default_factory=dict)
     summaries: dict[str, Summarised] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
     """By a digest of all that the files say which may have to do with one another."""
 
 
-def to_json(memory: Memory) -> dict[str, Any]:
-    """Give a memory as what JSON has."""
+def to_json(records: Records) -> dict[str, Any]:
+    """Give a records as what JSON has."""
     return {
-        "texts": {path: [text.content, text.settings] for path, text in memory.texts.items()},
-        "sorted": {path: [*vars(each).values()] for path, each in memory.sorted.items()},
-        "wordings": {path: file_facts.to_json(each) for path, each in memory.wordings.items()},
-        "gains": {path: [each.told, each.passes] for path, each in memory.gains.items()},
+        "texts": {path: [text.content, text.settings] for path, text in records.texts.items()},
+        "sorted": {path: [*vars(each).values()] for path, each in records.sorted.items()},
+        "facts_by_file": {
+            path: file_facts.to_json(each) for path, each in records.facts_by_file.items()
+        },
+        "gains": {path: [each.told, each.passes] for path, each in records.gains.items()},
         "checked": {
             path: [result_to_json(each.result), queries.to_json(each.answers), each.accelerator]
-            for path, each in memory.checked.items()
+            for path, each in records.checked.items()
         },
         "summaries": {
             path: [summary_to_json(each.summary), queries.to_json(each.answers)]
-            for path, each in memory.summaries.items()
+            for path, each in records.summaries.items()
         },
         "groups": {
             digest: [
                 {path: result_to_json(result) for path, result in group.results.items()},
                 {path: queries.to_json(each) for path, each in group.answers.items()},
             ]
-            for digest, group in memory.groups.items()
+            for digest, group in records.groups.items()
         },
     }
 
 
-def _sorted(size: object, *flags: object) -> Sorted:
+def _sorted(size: object, *flags: object) -> Prefiltered:
     if not isinstance(size, int) or not all(isinstance(flag, bool) for flag in flags):
         raise TypeError(size, flags)
-    return Sorted(size, *cast("list[bool]", flags))
+    return Prefiltered(size, *cast("list[bool]", flags))
 
 
-def _gain(told: object, passes: object) -> Gain:
+def _gain(told: object, passes: object) -> ImportGain:
     if not isinstance(told, str) or not isinstance(passes, bool):
         raise TypeError(told, passes)
-    return Gain(told, passes)
+    return ImportGain(told, passes)
 
 
-def from_json(value: Any) -> Memory:
+def from_json(value: Any) -> Records:
     """Give what `to_json` has made. Raises KeyError, TypeError or ValueError for anything else."""
-    return Memory(
-        {path: Text(*text) for path, text in value["texts"].items()},
+    return Records(
+        {path: TextDigest(*text) for path, text in value["texts"].items()},
         {path: _sorted(*each) for path, each in value["sorted"].items()},
-        {path: file_facts.from_json(each) for path, each in value["wordings"].items()},
+        {path: file_facts.from_json(each) for path, each in value["facts_by_file"].items()},
         {path: _gain(*each) for path, each in value["gains"].items()},
         {
             path: Checked(result_from_json(result), queries.from_json(answers), accelerator)

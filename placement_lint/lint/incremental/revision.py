@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.files.store import digest
-from placement_lint.lint.incremental.cache import Seen
-from placement_lint.lint.incremental.records import Memory, Text
+from placement_lint.lint.incremental.file_state import FileState
+from placement_lint.lint.incremental.records import Records, TextDigest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from placement_lint.files.store import FileStore
     from placement_lint.lint.file_results import FileResult
-    from placement_lint.lint.incremental.records import Sorted
+    from placement_lint.lint.incremental.records import Prefiltered
     from placement_lint.project.dependencies import Summarised
-    from placement_lint.project.file_facts import Wording
+    from placement_lint.project.file_facts import FileFacts
     from placement_lint.project.project import Project
 
 
 @dataclass(frozen=True)
-class Exhausted:
-    """What came of a file that ran out of time or memory."""
+class ExhaustedFile:
+    """What came of a file that ran out of time or records."""
 
     content: str
     """A digest of its bytes."""
@@ -33,29 +33,29 @@ class Exhausted:
     """Whether nothing more is to be asked of it; else it is only not to be interpreted."""
 
 
-class Recollection:
-    """The memory of the last run, asked by this one, and the memory of this one."""
+class PreviousRun:
+    """The records of the last run, and those that this one makes for the next."""
 
     def __init__(
         self,
-        before: Memory,
-        seen: Mapping[str, Seen],
+        before: Records | None,
+        seen: Mapping[str, FileState],
         settings: Callable[[str], str],
         store: FileStore,
     ) -> None:
         """Take what the last run remembered, and what tells the settings of a file, as a digest."""
         self._store = store
-        self.now = Memory()
-        self.exhausted: dict[str, Exhausted] = {}
-        """What ran out of time or memory, and would again: kept by whoever looks again soon, not
+        self.now = Records()
+        self.exhausted: dict[str, ExhaustedFile] = {}
+        """What ran out of time or records, and would again: kept by whoever looks again soon, not
         from one run of the program to the next."""
-        self.files: dict[str, Seen] = {}
+        self.files: dict[str, FileState] = {}
         """The files of this run."""
         self.looked_at: set[str] = set()
         """Those in which something had to be found out."""
         self.is_certain = True
         """Whether the same will be found as long as nothing changes."""
-        self._before = before
+        self._before = before or Records()
         self._seen = seen
         self._settings = settings
         self._unread: set[str] = set()
@@ -85,12 +85,12 @@ class Recollection:
             return None
         return data
 
-    def sorted(self, path: str) -> Sorted:
+    def sorted(self, path: str) -> Prefiltered:
         """Give what the bytes say of a file that need not be read."""
         found = self.now.sorted[path] = self._before.sorted[path]
         return found
 
-    def known_exhausted(self, path: str) -> Exhausted | None:
+    def known_exhausted(self, path: str) -> ExhaustedFile | None:
         """Give what came of a file that ran out of something, and is what it was."""
         known, text = self.exhausted.get(path), self.now.texts.get(path)
         if (
@@ -109,15 +109,15 @@ class Recollection:
         """Note what came of a file that ran out of something."""
         text = self.now.texts.get(path)
         if text is not None:
-            self.exhausted[path] = Exhausted(text.content, text.settings, result, is_closed)
+            self.exhausted[path] = ExhaustedFile(text.content, text.settings, result, is_closed)
 
     def summary(self, path: str) -> Summarised | None:
         """Give what executing a file does that is what it was, if what it was told still holds."""
         return self._before.summaries.get(path) if self._has_same_text(path) else None
 
-    def wording(self, path: str) -> Wording | None:
+    def facts(self, path: str) -> FileFacts | None:
         """Give what is known of a text that is what it was."""
-        return self._before.wordings.get(path) if self._has_same_text(path) else None
+        return self._before.facts_by_file.get(path) if self._has_same_text(path) else None
 
     def gains(self, path: str, told: str) -> bool | None:
         """Tell whether a file passes the filter by its imports; None where that is not known."""
@@ -160,8 +160,8 @@ class Recollection:
         return before.results
 
     def _note(self, path: str, stamp: tuple[int, int, int, int], content: str, key: str) -> None:
-        self.now.texts[path] = Text(content, key)
-        self.files[path] = Seen(stamp, content, key)
+        self.now.texts[path] = TextDigest(content, key)
+        self.files[path] = FileState(stamp, content, key)
 
     def _is_unchanged(self, path: str) -> bool:
         return path in self.now.texts and self.now.texts[path] == self._before.texts.get(path)

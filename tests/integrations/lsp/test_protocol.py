@@ -176,13 +176,13 @@ def test_what_is_printed_does_not_get_among_the_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import os, sys, placement_lint.integrations.lsp.analysis as analyst\n"
-        "before = analyst.Analyst.look\n"
-        "def look(self, view):\n"
+        "import os, sys, placement_lint.integrations.lsp.analysis as analysis\n"
+        "before = analysis.AnalysisService.look\n"
+        "def look(self, snapshot):\n"
         "    print('from Python', flush=True)\n"
         "    os.write(1, b'from below')\n"
-        "    return before(self, view)\n"
-        "analyst.Analyst.look = look\n"
+        "    return before(self, snapshot)\n"
+        "analysis.AnalysisService.look = look\n"
         "from placement_lint.cli import main\n"
         "main(['server', '--stdio'])\n"
     )

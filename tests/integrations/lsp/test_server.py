@@ -113,7 +113,7 @@ async def test_pulled_diagnostics_are_not_pushed_as_well(project: Path) -> None:
         assert (again.kind, again.result_id) == ("unchanged", first.result_id)
         await editor.pull(data)
         editor.replace(data, UNCOMMITTED, COMMITTED)
-        # The editor asks for what it has changed; that another file is mended it has to be told.
+        # The editor asks for what it has changed; that another file is fixes it has to be told.
         await editor.until(lambda: editor.refreshes == 1)
         after = await editor.pull(train, first.result_id)
         assert (after.kind, codes(after.items)) == ("full", [])
@@ -273,14 +273,14 @@ async def test_a_safe_fix_is_preferred_and_does_what_it_says(project: Path) -> N
         assert fix.kind == types.CodeActionKind.QuickFix
         assert "(JDP204)" in fix.title
         assert [each.code for each in fix.diagnostics] == ["JDP204"]
-        mended = applied(editor.text(uri), edits_of(fix.edit)[uri])
-        assert mended == HAZARD.replace("    jax.", "    x = jax.").replace("\n", "\r\n")
+        fixes = applied(editor.text(uri), edits_of(fix.edit)[uri])
+        assert fixes == HAZARD.replace("    jax.", "    x = jax.").replace("\n", "\r\n")
         silent = applied(editor.text(uri), edits_of(silence.edit)[uri])
         assert silent == editor.text(uri).replace("(x, d)\r", "(x, d)  # noqa: JDP204\r")
         assert explain.title == "Explain JDP204"
         assert everything.kind == FIX_ALL
-        assert applied(editor.text(uri), edits_of(everything.edit)[uri]) == mended
-        for text in (mended, silent):
+        assert applied(editor.text(uri), edits_of(everything.edit)[uri]) == fixes
+        for text in (fixes, silent):
             assert await editor.codes(uri, editor.write(uri, text)) == []
 
 
@@ -307,8 +307,8 @@ async def test_all_safe_fixes_are_applied_across_files_at_their_versions(project
         (action,) = await editor.actions(uri, 1, "source")
         ((path, edits),) = edits_of(action.edit).items()
         assert Path(path).name == "data.py"
-        mended = applied(DATA, edits)
-        data = editor.open(project / "data.py", mended)
+        fixes = applied(DATA, edits)
+        data = editor.open(project / "data.py", fixes)
         await editor.until(lambda: not editor.published[uri].diagnostics)
         assert await editor.codes(data) == []
     capable = types.TextDocumentClientCapabilities(
@@ -621,7 +621,7 @@ def test_addresses_are_read_as_editors_write_them() -> None:
 
 
 SLOW_STEPS = {
-    "the filter": "placement_lint.lint.select_files:Sifted._sort",
+    "the filter": "placement_lint.lint.select_files:Selection._sort",
     "the imports": "placement_lint.project.modules:Modules._found_ways",
     "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
 }

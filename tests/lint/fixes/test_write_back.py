@@ -9,7 +9,7 @@ from placement_lint.findings import Finding, Severity, Span
 from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes.write_back import written
 from placement_lint.lint.results import FixedFile, Skipped
-from placement_lint.lint.tasks import Change, Examined
+from placement_lint.lint.tasks import Change, CheckedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ def result(path: str, message: str) -> FileResult:
     return FileResult((found,))
 
 
-def changed(path: Path, *linked: Path) -> Examined:
+def changed(path: Path, *linked: Path) -> CheckedFile:
     """Say of a file that fixes make `after` of its text `before`, and what is found in each."""
     name = str(path)
     path.write_text("before")
@@ -33,17 +33,17 @@ def changed(path: Path, *linked: Path) -> Examined:
         FixedFile(name, "before", "after", {"JDP801": 1}), b"before", b"after",
         result(name, "there before"), frozenset(map(str, (path, *linked))),
     )  # fmt: skip
-    return Examined(name, result(name, "left"), change)
+    return CheckedFile(name, result(name, "left"), change)
 
 
-def messages(examined: Iterable[Examined]) -> dict[str, list[str]]:
+def messages(examined: Iterable[CheckedFile]) -> dict[str, list[str]]:
     return {one.path: [finding.message for finding in one.findings] for one in examined}
 
 
 def test_all_are_written_and_nothing_else_is_touched(tmp_path: Path) -> None:
     one, two, other = (tmp_path / name for name in ("one.py", "two.py", "other.py"))
     other.write_text("as it was")
-    untouched = Examined(str(other), result(str(other), "there"))
+    untouched = CheckedFile(str(other), result(str(other), "there"))
     given = [changed(two, one), untouched, changed(one, two)]
     assert written(given) == given
     assert [path.read_text() for path in (one, two, other)] == ["after", "after", "as it was"]

@@ -23,13 +23,13 @@ from placement_lint.lint.incremental import cache as cache_module
 from placement_lint.lint.incremental import cache_key
 from placement_lint.lint.incremental.cache import FOLDER, Cache, cache_for, clean, code_of
 from placement_lint.lint.incremental.cache_key import key_for
-from placement_lint.lint.incremental.cached_run import lint_cached
+from placement_lint.lint.linter import Linter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from placement_lint.files.source import Source
-    from placement_lint.lint.check_program import Together
+    from placement_lint.lint.check_program import ComponentCheck
     from placement_lint.lint.file_results import FileResult
     from placement_lint.lint.results import Outcome
 
@@ -55,18 +55,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Collect the files that are parsed to be checked."""
     found: set[str] = set()
-    alone, together = check_file.lint_source, schedule._examine_together
+    alone, together = check_file.lint_source, schedule._check_together
 
     def lint_source(source: Source, *rest: Any, **more: Any) -> FileResult:
         found.add(source.path)
         return alone(source, *rest, **more)
 
-    def examine_together(program: Together, *rest: Any, **more: Any) -> Any:
+    def examine_together(program: ComponentCheck, *rest: Any, **more: Any) -> Any:
         found.update(program.sources)
         return together(program, *rest, **more)
 
     monkeypatch.setattr(schedule, "lint_source", lint_source)
-    monkeypatch.setattr(schedule, "_examine_together", examine_together)
+    monkeypatch.setattr(schedule, "_check_together", examine_together)
     return found
 
 
@@ -82,11 +82,12 @@ def files() -> list[str]:
 
 def check(cache: Cache | None = None, settings: Settings = SETTINGS, jobs: int = 1) -> Outcome:
     cache = cache_for(".", ["."]) if cache is None else cache
-    return lint_cached(files(), lambda _: settings, settings, cache, jobs=jobs, folders=True)
+    linter = Linter(lambda _: settings, cache=cache, here=settings, jobs=jobs, folders=True)
+    return linter.check(files())
 
 
 def afresh(settings: Settings = SETTINGS) -> Outcome:
-    return run.lint_paths(files(), lambda _: settings, folders=True)
+    return Linter(lambda _: settings, folders=True).check(files())
 
 
 def same(one: Outcome, other: Outcome) -> bool:
@@ -271,8 +272,9 @@ class TestWhatIsLookedAtAgain:
         cache = cache_for(".", ["train.py"])
 
         def checked() -> Outcome:
-            outcome = lint_cached(["train.py"], lambda _: SETTINGS, SETTINGS, cache)
-            assert same(outcome, run.lint_paths(["train.py"], lambda _: SETTINGS))
+            linter = Linter(lambda _: SETTINGS, cache=cache, here=SETTINGS)
+            outcome = linter.check(["train.py"])
+            assert same(outcome, Linter(lambda _: SETTINGS).check(["train.py"]))
             return outcome
 
         before = checked()

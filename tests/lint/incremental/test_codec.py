@@ -36,7 +36,7 @@ def test_what_is_no_summary(value: object) -> None:
         summary_from_json(value)
 
 
-EMPTY = records.to_json(records.Memory())
+EMPTY = records.to_json(records.Records())
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,18 @@ EMPTY = records.to_json(records.Memory())
     [
         ("gains", ["told", "yes"]), ("gains", [7, True]), ("gains", ["told"]),
         ("sorted", ["7", *[True] * 5]), ("sorted", [7, *[1] * 5]), ("sorted", [7, True]),
-        ("wordings", [None, None, None, None, "no"]), ("wordings", [None, None, None, None, 1]),
+        ("facts_by_file", [None, None, None, None, "no"]),
+        ("facts_by_file", [None, None, None, None, 1]),
     ],
 )  # fmt: skip
 def test_what_is_no_memory(key: str, value: object) -> None:
     assert key in EMPTY
-    assert records.from_json(json.loads(json.dumps(EMPTY))) == records.Memory()
+    assert records.from_json(json.loads(json.dumps(EMPTY))) == records.Records()
     with pytest.raises((KeyError, TypeError, ValueError)):
         records.from_json({**EMPTY, key: {"a.py": value}})
 
 
 @pytest.mark.parametrize("pins", [None, True, False])
 def test_how_a_file_chooses_its_platform(*, pins: bool | None) -> None:
-    said = file_facts.Wording({"np": ["numpy"]}, [("a", "b")], frozenset({"jax"}), None, pins)
+    said = file_facts.FileFacts({"np": ["numpy"]}, [("a", "b")], frozenset({"jax"}), None, pins)
     assert file_facts.from_json(json.loads(json.dumps(file_facts.to_json(said)))) == said

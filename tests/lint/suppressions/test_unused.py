@@ -12,8 +12,8 @@ from placement_lint.files.source import Cell, Source
 from placement_lint.findings import Edit, Span
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions, Sight
+from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
-from placement_lint.lint.run import lint_paths
 from placement_lint.rules.registry import rule_by_code
 from tests.lint.helpers import Crashing, PutFlagged, options
 
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 
 def found(folder: Path, *names: str, folders: bool = False) -> list[tuple[str, str]]:
     paths = [str(folder / name) for name in names]
-    outcome = lint_paths(paths, lambda _: Settings(), folders=folders)
+    outcome = Linter(lambda _: Settings(), folders=folders).check(paths)
     return [(finding.path.rpartition("/")[2], finding.code) for finding in outcome.findings]
 
 
@@ -159,7 +159,7 @@ def test_in_a_cell_of_a_notebook() -> None:
 def test_they_are_mended_with_the_others(folder: Path) -> None:
     path = folder / "one.py"
     path.write_text("import jax\r\nx = 1  # noqa: JDP101\r\n# placement-lint: ignore[JDP102]\r\n")
-    lint_paths([str(path)], lambda _: Settings(), fix=FixMode.APPLY)
+    Linter(lambda _: Settings(), fix=FixMode.APPLY).check([str(path)])
     assert path.read_bytes() == b"import jax\r\nx = 1\r\n"
 
 
