@@ -12,7 +12,8 @@ from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import find_files
 from placement_lint.files.temporary import sweep
-from placement_lint.lint.incremental.cache import FOLDER, clean
+from placement_lint.lint.incremental.cache import FOLDER
+from placement_lint.lint.incremental.cache_folder import clean
 from placement_lint.report.escape import escape
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Finding, Span
 from placement_lint.limits.budget import LimitError, MemoryUpError, RunOverError, current_limits
 from placement_lint.limits.machine import MEGABYTE
+from placement_lint.lint.results import NOT_KEPT
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.rules.tool.io_error import IoError
@@ -62,13 +63,13 @@ class FileResult:
     """What the analysis of one file gave."""
 
     findings: tuple[Finding, ...]
-    parsed: bool = False
+    parsed: bool = field(default=False, metadata=NOT_KEPT)
     exact: bool = True
     """Whether the file may be edited: LibCST gives its text back unchanged."""
-    revealed: tuple[Revealed, ...] = ()
+    revealed: tuple[Revealed, ...] = field(default=(), metadata=NOT_KEPT)
     suppressed: tuple[Suppressed, ...] = ()
     """The findings that comments in the file silence."""
-    failed: tuple[Finding, ...] = ()
+    failed: tuple[Finding, ...] = field(default=(), metadata=NOT_KEPT)
     """Those of the findings that say of one rule that it failed: what the others say stands."""
 
     @property

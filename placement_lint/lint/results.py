@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding
     from placement_lint.lint.lookup import Revealed
 
+NOT_KEPT = {"kept": False}
+"""The metadata of a field of which the cache keeps nothing: it has its default again."""
+
 
 @dataclass(frozen=True)
 class Skipped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,23 +45,3 @@ class FactsByFile:
         """Give those of which anything is known, by path."""
         nothing = FileFacts()
         return {path: facts for path in paths if (facts := self[path]) != nothing}
-
-
-def to_json(facts: FileFacts) -> list[Any]:
-    """Give a facts as what JSON has."""
-    imported = None if facts.imported is None else sorted(facts.imported)
-    return [facts.imports, facts.assigned, imported, facts.bound, facts.pins]
-
-
-def from_json(value: Any) -> FileFacts:
-    """Give what `to_json` has made into JSON. Raises TypeError or ValueError for anything else."""
-    imports, assigned, imported, bound, pins = value
-    if not isinstance(pins, bool | None):
-        raise TypeError(pins)
-    return FileFacts(
-        None if imports is None else {name: [*targets] for name, targets in imports.items()},
-        None if assigned is None else [(name, value) for name, value in assigned],
-        None if imported is None else frozenset(imported),
-        None if bound is None else {name: tuple(origins) for name, origins in bound.items()},
-        pins,
-    )

@@ -6,16 +6,15 @@ long as they stay what they were, there is no need to look at the file again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placement_lint.project.dependencies import Dependencies
-from placement_lint.semantic.program_queries import ImportEffects, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from placement_lint.project.modules import Modules
-    from placement_lint.semantic.program_queries import RunView
+    from placement_lint.semantic.program_queries import ImportEffects, Origin, RunView
 
 
 class TrackedQueries:
@@ -76,66 +75,3 @@ def still_hold(
         and all(view.importing(path, each) == told for each, told in answers.imports.items())
         and all(view.importer(each) == told for each, told in answers.importers.items())
     )
-
-
-def to_json(answers: Dependencies) -> list[Any]:
-    """Give answers as what JSON has."""
-    return [
-        answers.names,
-        sorted(answers.foreign),
-        {function: _origin_to(told) for function, told in answers.calls.items()},
-        [[[*map(_text, words)], told] for words, told in answers.words.items()],
-        {name: effects_to_json(told) for name, told in answers.imports.items()},
-        answers.importers,
-    ]
-
-
-def from_json(value: Any) -> Dependencies:
-    """Give what `to_json` has made into JSON."""
-    names, foreign, calls, words, imports, importers = value
-    return Dependencies(
-        dict(names),
-        set(foreign),
-        {function: _origin_from(told) for function, told in calls.items()},
-        {tuple(map(_bytes, each)): told for each, told in words},
-        {name: effects_from_json(told) for name, told in imports.items()},
-        dict(importers),
-    )
-
-
-def effects_to_json(effects: ImportEffects) -> list[Any]:
-    """Give what an import does as what JSON has."""
-    variables: Mapping[str, Origin] = effects.sets_variables
-    return [
-        _origin_to(effects.imports_jax),
-        _origin_to(effects.starts_backend),
-        {name: _origin_to(origin) for name, origin in variables.items()},
-        _origin_to(effects.gives_backend_up),
-    ]
-
-
-def effects_from_json(value: Any) -> ImportEffects:
-    """Give what `effects_to_json` has made into JSON."""
-    imports_jax, starts_backend, variables, given_up = value
-    return ImportEffects(
-        _origin_from(imports_jax),
-        _origin_from(starts_backend),
-        {name: Origin(*origin) for name, origin in variables.items()},
-        _origin_from(given_up),
-    )
-
-
-def _origin_to(origin: Origin | None) -> list[Any] | None:
-    return None if origin is None else [origin.path, origin.line, origin.what]
-
-
-def _origin_from(value: Any) -> Origin | None:
-    return None if value is None else Origin(*value)
-
-
-def _text(word: bytes) -> str:
-    return word.decode("latin-1")
-
-
-def _bytes(word: str) -> bytes:
-    return word.encode("latin-1")

@@ -9,6 +9,7 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.lint.incremental.cache import Cache
+from placement_lint.lint.incremental.cache_folder import CacheFolder
 from placement_lint.lint.linter import Linter
 from placement_lint.lint.run import check_files
 from tests.project.test_program_view import write
@@ -87,7 +88,7 @@ def test_in_any_order(paths: list[str], seed: int) -> None:
 
 
 def test_cold_and_warm(tmp_path: Path, paths: list[str]) -> None:
-    cache = Cache(str(tmp_path / "cache"), "run", is_own=False)
+    cache = Cache(CacheFolder(str(tmp_path / "cache"), is_own=False), "run")
 
     def run() -> list[tuple[object, ...]]:
         return said(Linter(lambda _: SETTINGS, cache=cache, here=SETTINGS).check(paths))

@@ -11,31 +11,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
-import sys
 import time
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from hashlib import blake2b
-from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.files.source import UnreadableError
 from placement_lint.files.store import digest
-from placement_lint.lint.incremental.cache_key import key_for
-from placement_lint.lint.incremental.codec import (
-    finding_from_json,
-    finding_to_json,
-    suppressed_from_json,
-    suppressed_to_json,
-)
+from placement_lint.findings import Finding
+from placement_lint.lint.incremental.cache_folder import FILES, RUN, CacheFolder
+from placement_lint.lint.incremental.codec import Codec
 from placement_lint.lint.incremental.file_state import FileState
-from placement_lint.lint.results import Outcome, Skipped
-from placement_lint.regular import MOST_OF_RECORDS, read_regular
-from placement_lint.version import __version__
+from placement_lint.lint.incremental.tool_identity import tool_identity
+from placement_lint.lint.results import Outcome, Skipped, Suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from placement_lint.files.store import FileStore
     from placement_lint.lint.incremental.records import Records
@@ -43,18 +34,9 @@ if TYPE_CHECKING:
 
 FOLDER = ".placement_lint_cache"
 
-_FORMAT = 3
-_FIRST, _SECOND = ".run.json", ".files.json"
+_FORMAT = 4
 _DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
 """Findings of what could not be read, and of our own failures: the next run tries again."""
-_MOST_RUNS = 32
-_MOST_BYTES = 64 * 1024 * 1024
-_WRITING = ".writing-"
-_ABOUT = {
-    ".gitignore": "*\n",
-    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n"
-    "# What placement-lint found out, to be faster the next time. Delete it whenever you like.\n",
-}
 
 
 @dataclass(frozen=True)
@@ -69,16 +51,26 @@ class LastRun:
     """The name of what belongs to it in the second file."""
 
 
+@dataclass(frozen=True)
+class _KeptOutcome:
+    """What is kept of an outcome."""
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...]
+    suppressed: tuple[Suppressed, ...]
+
+
+def _kept_codec() -> Codec:
+    classes = (Finding, Skipped, Suppressed)
+    return Codec(_KeptOutcome, {each.__name__: each for each in classes})
+
+
 @dataclass
 class Cache:
     """What is kept for one way of calling the tool."""
 
-    folder: str
+    folder: CacheFolder
     name: str
-    is_own: bool = True
-    """Whether the folder is where nobody asked for one. Then what it holds is used only if this
-    user's key has signed it: a repository cannot bring it along."""
-    started: int = field(default_factory=time.time_ns)
     problem: str = ""
     """Why what was found out could not be kept."""
     _last: LastRun | None = None
@@ -86,7 +78,7 @@ class Cache:
     def last(self) -> LastRun | None:
         """Read what the last run left; None where there is nothing of use."""
         try:
-            value = self._read(_FIRST)
+            value = self.folder.read(self.name + RUN)
             if value is None or value["identity"] != self._identity():
                 return None
             settings = value["settings"]
@@ -114,20 +106,20 @@ class Cache:
         if renewed is None:
             return None
         try:
-            findings, skipped, suppressed = last.outcome
-            outcome = Outcome(
-                findings=tuple(map(finding_from_json, findings)),
-                skipped=tuple(Skipped(*each) for each in skipped),
-                files=len(files),
-                parsed=0,
-                cached=len(files),
-                seconds=time.perf_counter() - started,
-                fixed=(),
-                sources=store.source_if_readable,
-                suppressed=tuple(map(suppressed_from_json, suppressed)),
-            )
-        except Exception:
+            kept: _KeptOutcome = _kept_codec().decode(last.outcome)
+        except (IndexError, TypeError, ValueError):
             return None  # damaged: as good as absent
+        outcome = Outcome(
+            findings=kept.findings,
+            skipped=kept.skipped,
+            files=len(files),
+            parsed=0,
+            cached=len(files),
+            seconds=time.perf_counter() - started,
+            fixed=(),
+            sources=store.source_if_readable,
+            suppressed=kept.suppressed,
+        )
         if renewed:
             with self._noting_problems():
                 seen = {**last.files, **renewed}
@@ -147,19 +139,18 @@ class Cache:
         return PreviousRun(records, {} if records is None else last.files, settings, store)
 
     def _records(self, last: LastRun) -> Records | None:
-        from placement_lint.lint.incremental.records import from_json
+        from placement_lint.lint.incremental.records import records_codec
 
         try:
-            value = self._read(_SECOND)
-            if value is None or value["second"] != last.second:
-                return None
-            return from_json(value)
-        except Exception:  # damaged: as good as absent
-            return None
+            second, value = self.folder.read(self.name + FILES) or ("", None)
+            records: Records = records_codec().decode(value)
+        except (IndexError, TypeError, ValueError):
+            return None  # damaged: as good as absent
+        return records if second == last.second else None
 
     def keep(self, surroundings: Any, previous: PreviousRun, outcome: Outcome) -> None:
         """Write what a run found out; what cannot be written is not kept."""
-        from placement_lint.lint.incremental.records import to_json
+        from placement_lint.lint.incremental.records import records_codec
 
         is_certain = (
             previous.is_certain
@@ -168,11 +159,12 @@ class Cache:
         )
         second = blake2b(os.urandom(16), digest_size=8).hexdigest()
         with self._noting_problems():
-            self._make_folder()
-            self._write(_SECOND, {"second": second, **to_json(previous.now)})
-            kept = _outcome_to(outcome) if is_certain else None
+            self.folder.make()
+            self.folder.write(self.name + FILES, [second, records_codec().encode(previous.now)])
+            parts = _KeptOutcome(outcome.findings, outcome.skipped, outcome.suppressed)
+            kept = _kept_codec().encode(parts) if is_certain else None
             self._keep_first(previous.files, surroundings, kept, second)
-            self._prune()
+            self.folder.prune()
 
     def most_seconds(self, _: str) -> int:
         """Return 0: a file may take what its settings say."""
@@ -201,84 +193,11 @@ class Cache:
             "outcome": outcome,
             "second": second,
         }
-        self._write(_FIRST, first)
-
-    # -- files ------------------------------------------------------------------------------------
+        self.folder.write(self.name + RUN, first)
 
     def _identity(self) -> list[Any]:
         """Give all that has to be the same for a record to be of use."""
-        return [_FORMAT, *_tool()]
-
-    @cached_property
-    def _key(self) -> bytes:
-        """What records are signed with. Raises KeyProblemError."""
-        return key_for(os.path.dirname(os.path.abspath(self.folder))) if self.is_own else b""
-
-    def _signature(self, text: bytes) -> str:
-        return blake2b(text, digest_size=16, key=self._key).hexdigest()
-
-    def _make_folder(self) -> None:
-        _ = self._key  # without one nothing could be used again
-        os.makedirs(self.folder, exist_ok=True)
-        if self.is_own and not _is_folder(self.folder):
-            message = f"{self.folder} is a link"
-            raise OSError(message)
-        for name, text in _ABOUT.items():
-            path = os.path.join(self.folder, name)
-            if not os.path.lexists(path):
-                with open(path, "x", encoding="utf-8") as file:
-                    file.write(text)
-
-    def _read(self, suffix: str) -> Any:
-        """Read one of the files; None where there is none, or not the one that was written."""
-        try:
-            if self.is_own and not _is_folder(self.folder):
-                return None
-            data = read_regular(os.path.join(self.folder, self.name + suffix), MOST_OF_RECORDS)
-            checksum, _, text = data.partition(b"\n")
-            is_ours = compare_digest(checksum, self._signature(text).encode())
-            return json.loads(text) if is_ours else None
-        except (OSError, ValueError, RecursionError, MemoryError):
-            return None  # absent, unreadable or damaged: the run finds out for itself
-
-    def _write(self, suffix: str, value: Any) -> None:
-        """Put a file in its place in one step."""
-        # With all that it brings, a tenth of a run that only reads.
-        import tempfile
-
-        text = json.dumps(value, separators=(",", ":")).encode("ascii")
-        if len(text) > MOST_OF_RECORDS:
-            message = f"what is known of so many files takes more than {MOST_OF_RECORDS >> 20} MiB"
-            raise ValueError(message)
-        descriptor, temporary = tempfile.mkstemp(dir=self.folder, prefix=_WRITING)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(self._signature(text).encode() + b"\n" + text)
-            os.replace(temporary, os.path.join(self.folder, self.name + suffix))
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-
-    def _prune(self) -> None:
-        """Delete the oldest records where there are too many, and what a killed run left."""
-        with os.scandir(self.folder) as entries:
-            kept = [
-                (entry.stat(follow_symlinks=False), entry.path)
-                for entry in entries
-                if _is_ours(entry.name) and entry.name not in _ABOUT
-            ]
-        kept.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
-        size = 0
-        for number, (status, path) in enumerate(kept):
-            size += status.st_size
-            is_left_over = (
-                os.path.basename(path).startswith(_WRITING)
-                and status.st_mtime_ns < self.started - 3600 * 10**9
-            )
-            if is_left_over or number >= 2 * _MOST_RUNS or size > _MOST_BYTES:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+        return [_FORMAT, *tool_identity()]
 
 
 def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cache:
@@ -287,27 +206,7 @@ def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cach
     `root` is the folder of the project; `folder` is where the cache is to be, if anywhere else.
     """
     name = digest(json.dumps([os.path.realpath("."), *call]).encode())[:20]
-    return Cache(folder or os.path.join(root, FOLDER), name, is_own=folder is None)
-
-
-def clean(folder: str) -> bool:
-    """Delete a cache, and give whether there was one. What else lies in the folder stays.
-
-    Raises OSError where it cannot be deleted.
-    """
-    if not os.path.isdir(folder) or os.path.islink(folder):
-        return False
-    with os.scandir(folder) as entries:
-        ours = [entry.path for entry in entries if _is_ours(entry.name)]
-    for path in ours:
-        os.unlink(path)
-    with contextlib.suppress(OSError):  # something else lies in it
-        os.rmdir(folder)
-    return bool(ours)
-
-
-def _is_ours(name: str) -> bool:
-    return name in _ABOUT or name.endswith((_FIRST, _SECOND)) or name.startswith(_WRITING)
+    return Cache(CacheFolder(folder or os.path.join(root, FOLDER), is_own=folder is None), name)
 
 
 def _renewed(
@@ -329,72 +228,3 @@ def _renewed(
                 return None
             renewed[path] = FileState(store.stamp(path), content, seen.settings)
     return renewed
-
-
-def _outcome_to(outcome: Outcome) -> Any:
-    return [
-        [*map(finding_to_json, outcome.findings)],
-        [[skip.path, skip.reason] for skip in outcome.skipped],
-        [*map(suppressed_to_json, outcome.suppressed)],
-    ]
-
-
-def _tool() -> list[Any]:
-    """Give what findings depend on beside the files: this tool, LibCST, Python."""
-    import importlib.util
-
-    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    libcst = importlib.util.find_spec("libcst")
-    theirs = [] if libcst is None or libcst.origin is None else [libcst.origin]
-    codes = [code_of(ours, _modules(ours)), *(code_of(os.path.dirname(at), [at]) for at in theirs)]
-    return [__version__, *codes, sys.implementation.cache_tag, [*sys.version_info[:3]]]
-
-
-def code_of(folder: str, modules: Iterable[str]) -> str:
-    """Give what stands for the code of a package.
-
-    That is what its installer noted of it, which is the same for each installation of one version;
-    where it noted nothing, or one of these modules was changed since, when each of them was.
-    """
-    stamps = sorted(_stamped(path) for path in modules)
-    record = _record_of(folder)
-    told = repr(stamps).encode()
-    if record is not None and all(changed <= record[1] for _, _, changed in stamps):
-        told = record[0]
-    return blake2b(told, digest_size=8).hexdigest()
-
-
-def _stamped(path: str) -> tuple[str, int, int]:
-    status = os.stat(path)
-    return path, status.st_size, status.st_mtime_ns
-
-
-def _record_of(folder: str) -> tuple[bytes, int] | None:
-    """Give the digests that the installer of a package noted of its files, and when it did."""
-    place, name = os.path.split(folder)
-    start = os.fsencode(f"{name}/")
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
-        for entry in entries:
-            if entry.name.startswith(f"{name}-") and entry.name.endswith(".dist-info"):
-                path = os.path.join(entry.path, "RECORD")
-                lines = read_regular(path, MOST_OF_RECORDS).splitlines()
-                # Others are about what the installer has made, and where.
-                own = [line for line in lines if line.startswith(start) and b"sha256=" in line]
-                if own:
-                    return b"\n".join(sorted(own)), os.stat(path).st_mtime_ns
-    return None
-
-
-def _modules(folder: str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                if entry.name != "__pycache__":
-                    yield from _modules(entry.path)
-            elif entry.name.endswith((".py", ".json")):
-                yield entry.path
-
-
-def _is_folder(path: str) -> bool:
-    """Tell whether this is a folder, and no link to one."""
-    return stat.S_ISDIR(os.lstat(path).st_mode)

@@ -1,139 +1,159 @@
-"""Findings and summaries as what JSON has, and back: for ourselves, not for other programs."""
+"""Dataclasses as what JSON has, and back, by the types of their fields: for the cache alone.
+
+A dataclass is the list of its fields, without those marked `results.NOT_KEPT`. A value of a union
+of several types is a pair: the number of its type, and the value. A set is a sorted list; a
+dictionary whose keys are no strings is a list of pairs.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from placement_lint.findings import (
-    Applicability,
-    Confidence,
-    Edit,
-    Finding,
-    Fix,
-    Related,
-    Severity,
-    Span,
-)
-from placement_lint.lint.results import Suppressed
+import dataclasses
+import enum
+import functools
+import types
+import typing
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from placement_lint.lint.file_results import FileResult
-    from placement_lint.semantic.module_summary import Step, Summary
+    from collections.abc import Callable
 
 
-def finding_to_json(finding: Finding) -> list[Any]:
-    """Give all of a finding."""
-    return [
-        finding.code,
-        finding.name,
-        finding.message,
-        finding.path,
-        _span(finding.span),
-        finding.severity.value,
-        finding.confidence.value,
-        [[each.message, each.path, _span(each.span), each.cell] for each in finding.related],
-        None if finding.fix is None else _fix(finding.fix),
-        finding.cell,
-        finding.advice,
-    ]
+class _Form(NamedTuple):
+    """How the values of one type are written and read."""
+
+    encode: Callable[[Any], Any]
+    decode: Callable[[Any], Any]
 
 
-def finding_from_json(value: Any) -> Finding:
-    """Give what `finding_to_json` has made. Raises TypeError or ValueError for anything else."""
-    code, name, message, path, span, severity, confidence, related, fix, cell, advice = value
-    return Finding(
-        code,
-        name,
-        message,
-        path,
-        Span(*span),
-        Severity(severity),
-        Confidence(confidence),
-        tuple(Related(text, there, Span(*place), inside) for text, there, place, inside in related),
-        None if fix is None else _fix_from(*fix),
-        cell,
-        advice,
+class Codec:
+    """Encodes and decodes the values of one type."""
+
+    def __init__(self, kind: Any, names: Mapping[str, Any] | None = None) -> None:
+        """Take the type, and what names mean that annotations have and no module imports."""
+        self._names = dict(names or {})
+        self._forms: dict[Any, _Form] = {}
+        self._form = self._form_of(kind)
+
+    def encode(self, value: Any) -> Any:
+        """Return a value as what JSON has."""
+        return self._form.encode(value)
+
+    def decode(self, value: Any) -> Any:
+        """Return what `encode` was given.
+
+        Raises TypeError, ValueError or IndexError for what no value of the type is encoded as.
+        """
+        return self._form.decode(value)
+
+    def _form_of(self, kind: Any) -> _Form:
+        if kind not in self._forms:
+            # A type may be a part of itself.
+            self._forms[kind] = _Form(
+                lambda value: self._forms[kind].encode(value),  # noqa: PLW0108 - not yet made
+                lambda value: self._forms[kind].decode(value),  # noqa: PLW0108
+            )
+            self._forms[kind] = self._made(kind)
+        return self._forms[kind]
+
+    def _made(self, kind: Any) -> _Form:
+        origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+        if kind is Any:
+            return _Form(_same, _same)
+        if origin in {typing.Union, types.UnionType}:
+            return self._union(arguments)
+        if origin is tuple and arguments[-1] is not ...:
+            return _row([*map(self._form_of, arguments)], list, tuple)
+        if origin in {list, tuple, set, frozenset}:
+            return _sequence(origin, self._form_of(arguments[0]))
+        if origin in {dict, Mapping}:
+            key, value = map(self._form_of, arguments)
+            return _named(value) if arguments[0] is str else _pairs(_row([key, value], list, tuple))
+        if kind is bytes:
+            return _Form(lambda value: value.decode("latin-1"), lambda text: text.encode("latin-1"))
+        if dataclasses.is_dataclass(kind):
+            return self._dataclass(kind)
+        if issubclass(kind, enum.Enum):
+            return _Form(lambda value: value.value, kind)
+        return _Form(_same, functools.partial(_checked, kind))
+
+    def _dataclass(self, kind: Any) -> _Form:
+        hints = typing.get_type_hints(kind, localns=self._names)
+        fields = [each for each in dataclasses.fields(kind) if each.metadata.get("kept", True)]
+        names = [each.name for each in fields]
+        return _row(
+            [self._form_of(hints[name]) for name in names],
+            lambda value: [getattr(value, name) for name in names],
+            lambda values: kind(**dict(zip(names, values, strict=True))),
+        )
+
+    def _union(self, kinds: tuple[Any, ...]) -> _Form:
+        plain = [kind for kind in kinds if kind is not types.NoneType]
+        if len(plain) == 1:
+            encode, decode = self._form_of(plain[0])
+            return _Form(
+                encode if encode is _same else lambda each: None if each is None else encode(each),
+                lambda each: None if each is None else decode(each),
+            )
+        forms = [self._form_of(kind) for kind in kinds]
+
+        def tagged(value: Any) -> list[Any]:
+            number = kinds.index(type(value))
+            return [number, forms[number].encode(value)]
+
+        def untagged(value: Any) -> Any:
+            number, content = _checked(list, value)
+            return forms[_checked(int, number)].decode(content)
+
+        return _Form(tagged, untagged)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _checked(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError(kind, value)
+    return value
+
+
+def _row(
+    forms: list[_Form], read: Callable[[Any], list[Any]], make: Callable[[list[Any]], Any]
+) -> _Form:
+    encoders = [form.encode for form in forms]
+    decoders = [form.decode for form in forms]
+
+    def encode(value: Any) -> list[Any]:
+        row = zip(encoders, read(value), strict=True)
+        return [each if encoder is _same else encoder(each) for encoder, each in row]
+
+    def decode(value: Any) -> Any:
+        row = zip(decoders, _checked(list, value), strict=True)
+        return make([decoder(each) for decoder, each in row])
+
+    return _Form(encode, decode)
+
+
+def _sequence(origin: type, form: _Form) -> _Form:
+    arrange: Callable[[Any], list[Any]] = sorted if origin in {set, frozenset} else list
+    return _Form(
+        arrange if form.encode is _same else lambda value: [*map(form.encode, arrange(value))],
+        lambda value: origin(map(form.decode, _checked(list, value))),
     )
 
 
-def suppressed_to_json(suppressed: Suppressed) -> list[Any]:
-    """Give a finding that a comment silences, and why."""
-    return [finding_to_json(suppressed.finding), suppressed.reason]
-
-
-def suppressed_from_json(value: Any) -> Suppressed:
-    """Give what `suppressed_to_json` has made. Raises TypeError or ValueError for anything else."""
-    finding, reason = value
-    return Suppressed(finding_from_json(finding), reason)
-
-
-def result_to_json(result: FileResult) -> list[Any]:
-    """Give what was found in a file; what was revealed is not kept."""
-    suppressed = [*map(suppressed_to_json, result.suppressed)]
-    return [[*map(finding_to_json, result.findings)], result.exact, suppressed]
-
-
-def result_from_json(value: Any) -> FileResult:
-    """Give what `result_to_json` has made, as of a file that was not parsed this time."""
-    from placement_lint.lint.file_results import FileResult
-
-    findings, exact, suppressed = value
-    return FileResult(
-        tuple(map(finding_from_json, findings)),
-        exact=exact,
-        suppressed=tuple(map(suppressed_from_json, suppressed)),
+def _named(form: _Form) -> _Form:
+    return _Form(
+        _same
+        if form.encode is _same
+        else lambda value: {name: form.encode(each) for name, each in value.items()},
+        lambda value: {name: form.decode(each) for name, each in _checked(dict, value).items()},
     )
 
 
-def summary_to_json(summary: Summary) -> list[Any]:
-    """Give all of a summary."""
-    return [*map(_step, summary)]
-
-
-def summary_from_json(value: Any) -> Summary:
-    """Give what `summary_to_json` has made. Raises KeyError, TypeError or ValueError otherwise."""
-    return tuple(map(_step_from, value))
-
-
-def _step(step: Step) -> Any:
-    from placement_lint.semantic.module_summary import Does, Either, Imports
-
-    if isinstance(step, Imports):
-        return step.name
-    if isinstance(step, Does):
-        return [step.kind.value, step.what, step.line]
-    if isinstance(step, Either):
-        return [summary_to_json(step.body), summary_to_json(step.orelse)]
-    return {"perhaps": step.names}
-
-
-def _step_from(value: Any) -> Step:
-    from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps
-
-    if isinstance(value, str):
-        return Imports(value)
-    if isinstance(value, dict):
-        return Perhaps(tuple(value["perhaps"]))
-    if isinstance(value[0], str):
-        kind, what, line = value
-        return Does(Kind(kind), what, line)
-    body, orelse = value
-    return Either(summary_from_json(body), summary_from_json(orelse))
-
-
-def _span(span: Span) -> list[int]:
-    return [span.line, span.column, span.end_line, span.end_column]
-
-
-def _fix(fix: Fix) -> list[Any]:
-    edits = [[edit.path, _span(edit.span), edit.text, edit.cell] for edit in fix.edits]
-    return [fix.applicability.value, fix.message, edits, fix.group]
-
-
-def _fix_from(applicability: str, message: str, edits: Any, group: str) -> Fix:
-    return Fix(
-        Applicability(applicability),
-        message,
-        tuple(Edit(path, Span(*span), text, cell) for path, span, text, cell in edits),
-        group,
+def _pairs(pair: _Form) -> _Form:
+    return _Form(
+        lambda value: [*map(pair.encode, value.items())],
+        lambda value: dict(map(pair.decode, _checked(list, value))),
     )

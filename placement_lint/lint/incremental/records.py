@@ -7,23 +7,15 @@ that it matters to, and no others.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from placement_lint.lint.incremental.codec import (
-    result_from_json,
-    result_to_json,
-    summary_from_json,
-    summary_to_json,
-)
-from placement_lint.project import file_facts, queries
-from placement_lint.project.dependencies import Summarised
+from placement_lint.lint.incremental.codec import Codec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from placement_lint.lint.file_results import FileResult
-    from placement_lint.project.dependencies import Dependencies
+    from placement_lint.project.dependencies import Dependencies, Summarised
     from placement_lint.project.file_facts import FileFacts
 
 
@@ -95,65 +87,20 @@ class Records:
     """By a digest of all that the files say which may have to do with one another."""
 
 
-def to_json(records: Records) -> dict[str, Any]:
-    """Give a records as what JSON has."""
-    return {
-        "texts": {path: [text.content, text.settings] for path, text in records.texts.items()},
-        "sorted": {path: [*vars(each).values()] for path, each in records.sorted.items()},
-        "facts_by_file": {
-            path: file_facts.to_json(each) for path, each in records.facts_by_file.items()
-        },
-        "gains": {path: [each.told, each.passes] for path, each in records.gains.items()},
-        "checked": {
-            path: [result_to_json(each.result), queries.to_json(each.answers), each.accelerator]
-            for path, each in records.checked.items()
-        },
-        "summaries": {
-            path: [summary_to_json(each.summary), queries.to_json(each.answers)]
-            for path, each in records.summaries.items()
-        },
-        "groups": {
-            digest: [
-                {path: result_to_json(result) for path, result in group.results.items()},
-                {path: queries.to_json(each) for path, each in group.answers.items()},
-            ]
-            for digest, group in records.groups.items()
-        },
-    }
+def records_codec() -> Codec:
+    """Return what encodes and decodes `Records`."""
+    from placement_lint.findings import Finding
+    from placement_lint.lint.file_results import FileResult
+    from placement_lint.lint.results import Suppressed
+    from placement_lint.project.dependencies import Dependencies, Summarised
+    from placement_lint.project.file_facts import FileFacts
+    from placement_lint.semantic.module_summary import Step, Summary
+    from placement_lint.semantic.program_queries import ImportEffects, Origin
 
-
-def _sorted(size: object, *flags: object) -> Prefiltered:
-    if not isinstance(size, int) or not all(isinstance(flag, bool) for flag in flags):
-        raise TypeError(size, flags)
-    return Prefiltered(size, *cast("list[bool]", flags))
-
-
-def _gain(told: object, passes: object) -> ImportGain:
-    if not isinstance(told, str) or not isinstance(passes, bool):
-        raise TypeError(told, passes)
-    return ImportGain(told, passes)
-
-
-def from_json(value: Any) -> Records:
-    """Give what `to_json` has made. Raises KeyError, TypeError or ValueError for anything else."""
-    return Records(
-        {path: TextDigest(*text) for path, text in value["texts"].items()},
-        {path: _sorted(*each) for path, each in value["sorted"].items()},
-        {path: file_facts.from_json(each) for path, each in value["facts_by_file"].items()},
-        {path: _gain(*each) for path, each in value["gains"].items()},
-        {
-            path: Checked(result_from_json(result), queries.from_json(answers), accelerator)
-            for path, (result, answers, accelerator) in value["checked"].items()
-        },
-        {
-            path: Summarised(summary_from_json(summary), queries.from_json(answers))
-            for path, (summary, answers) in value["summaries"].items()
-        },
-        {
-            digest: Group(
-                {path: result_from_json(result) for path, result in results.items()},
-                {path: queries.from_json(each) for path, each in answers.items()},
-            )
-            for digest, (results, answers) in value["groups"].items()
-        },
+    classes = (
+        *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, Origin),
+        *(Summarised, Suppressed),
     )
+    names = {each.__name__: each for each in classes}
+    aliases = {"Mapping": Mapping, "Revealed": Any, "Step": Step, "Summary": Summary}
+    return Codec(Records, {**names, **aliases})

@@ -19,10 +19,11 @@ from placement_lint.config.settings import Settings
 from placement_lint.files import store as stores
 from placement_lint.files.store import FileStore
 from placement_lint.lint import check_file, run, schedule
-from placement_lint.lint.incremental import cache as cache_module
-from placement_lint.lint.incremental import cache_key
-from placement_lint.lint.incremental.cache import FOLDER, Cache, cache_for, clean, code_of
+from placement_lint.lint.incremental import cache_folder, cache_key, tool_identity
+from placement_lint.lint.incremental.cache import FOLDER, Cache, cache_for
+from placement_lint.lint.incremental.cache_folder import clean
 from placement_lint.lint.incremental.cache_key import key_for
+from placement_lint.lint.incremental.tool_identity import code_of
 from placement_lint.lint.linter import Linter
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def same(one: Outcome, other: Outcome) -> bool:
 
 def signed(text: bytes) -> bytes:
     """Give a record as a run writes it, of whatever is in it."""
-    return cache_for(".", ["."])._signature(text).encode() + b"\n" + text
+    return cache_for(".", ["."]).folder._signature(text).encode() + b"\n" + text
 
 
 def moved(folder: str) -> None:
@@ -421,22 +422,25 @@ class TestDamage:
         path.write_bytes(signed(text))
         self.still_right()
 
-    @pytest.mark.parametrize("key", ["texts", "sorted", "checked", "effects", "groups", "second"])
+    @pytest.mark.parametrize("number", range(8))
     @pytest.mark.parametrize(
         "other",
         [None, 7, [], [[1]], {"data.py": 3}, {"data.py": []}, {"data.py": ["x", *[True] * 5]}],
     )
-    def test_another_shape_of_the_second(self, key: str, other: object) -> None:
+    def test_another_shape_of_the_second(self, number: int, other: object) -> None:
         path = second_of()
         value = json.loads(path.read_bytes().partition(b"\n")[2])
-        text = json.dumps({**value, key: other}).encode()
-        path.write_bytes(signed(text))
+        if number == 7:
+            value[0] = other
+        else:
+            value[1][number] = other
+        path.write_bytes(signed(json.dumps(value).encode()))
         write({"train.py": TRAIN + "\n"})
         self.still_right()
 
     def test_another_version(self, monkeypatch: pytest.MonkeyPatch, looked_at: set[str]) -> None:
         for version in ("0.0.0", "1!2.0"):
-            monkeypatch.setattr(cache_module, "__version__", version)
+            monkeypatch.setattr(tool_identity, "__version__", version)
             looked_at.clear()
             assert check().cached == 0
             assert looked_at == {"data.py", "train.py"}
@@ -448,7 +452,7 @@ class TestDamage:
     ) -> None:
         """Its writer knows everything but the key, the very folder too."""
         with monkeypatch.context() as patch:
-            patch.setattr(cache_module, "key_for", lambda _: key)
+            patch.setattr(cache_folder, "key_for", lambda _: key)
             clean(FOLDER)
             check()
         looked_at.clear()
@@ -557,7 +561,7 @@ class TestDamage:
         assert same(check(), afresh())
 
     def test_it_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(cache_module, "_MOST_RUNS", 3)
+        monkeypatch.setattr(cache_folder, "_MOST_RUNS", 3)
         left_over = Path(FOLDER, ".writing-old")
         left_over.write_text("", encoding="utf-8")
         os.utime(left_over, (1, 1))
@@ -565,12 +569,12 @@ class TestDamage:
             check(cache_for(".", [str(number)]))
         assert len([*Path(FOLDER).glob("*.json")]) == 6
         assert not left_over.exists()
-        monkeypatch.setattr(cache_module, "_MOST_BYTES", 10)
+        monkeypatch.setattr(cache_folder, "_MOST_BYTES", 10)
         check(cache_for(".", ["more"]))
         assert [*Path(FOLDER).glob("*.json")] == []
 
     def test_too_much_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(cache_module, "MOST_OF_RECORDS", 100)
+        monkeypatch.setattr(cache_folder, "MOST_OF_RECORDS", 100)
         cache = cache_for(".", ["new"])
         assert same(check(cache), afresh())
         assert "MiB" in cache.problem

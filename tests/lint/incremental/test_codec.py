@@ -3,14 +3,46 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from placement_lint.lint.incremental import records
-from placement_lint.lint.incremental.codec import summary_from_json, summary_to_json
-from placement_lint.project import file_facts
-from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps, Summary
+from placement_lint.findings import (
+    Applicability,
+    Confidence,
+    Edit,
+    Finding,
+    Fix,
+    Related,
+    Severity,
+    Span,
+)
+from placement_lint.lint.file_results import FileResult
+from placement_lint.lint.incremental.codec import Codec
+from placement_lint.lint.incremental.records import (
+    Checked,
+    Group,
+    ImportGain,
+    Prefiltered,
+    Records,
+    TextDigest,
+    records_codec,
+)
+from placement_lint.lint.results import Suppressed
+from placement_lint.project.dependencies import Dependencies, Summarised
+from placement_lint.project.file_facts import FileFacts
+from placement_lint.semantic.module_summary import (
+    Does,
+    Either,
+    Imports,
+    Kind,
+    Perhaps,
+    Step,
+    Summary,
+)
+from placement_lint.semantic.program_queries import ImportEffects, Origin
 
+SUMMARIES = Codec(tuple[Step, ...])
 STARTS = Does(Kind.STARTS, "jax.devices()", 2)
 
 
@@ -24,38 +56,74 @@ STARTS = Does(Kind.STARTS, "jax.devices()", 2)
     ],
 )
 def test_what_executing_a_file_does(summary: Summary) -> None:
-    assert summary_from_json(json.loads(json.dumps(summary_to_json(summary)))) == summary
+    assert SUMMARIES.decode(json.loads(json.dumps(SUMMARIES.encode(summary)))) == summary
 
 
 @pytest.mark.parametrize(
     "value",
-    [None, 7, [7], [[]], [["no kind", "x", 1]], [[3, "x", 1]], [{"surely": []}], [[[], [], []]]],
+    [
+        *(None, 7, [7], [[]], [[0, ["no kind", "x", 1]]], [[0, [3, "x", 1]]], [[7, ["a"]]]),
+        *([{"surely": []}], [[2, [[], [], []]]], [[1, [3]]], [["1", ["a"]]], [[0, ["sets", "x"]]]),
+    ],
 )
 def test_what_is_no_summary(value: object) -> None:
-    with pytest.raises((IndexError, KeyError, TypeError, ValueError)):
-        summary_from_json(value)
+    with pytest.raises((IndexError, TypeError, ValueError)):
+        SUMMARIES.decode(value)
 
 
-EMPTY = records.to_json(records.Records())
+FINDING = Finding(
+    *("JDP201", "a-name", "what", "a.py", Span(1, 2, 3, 4), Severity.ERROR, Confidence.LIKELY),
+    related=(
+        Related("there", "b.py", Span(1, 1, 1, 1), 3),
+        Related("here", "c.py", Span(1, 1, 1, 1)),
+    ),
+    fix=Fix(Applicability.SAFE, "do", (Edit("a.py", Span(1, 1, 1, 1), "text", 2),), "group"),
+)
+RESULT = FileResult((FINDING,), exact=False, suppressed=(Suppressed(FINDING, "why"),))
+ORIGIN = Origin("a.py", 3, "f()")
+DEPENDENCIES = Dependencies(
+    {"a.b": "jax.jit", "c": None},
+    {"numpy", "os"},
+    {"f": ORIGIN, "g": None},
+    {(b"\xff", b"jax"): True, (): False},
+    {"a": ImportEffects(ORIGIN, None, {"JAX_PLATFORMS": ORIGIN}, None)},
+    {"a.py": "b.py"},
+)
+RECORDS = Records(
+    {"a.py": TextDigest("c", "s")},
+    {"a.py": Prefiltered(7, *[True] * 5)},
+    {"a.py": FileFacts({"np": ["numpy"]}, [("a", "b")], frozenset({"jax"}), {"a": ("b",)}, True)},
+    {"a.py": ImportGain("told", True)},
+    {"a.py": Checked(RESULT, DEPENDENCIES, False)},
+    {"a.py": Summarised((STARTS, Either((Imports("a"),), ())), DEPENDENCIES)},
+    {"digest": Group({"a.py": RESULT}, {"a.py": DEPENDENCIES})},
+)
+CODEC = records_codec()
+
+
+@pytest.mark.parametrize("records", [Records(), RECORDS, Records(facts_by_file={"a": FileFacts()})])
+def test_records(records: Records) -> None:
+    encoded = json.dumps(CODEC.encode(records))
+    assert CODEC.decode(json.loads(encoded)) == records
+    assert json.dumps(CODEC.encode(CODEC.decode(json.loads(encoded)))) == encoded
+
+
+def test_what_is_not_kept() -> None:
+    parsed = replace(RESULT, parsed=True, failed=(FINDING,))
+    records = Records(checked={"a.py": Checked(parsed, Dependencies(), True)})
+    assert CODEC.decode(CODEC.encode(records)).checked["a.py"].result == RESULT
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("field", "value"),
     [
-        ("gains", ["told", "yes"]), ("gains", [7, True]), ("gains", ["told"]),
-        ("sorted", ["7", *[True] * 5]), ("sorted", [7, *[1] * 5]), ("sorted", [7, True]),
-        ("facts_by_file", [None, None, None, None, "no"]),
-        ("facts_by_file", [None, None, None, None, 1]),
+        (1, ["7", *[True] * 6]), (1, [7, *[1] * 6]), (1, [7, True]),
+        (2, [None, None, None, None, "no"]), (2, [None, None, None, None, 1]),
+        (3, ["told", "yes"]), (3, [7, True]), (3, ["told"]), (3, {}),
     ],
 )  # fmt: skip
-def test_what_is_no_memory(key: str, value: object) -> None:
-    assert key in EMPTY
-    assert records.from_json(json.loads(json.dumps(EMPTY))) == records.Records()
-    with pytest.raises((KeyError, TypeError, ValueError)):
-        records.from_json({**EMPTY, key: {"a.py": value}})
-
-
-@pytest.mark.parametrize("pins", [None, True, False])
-def test_how_a_file_chooses_its_platform(*, pins: bool | None) -> None:
-    said = file_facts.FileFacts({"np": ["numpy"]}, [("a", "b")], frozenset({"jax"}), None, pins)
-    assert file_facts.from_json(json.loads(json.dumps(file_facts.to_json(said)))) == said
+def test_what_is_no_record(field: int, value: object) -> None:
+    encoded = CODEC.encode(Records())
+    encoded[field] = {"a.py": value}
+    with pytest.raises((IndexError, TypeError, ValueError)):
+        CODEC.decode(encoded)
