@@ -31,7 +31,7 @@ LAYERS = layers("""
     prefilter
     fingerprint syntax
     config files jaxmodel
-    findings limits quantities regular timing version
+    findings isolation limits quantities regular timing version
 """)
 """The packages and top-level modules. Those of one layer do not import one another."""
 

@@ -32,7 +32,6 @@ _STDIN = "-"
 _STDIN_NAME = "stdin"
 _INTERNAL_ERROR = "JDP903"
 _TOOL_CODES = "JDP9"
-_NOT_CHANGED = ("not fixed", "not silenced")
 _SHOWN_SKIPS = 10
 _SEVERITIES = ("error", "warning", "info")
 """The worst comes first."""
@@ -267,7 +266,7 @@ class _CheckCommand:
         from dataclasses import replace
 
         from placement_lint.cli.progress import shown_on_terminal
-        from placement_lint.lint.results import Skipped
+        from placement_lint.lint.results import SkipKind, Skipped
 
         with shown_on_terminal(quiet=self.args.quiet) as progress:
             outcome = self._lint(found, paths, here, progress)
@@ -275,12 +274,12 @@ class _CheckCommand:
                 outcome, found, lambda: self._lint(found, paths, here, progress)
             )
         self._say_what_is_known(outcome)
-        self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
-        passed = [
-            *((skip.path, skip.reason) for skip in (*found.failed, *found.skipped)),
-            *((path, "excluded") for path in found.excluded),
-        ]
-        skipped = (*outcome.skipped, *(Skipped(path, reason) for path, reason in passed))
+        self._say_skipped(outcome.skipped)
+        skipped = (
+            *outcome.skipped,
+            *(Skipped(skip.path, skip.reason) for skip in (*found.failed, *found.skipped)),
+            *(Skipped(path, "excluded", SkipKind.EXCLUDED) for path in found.excluded),
+        )
         outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
         return self._done(outcome, here, missing)
@@ -421,7 +420,7 @@ class _CheckCommand:
             outcome, silenced = self.adoption.applied_to_text(outcome, path)
             if silenced is not None and not self.args.diff:
                 mode, fixed = FixMode.APPLY, silenced
-        self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
+        self._say_skipped(outcome.skipped)
         if mode is FixMode.APPLY:
             streams.write_bytes(data if fixed is None else fixed)
         # Where the fixed text takes standard output, the findings go beside it.
@@ -559,7 +558,9 @@ class _CheckCommand:
         if self.args.verbose:
             for path in found.excluded:
                 streams.complain(f"note: {escape(path)} is excluded")
-        self._say_skipped((skip.path, skip.reason) for skip in found.skipped)
+        from placement_lint.lint.results import Skipped
+
+        self._say_skipped(Skipped(skip.path, skip.reason) for skip in found.skipped)
         if found.files or found.failed:
             return
         if found.excluded_only:
@@ -584,14 +585,17 @@ class _CheckCommand:
         for path, reason in metadata.unreadable.items():
             streams.complain(f"note: {escape(os.path.relpath(path))}: not read: {reason}")
 
-    def _say_skipped(self, skipped: Iterable[tuple[str, str]]) -> None:
+    def _say_skipped(self, skipped: Iterable[Skipped]) -> None:
         if self.args.quiet:
             return
-        listed = sorted(skipped)
+        from placement_lint.lint.results import SkipKind
+
+        listed = sorted(skipped, key=lambda skip: (skip.path, skip.reason))
         most = len(listed) if self.args.verbose else _SHOWN_SKIPS
-        for path, reason in listed[:most]:
-            what = reason if reason.startswith(_NOT_CHANGED) else f"not linted: {reason}"
-            streams.complain(f"note: {escape(path)}: {escape(what)}")
+        for skip in listed[:most]:
+            is_linted = skip.kind in {SkipKind.FIX, SkipKind.SILENCE}
+            what = skip.reason if is_linted else f"not linted: {skip.reason}"
+            streams.complain(f"note: {escape(skip.path)}: {escape(what)}")
         if len(listed) > most:
             streams.complain(f"note: {len(listed) - most} more like these; -v lists them")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from placement_lint.files.store import FileStore
 from placement_lint.findings import Confidence, Finding, Related, Span
+from placement_lint.isolation import isolating
 from placement_lint.limits.budget import (
     RULES_SHARE,
     LimitError,
@@ -349,11 +350,9 @@ class Analysis:
         from placement_lint.lint.suppressions.unused import complaints
 
         found: list[Finding] = []
-        try:
-            every = [*complaints(suppressions, self.editor, self.rules, self.options.sight)]
-        except Exception as error:  # what else was found stands
-            self.failed.append(internal_error(self.source, ABOUT_COMMENTS[0], error))
-            return found
+        every: list[Finding] = []
+        with self._isolating(ABOUT_COMMENTS[0]):
+            every += complaints(suppressions, self.editor, self.rules, self.options.sight)
         for finding in every:
             span, cell = self.place(finding.span)
             fix = None if finding.fix is None else self._told(finding.fix)
@@ -395,6 +394,14 @@ class Analysis:
                     silent.add(position)
                     self.failed.append(internal_error(self.source, rules[position], error))
 
+    def _isolating(self, rule: type[Rule], *but: type[Exception]) -> isolating:
+        """Return a block of work for a rule; what else was found stands where it fails."""
+
+        def note(error: Exception) -> None:
+            self.failed.append(internal_error(self.source, rule, error))
+
+        return isolating(note, *but)
+
     def _plan(self, drafts: list[Draft]) -> None:
         """Work out the fixes that wait for what other findings ask."""
         from placement_lint.syntax.deep_stack import TooDeepError
@@ -405,20 +412,15 @@ class Analysis:
             drafts[number] = replace(drafts[number], fix=None)
         for number in waiting:
             plan, draft = plans[number], drafts[number]
-            try:
+            # The finding stands without its fix.
+            with self._isolating(draft.rule, TooDeepError):
                 drafts[number] = replace(draft, fix=plan() if callable(plan) else plan)
-            except TooDeepError:
-                raise
-            except Exception as error:  # the finding stands without its fix
-                self.failed.append(internal_error(self.source, draft.rule, error))
 
     def _placed(self, draft: Draft, editor: Editor) -> Finding | None:
         """Give the finding of a draft; None where it points at what has no place in the text."""
-        try:
+        with self._isolating(draft.rule):
             return self._finding(draft, editor)
-        except Exception as error:  # what else was found stands
-            self.failed.append(internal_error(self.source, draft.rule, error))
-            return None
+        return None
 
     def _finding(self, draft: Draft, editor: Editor) -> Finding:
         span, cell = self.place(editor.span(draft.node))
@@ -440,14 +442,12 @@ class Analysis:
         )
         if draft.fix is None or callable(draft.fix) or not self._may_be_fixed:
             return finding
-        try:
+        with self._isolating(draft.rule):  # the finding stands without its fix
             from placement_lint.lint.fixes.finalize import offer
 
             fix = offer(draft.fix, editor, self._metadata)
             return finding if fix is None else replace(finding, fix=fix, advice="")
-        except Exception as error:  # the finding stands without its fix
-            self.failed.append(internal_error(self.source, draft.rule, error))
-            return finding
+        return finding
 
     def _told(self, fix: Fix) -> Fix | None:
         from placement_lint.lint.fixes.finalize import placed

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from placement_lint.isolation import isolating
 from placement_lint.limits.budget import (
     Budget,
     LimitError,
@@ -73,13 +74,12 @@ class FileQueries:
 
     def findings(self, path: str) -> tuple[Finding, ...]:
         """Return what is found in a file, in the order of every report."""
-        with using(self._budget):
+        found: list[Finding] = []
+        with using(self._budget), isolating(lambda error: found.append(failure(path, error))):
             try:
-                found = run_deep(self._found, path)
+                found += run_deep(self._found, path)
             except RunOverError as error:
-                found = [unfinished(path, error, 0)]
-            except Exception as error:  # our fault, and no reason to end the other tool
-                found = [failure(path, error)]
+                found.append(unfinished(path, error, 0))
         found += [finding for finding in self._sifted.findings if finding.path == path]
         return tuple(sorted(dict.fromkeys(found), key=lambda finding: finding.sort_key))
 

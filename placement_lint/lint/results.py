@@ -17,12 +17,25 @@ NOT_KEPT = {"kept": False}
 """The metadata of a field of which the cache keeps nothing: it has its default again."""
 
 
+class SkipKind(enum.Enum):
+    """What was not done with a file."""
+
+    CHECK = "check"
+    """It cannot be checked, or is of no language that is."""
+    EXCLUDED = "excluded"
+    """Settings exclude it."""
+    FIX = "fix"
+    SILENCE = "silence"
+    """No comment was added."""
+
+
 @dataclass(frozen=True)
 class Skipped:
     """A file, or a part of the work on it, that was passed over, and why."""
 
     path: str
     reason: str
+    kind: SkipKind = SkipKind.CHECK
 
 
 @dataclass(frozen=True)

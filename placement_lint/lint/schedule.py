@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.notebook import NotPythonError
 from placement_lint.files.source import Source, UnreadableError
+from placement_lint.isolation import isolating
 from placement_lint.limits.budget import (
     Budget,
     LimitError,
@@ -34,7 +35,7 @@ from placement_lint.lint.file_results import (
 )
 from placement_lint.lint.incremental.records import Group
 from placement_lint.lint.progress import ProgressCount, no_progress
-from placement_lint.lint.results import FixedFile, FixMode, Skipped
+from placement_lint.lint.results import FixedFile, FixMode, SkipKind, Skipped
 from placement_lint.lint.tasks import Change, CheckedFile, Request, Task, failure
 from placement_lint.prefilter.conditions import NAMED_SUPPRESSION, text_of_source
 from placement_lint.project.graph import closure
@@ -168,12 +169,13 @@ def check_task(task: Task, fix: FixMode, project: Project) -> CheckedFile:
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
     if task.only_parse:
-        try:
+        findings: list[Finding] = []
+        with isolating(lambda error: findings.append(failure(task.path, error))):
             source = project.store.source_if_readable(task.path)
             if source is not None and not may_be_broken(source):
                 return CheckedFile(task.path, FileResult(()), is_only_parsed=True)
-        except Exception as error:  # our fault, and no reason to lose the other files
-            return CheckedFile(task.path, FileResult((failure(task.path, error),)))
+        if findings:
+            return CheckedFile(task.path, FileResult(tuple(findings)))
     return check_alone(task.path, task.request, fix, project)
 
 
@@ -209,14 +211,14 @@ def check_alone(path: str, request: Request, fix: FixMode, project: Project) -> 
 
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
-    try:
-        with spending(path):
-            return _check_alone(path, request, fix, project)
-    except (UnreadableError, NotPythonError) as error:
-        finding = tool_finding(IoError, path, IoError.describe(str(error)))
-    except Exception as error:  # our fault, and no reason to lose the other files
-        finding = failure(path, error)
-    return CheckedFile(path, FileResult((finding,)))
+    findings: list[Finding] = []
+    with isolating(lambda error: findings.append(failure(path, error))):
+        try:
+            with spending(path):
+                return _check_alone(path, request, fix, project)
+        except (UnreadableError, NotPythonError) as error:
+            findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
+    return CheckedFile(path, FileResult(tuple(findings)))
 
 
 def _check_alone(path: str, request: Request, fix: FixMode, project: Project) -> CheckedFile:
@@ -462,7 +464,8 @@ def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped 
         return None
     if not result.exact:
         reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
-        return Skipped(source.path, reason)
+        return Skipped(source.path, reason, SkipKind.FIX)
     if not source.rewritable:
-        return Skipped(source.path, f"not fixed: {source.encoding} does not give its bytes back")
+        reason = f"not fixed: {source.encoding} does not give its bytes back"
+        return Skipped(source.path, reason, SkipKind.FIX)
     return None

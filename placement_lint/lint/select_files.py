@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import UnreadableError
 from placement_lint.files.store import FileStore, digest
+from placement_lint.isolation import isolating
 from placement_lint.limits.budget import (
     LimitError,
     TimeUpError,
@@ -93,10 +94,18 @@ class Selection:
         self.files.append(path)
         self.findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
 
-    def break_off(self, path: str, error: Exception) -> None:
-        """Note a file on which the work failed: our fault, and no reason to lose the others."""
-        self.files.append(path)
-        self.findings.append(failure(path, error))
+    def _isolating(self, path: str, *, taken: bool = True) -> isolating:
+        """Return a block of work on a file; where it fails, that is said of the file.
+
+        `taken`: it is noted already as one of the run.
+        """
+
+        def note(error: Exception) -> None:
+            if not taken:
+                self.files.append(path)
+            self.findings.append(failure(path, error))
+
+        return isolating(note)
 
     def run_out(self, path: str, request: Request, error: LimitError) -> None:
         """Note a file that took more than it may before anything was found in it."""
@@ -113,11 +122,9 @@ class Selection:
 
     def attempt(self, work: Callable[[], T], otherwise: T) -> T:
         """Do what is about the files together; where it fails, each is still checked alone."""
-        try:
+        with isolating(lambda error: self.findings.append(failure(self.files[0], error))):
             return work()
-        except Exception as error:
-            self.findings.append(failure(self.files[0], error))
-            return otherwise
+        return otherwise
 
     def take(self, path: str, request: Request) -> None:
         """Sort a file, by its bytes where these are not known already.
@@ -132,16 +139,20 @@ class Selection:
             self.run_out(path, request, error)
 
     def _take(self, path: str, request: Request) -> None:
+        with self._isolating(path, taken=False):
+            try:
+                with timed(FILTER):
+                    data = self._read(path)
+            except UnreadableError as error:
+                self.fail(path, error)
+                return
+            self._take_read(path, data, request)
+
+    def _read(self, path: str) -> bytes | None:
+        return self.store.read(path) if self.previous is None else self.previous.read(path)
+
+    def _take_read(self, path: str, data: bytes | None, request: Request) -> None:
         previous = self.previous
-        try:
-            with timed(FILTER):
-                data = self.store.read(path) if previous is None else previous.read(path)
-        except UnreadableError as error:
-            self.fail(path, error)
-            return
-        except Exception as error:
-            self.break_off(path, error)
-            return
         if previous is not None and self._is_known_exhausted(path, request, previous):
             return
         if data is not None:
@@ -167,18 +178,16 @@ class Selection:
 
     def add(self, path: str, data: bytes, request: Request) -> None:
         """Sort a file by its bytes. Raises LimitError where it takes more than it may."""
-        try:
-            with timed(FILTER):
-                self._sort(path, data, request)
-        except UnreadableError as error:
-            self.fail(path, error)
-            return
-        except NotPythonError as error:
-            self.skipped.append(Skipped(path, str(error)))
-        except Exception as error:
-            self.break_off(path, error)
-            return
-        self.files.append(path)
+        with self._isolating(path, taken=False):
+            try:
+                with timed(FILTER):
+                    self._sort(path, data, request)
+            except UnreadableError as error:
+                self.fail(path, error)
+                return
+            except NotPythonError as error:
+                self.skipped.append(Skipped(path, str(error)))
+            self.files.append(path)
 
     def _sort(self, path: str, data: bytes, request: Request) -> None:
         words = self._words(path, data)
@@ -247,15 +256,11 @@ class Selection:
         project = self.project
         for task in self._undecided if self.attempt(lambda: project.hands_names_on, False) else ():
             try:
-                with spending(task.path):
-                    gains = self._gains(task, project)
+                with self._isolating(task.path), spending(task.path):
+                    self.tasks += [task] if self._gains(task, project) else []
             except LimitError as error:
                 self.run_out(task.path, task.request, error)
                 self.files.pop()
-            except Exception as error:
-                self.findings.append(failure(task.path, error))
-            else:
-                self.tasks += [task] if gains else []
         self.is_complete = True
         return project
 

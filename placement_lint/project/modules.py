@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.files.store import FileStore
+from placement_lint.isolation import isolating
 from placement_lint.project.file_budgets import Expenses
 from placement_lint.project.file_facts import FactsByFile
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
@@ -118,13 +119,17 @@ class Modules:
         self._know_nothing()
         self.store.let_go()
 
-    def fail(self, path: str, error: Exception) -> None:
-        """Note that something could not be found out of a file, because of a mistake of ours."""
-        from placement_lint.syntax.deep_stack import TooDeepError
+    def isolating(self, path: str) -> isolating:
+        """Return a block that finds something out of a file; where it fails, nothing is known."""
 
-        # That is one of the file, which its own finding names.
-        if not isinstance(error, TooDeepError):
-            self.failed[path] = error
+        def note(error: Exception) -> None:
+            from placement_lint.syntax.deep_stack import TooDeepError
+
+            # That is one of the file, which its own finding names.
+            if not isinstance(error, TooDeepError):
+                self.failed[path] = error
+
+        return isolating(note)
 
     def take_failed(self) -> dict[str, Exception]:
         """Give what failed since this was called."""
@@ -268,14 +273,12 @@ class Modules:
         exporting: dict[str, set[str]] = {}
         to_modules: list[tuple[str, str, set[str]]] = []
         for module in self._places.values():
-            try:
+            ends: dict[str, tuple[set[str], set[str]]] = {}
+            with self.isolating(module):
                 ends = {
                     head: self._ends(_NameIn(module, head, is_bound_here=True))
                     for head in self._ways_of(module)
                 }
-            except Exception as error:  # nothing is known of this file; the others go on
-                self.fail(module, error)
-                continue
             for head, (names, places) in ends.items():
                 if names:
                     exporting.setdefault(module, set()).add(head)
@@ -480,10 +483,8 @@ class Modules:
         for path in self._places.values():
             nothing: list[tuple[str, str, str]] = []
             read = functools.partial(self._all_imports_of, path)
-            try:
+            with self.isolating(path):
                 found += self.expenses.of(path, read, nothing)
-            except Exception as error:  # nothing is known of this file; the others go on
-                self.fail(path, error)
         return tuple(found)
 
     def _all_imports_of(self, path: str) -> list[tuple[str, str, str]]:
@@ -585,11 +586,9 @@ class Modules:
         known = self._ways.get(path)
         if known is None:
             nothing: dict[str, list[Way]] = {}
-            try:
+            known = nothing
+            with self.isolating(path):
                 known = self.expenses.of(path, lambda: self._found_ways(path, text), nothing)
-            except Exception as error:  # nothing is known of this file; the others go on
-                self.fail(path, error)
-                known = {}
             self._ways[path] = known
         return known
 
@@ -644,10 +643,8 @@ class Modules:
             from placement_lint.syntax.deep_stack import run_deep
 
             read = functools.partial(_read_bindings, path, self.store)
-            try:
+            with self.isolating(path):
                 facts.bound = run_deep(self.expenses.of, path, read, None)
-            except Exception as error:  # nothing is known of this file; the others go on
-                self.fail(path, error)
         return facts.bound or {}
 
 

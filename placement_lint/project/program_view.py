@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING
 
@@ -74,13 +75,11 @@ class WholeRun:
         return [module for module in modules if self._leads_to_jax(module)]
 
     def _summary(self, path: str) -> Summary:
-        try:
+        found = None
+        with self._project.isolating(path):
             found = self._recalled(path) or self._project.expenses.of(
                 path, functools.partial(self._found, path), None
             )
-        except Exception as error:  # nothing is known of this file; the others go on
-            self._project.fail(path, error)
-            return ()
         if found is None:
             return ()
         self._learned[path] = found
@@ -175,12 +174,10 @@ class WholeRun:
             for path in sorted(self._project.mentioning):
                 if is_test_path(path) or last not in self._data(path):
                     continue
-                try:
+                line = None
+                with self._project.isolating(path):
                     look = functools.partial(self._line_of_call, path, function)
                     line = self._project.expenses.of(path, look, None)
-                except Exception as error:  # nothing is known of this file; the others go on
-                    self._project.fail(path, error)
-                    continue
                 if line is not None:
                     found[path] = Origin(path, line, f"{function}()")
             self._callers[function] = found
@@ -225,13 +222,10 @@ class WholeRun:
     # -- files ------------------------------------------------------------------------------
 
     def _data(self, path: str) -> bytes:
-        try:
+        # What cannot be read is a finding of its own.
+        with self._project.isolating(path), contextlib.suppress(UnreadableError):
             return self._project.store.read(path)
-        except UnreadableError:
-            return b""  # its own findings say so
-        except Exception as error:  # nothing is known of this file; the others go on
-            self._project.fail(path, error)
-            return b""
+        return b""
 
     def _parse(self, source: Source) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from placement_lint.findings import Applicability, Severity
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import fingerprints
+from placement_lint.lint.results import SkipKind, Skipped
 from placement_lint.report.escape import as_unicode, escape
 from placement_lint.report.paths import relative, shown
 from placement_lint.report.places import region, told
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Edit, Finding, Fix, Related, Span
-    from placement_lint.lint.results import Skipped
     from placement_lint.report.report import Report
     from placement_lint.rules.pages import Page
 
@@ -40,8 +40,8 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _GITHUB_SEVERITIES = {"error": "error", "warning": "warning", "info": "recommendation"}
 _EXIT_CODES = {0: "clean", 1: "findings", 2: "wrong usage or settings, or an internal error"}
 _INTERNAL_ERROR = "JDP903"
-_NOTES = ("excluded", "not fixed")
-"""How the reasons begin for which a file is passed over as it should be."""
+_NOTES = {SkipKind.EXCLUDED, SkipKind.FIX}
+"""A file is passed over as it should be."""
 _LINK = re.compile(r"\[([^\[\]]*)\]\(")
 
 
@@ -246,7 +246,7 @@ def _bytes(path: str) -> bytes:
 
 
 def _level(skip: Skipped) -> str:
-    return "note" if skip.reason.startswith(_NOTES) else "warning"
+    return "note" if skip.kind in _NOTES else "warning"
 
 
 def _message(text: str) -> dict[str, str]:

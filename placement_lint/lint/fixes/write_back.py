@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.lint.file_results import tool_finding
-from placement_lint.lint.results import Skipped
+from placement_lint.lint.results import SkipKind, Skipped
 from placement_lint.lint.tasks import Change, CheckedFile, failure
 from placement_lint.rules.tool.io_error import IoError
 
@@ -41,7 +41,7 @@ def _unwritten(group: Mapping[str, Change]) -> dict[str, CheckedFile]:
         return {
             path: CheckedFile(path, each.unchanged, unwritten=finding)
             if path == error.path
-            else CheckedFile(path, each.unchanged, skipped=Skipped(path, note))
+            else CheckedFile(path, each.unchanged, skipped=Skipped(path, note, SkipKind.FIX))
             for path, each in group.items()
         }
     except Exception as error:  # our fault, and no reason to lose the other files

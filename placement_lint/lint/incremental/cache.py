@@ -8,7 +8,6 @@ in either is executed. What is damaged, or of another version of anything, is as
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
@@ -19,14 +18,16 @@ from typing import TYPE_CHECKING, Any
 from placement_lint.files.source import UnreadableError
 from placement_lint.files.store import digest
 from placement_lint.findings import Finding
+from placement_lint.isolation import isolating
 from placement_lint.lint.incremental.cache_folder import FILES, RUN, CacheFolder
+from placement_lint.lint.incremental.cache_key import KeyProblemError
 from placement_lint.lint.incremental.codec import Codec
 from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.incremental.tool_identity import tool_identity
 from placement_lint.lint.results import Outcome, Skipped, Suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from placement_lint.files.store import FileStore
     from placement_lint.lint.incremental.records import Records
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 FOLDER = ".placement_lint_cache"
 
 _FORMAT = 4
+_DAMAGED = (KeyProblemError, LookupError, OSError, TypeError, ValueError)
+"""What reading a cache raises that is not as it was written, or is deleted meanwhile."""
 _DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
 """Findings of what could not be read, and of our own failures: the next run tries again."""
 
@@ -87,7 +90,7 @@ class Cache:
                 for path, stamp, content, number in value["files"]
             }
             return LastRun(files, value["surroundings"], value["outcome"], value["second"])
-        except Exception:  # damaged, or deleted meanwhile: as good as absent
+        except _DAMAGED:  # as good as absent
             return None
 
     def recall(
@@ -107,8 +110,8 @@ class Cache:
             return None
         try:
             kept: _KeptOutcome = _kept_codec().decode(last.outcome)
-        except (IndexError, TypeError, ValueError):
-            return None  # damaged: as good as absent
+        except _DAMAGED:
+            return None  # as good as absent
         outcome = Outcome(
             findings=kept.findings,
             skipped=kept.skipped,
@@ -144,8 +147,8 @@ class Cache:
         try:
             second, value = self.folder.read(self.name + FILES) or ("", None)
             records: Records = records_codec().decode(value)
-        except (IndexError, TypeError, ValueError):
-            return None  # damaged: as good as absent
+        except _DAMAGED:
+            return None  # as good as absent
         return records if second == last.second else None
 
     def keep(self, surroundings: Any, previous: PreviousRun, outcome: Outcome) -> None:
@@ -170,12 +173,13 @@ class Cache:
         """Return 0: a file may take what its settings say."""
         return 0
 
-    @contextlib.contextmanager
-    def _noting_problems(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # what was found is reported all the same
+    def _noting_problems(self) -> isolating:
+        """Return a block that writes: what was found is reported all the same."""
+
+        def note(error: Exception) -> None:
             self.problem = str(error) or type(error).__name__
+
+        return isolating(note)
 
     def _keep_first(
         self, files: Mapping[str, FileState], surroundings: Any, outcome: Any, second: str

@@ -20,7 +20,7 @@ from placement_lint.files.write import WriteError, replace_file
 from placement_lint.lint.check_file import editor_of
 from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes.apply import is_writable
-from placement_lint.lint.results import FixedFile, Skipped
+from placement_lint.lint.results import FixedFile, SkipKind, Skipped
 from placement_lint.lint.suppressions.comments import NEVER_SILENT, Suppressions
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -73,7 +73,7 @@ def silence_files(
         try:
             silenced = silence(path, store, [*group], reason)
         except (UnreadableError, NotPythonError, _NotSilencedError) as error:
-            skipped.append(Skipped(path, f"not silenced: {error}"))
+            skipped.append(Skipped(path, f"not silenced: {error}", SkipKind.SILENCE))
         else:
             done += [silenced] if silenced is not None else []
     return done, skipped
@@ -87,7 +87,7 @@ def write(silenced: Iterable[Silenced]) -> tuple[list[Silenced], list[Skipped]]:
         try:
             replace_file(each.file.path, each.before, each.after)
         except WriteError as error:
-            skipped.append(Skipped(each.file.path, f"not silenced: {error}"))
+            skipped.append(Skipped(each.file.path, f"not silenced: {error}", SkipKind.SILENCE))
         else:
             done.append(each)
     return done, skipped
