@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_nowhere() -> bool:
-    """Tell whether there is no current folder any more: somebody may have deleted it."""
+    """Return whether there is no current folder any more: somebody may have deleted it."""
     try:
         os.getcwd()
     except OSError:

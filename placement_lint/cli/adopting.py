@@ -118,7 +118,7 @@ class Adoption:
         return replace(outcome, findings=self._baselines.new(outcome.findings, outcome.sources))
 
     def unusable(self) -> list[str]:
-        """Give what is wrong with baselines of other folders than the current one."""
+        """Return what is wrong with baselines of other folders than the current one."""
         return [str(error) for _, error in sorted(self._baselines.unusable.items())]
 
     def _write(self, outcome: Outcome, files: Sequence[str]) -> Outcome:

@@ -1,4 +1,4 @@
-"""`placement-lint [PATH ...]`: lint, report, and mend where asked."""
+"""`placement-lint [PATH ...]`: lint, report, and fix where asked."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _parser() -> Parser:
 
 
 def help_text() -> str:
-    """Give the text of `--help`, which is kept beside this file: see `help.txt`."""
+    """Return the text of `--help`, which is kept beside this file: see `help.txt`."""
     return _parser().format_help()
 
 
@@ -290,7 +290,7 @@ class _CheckCommand:
         return args.add_noqa is not None or args.write_baseline is not None or args.update_baseline
 
     def _adopts(self, outcome: Outcome, files: Sequence[str], *, folders: bool) -> bool:
-        """Tell whether there is anything to be done about findings that are there already."""
+        """Return whether there is anything to be done about findings that are there already."""
         if self._adopts_expressly:
             return True
         # Nothing to be left out, and nothing to be found no longer.
@@ -368,7 +368,7 @@ class _CheckCommand:
         self._check_selectors(self._settings_of(files))
 
     def _settings_of(self, files: Iterable[str]) -> list[Settings]:
-        """Give the settings of the current folder, and those of files."""
+        """Return the settings of the current folder, and those of files."""
         return [self.loader.for_folder("."), *map(self.loader.for_file, files)]
 
     def _say_what_is_known(self, outcome: Outcome) -> None:
@@ -459,7 +459,7 @@ class _CheckCommand:
         streams.write(inert_toml("\n".join(shown.values())))
 
     def _writes(self, settings: Settings) -> bool:
-        """Tell whether linted files may be written."""
+        """Return whether linted files may be written."""
         return (settings.fix or self.args.add_noqa is not None) and not self.args.diff
 
     def _fix_mode(self, settings: Settings) -> FixMode:

@@ -1,4 +1,4 @@
-"""`placement-lint clean`: delete what was remembered."""
+"""`placement-lint clean`: delete the cache."""
 
 from __future__ import annotations
 

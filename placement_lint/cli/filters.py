@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def filters_by(loader: SettingsLoader) -> Callable[[str], Settings]:
-    """Give what tells the settings of a folder to `find_files`, by which it leaves out folders
+    """Return what tells the settings of a folder to `find_files`, by which it leaves out folders
     with wrong ones.
     """
     from placement_lint.config.values import SettingsError

@@ -11,7 +11,7 @@ FILE = os.path.join(os.path.dirname(__file__), "help.txt")
 
 
 def kept() -> str | None:
-    """Give the text that is kept; None where it is not there."""
+    """Return the text that is kept; None where it is not there."""
     try:
         with open(FILE, encoding="utf-8") as file:
             return file.read()

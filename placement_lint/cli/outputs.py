@@ -91,7 +91,7 @@ class Outputs:
             raise streams.OutputError(message)
 
     def forms(self, setting: str | None) -> set[str]:
-        """Give the formats that are asked for; `setting` is the one where none is said."""
+        """Return the formats that are asked for; `setting` is the one where none is said."""
         return {form for each in self._outputs if (form := each.form or setting)}
 
     def demand_statistics(self, setting: str | None) -> None:
@@ -203,5 +203,5 @@ def _is_printed(output: Output) -> bool:
 
 
 def _takes_statistics(output: Output) -> bool:
-    """Tell whether a place is for people who ask for an overview: files in a format get it all."""
+    """Return whether a place shows people an overview: files in a format get it all."""
     return output.form is None or _is_printed(output)

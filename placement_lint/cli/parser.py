@@ -27,7 +27,7 @@ _describing: list[bool] = []
 
 
 def described(run: Callable[[], object]) -> Parser:
-    """Give the first parser that a command parses its arguments with; it gets no further."""
+    """Return the first parser that a command parses its arguments with; it gets no further."""
     _describing.append(True)
     try:
         run()
@@ -160,7 +160,7 @@ def add_devices(group: argparse._ActionsContainer) -> None:
 
 
 def settings_in(args: argparse.Namespace) -> dict[str, Any]:
-    """Give the fields of `Settings` that the options set."""
+    """Return the fields of `Settings` that the options set."""
     given: dict[str, Any] = {}
     for option in OPTIONS:
         value = getattr(args, option.field, None) if option.on_command_line else None

@@ -68,7 +68,7 @@ class Progress:
 
 
 def shown_on_terminal(*, quiet: bool) -> Progress:
-    """Give what shows progress on standard error, if that is a terminal and not to be quiet."""
+    """Return what shows progress on standard error, if that is a terminal and not to be quiet."""
     stream = sys.stderr
     seen = not quiet and stream is not None and stream.isatty()
     return Progress(stream if seen else None)

@@ -96,12 +96,12 @@ def _why_not(path: str, error: OSError) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tell whether a person reads a stream."""
+    """Return whether a person reads a stream."""
     return stream is not None and stream.isatty()
 
 
 def is_log(environment: Mapping[str, str]) -> bool:
-    """Tell whether what is printed goes to the log of a build, which may hold commands for it."""
+    """Return whether what is printed goes to the log of a build, which may hold commands for it."""
     return any(
         environment.get(name, "").lower() not in {"", "0", "false"}
         for name in ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")

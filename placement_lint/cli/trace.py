@@ -162,7 +162,7 @@ class Look:
         self.escape = escape
 
     def frame(self, path: str, span: Span, mark: str) -> list[str]:
-        """Give the lines of a span of a file, underlined."""
+        """Return the lines of a span of a file, underlined."""
         from placement_lint.report.frame import frame
         from placement_lint.trace.record import source_of
 
@@ -178,9 +178,9 @@ class Shown:
         self._here = os.path.join(os.getcwd(), "")
 
     def relative(self, path: str) -> str:
-        """Give a path to be linted under."""
+        """Return a path to be linted under."""
         return path.removeprefix(self._here)
 
     def __call__(self, path: str) -> str:
-        """Give a path for the reader."""
+        """Return a path for the reader."""
         return escape_path(Path(self.relative(path)).as_posix())

@@ -101,17 +101,17 @@ def find_files(
 
 
 def display_path(path: str) -> str:
-    """Give a path as it is shown: without a leading `./`, with forward slashes."""
+    """Return a path as it is shown: without a leading `./`, with forward slashes."""
     return Path(path).as_posix()
 
 
 def is_excluded(path: str, filters: Filters) -> bool:
-    """Tell whether the settings exclude a file, or a folder above it."""
+    """Return whether the settings exclude a file, or a folder above it."""
     return is_matched(path, (*filters.exclude, *filters.extend_exclude), filters.root)
 
 
 def is_matched(path: str, globs: tuple[str, ...], root: Path | None) -> bool:
-    """Tell whether globs match a path or a folder above it; the path need not exist.
+    """Return whether globs match a path or a folder above it; the path need not exist.
 
     `root` is the folder that the globs are relative to; None: the current one. Outside of it only
     those globs hold that name no path.
@@ -274,7 +274,7 @@ class _Walk:
             self.skipped.add(Passed(path, "not a regular file"))
 
     def _is_asked_for(self, real: str) -> bool:
-        """Tell whether a file is named, or lies in a named folder, wherever that is."""
+        """Return whether a file is named, or lies in a named folder, wherever that is."""
         while real not in self.roots:
             above = os.path.dirname(real)
             if above == real:
@@ -283,7 +283,7 @@ class _Walk:
         return True
 
     def _filters(self, folder: str, path: str) -> Filters | None:
-        """Give the settings of a folder; None where they cannot be used, and a path has failed."""
+        """Return the settings of a directory; None if they cannot be used, and a path failed."""
         try:
             return self.filters_for_folder(folder)
         except FiltersError as error:
@@ -295,7 +295,7 @@ class _Walk:
         self.files[real] = min(name, self.files.get(real, name))
 
     def _excludes(self, filters: Filters, given: tuple[str, ...]) -> _Ignores:
-        """Give the excludes that hold below a named folder."""
+        """Return the excludes that hold below a named folder."""
         key = (filters.exclude, filters.extend_exclude, filters.root, given)
         if key not in self.excludes:
             lines = (*filters.exclude, *filters.extend_exclude)
@@ -330,7 +330,7 @@ class _Walk:
         names: set[str],
         given: tuple[str, ...],
     ) -> _Ignores:
-        """Give what holds inside a folder: what holds above it, and its own .gitignore.
+        """Return what holds inside a folder: what holds above it, and its own .gitignore.
 
         A repository inside another one starts anew.
         """
@@ -372,7 +372,7 @@ def _real(path: str) -> str:
 def _usable_globs(
     lines: tuple[str, ...], root: Path | None, parts: tuple[str, ...]
 ) -> tuple[Globs, tuple[str, ...]]:
-    """Give the globs that can speak of a path, and the folder that they are relative to."""
+    """Return the globs that can speak of a path, and the folder that they are relative to."""
     base = (root or Path.cwd()).parts
     globs = _parse_globs(lines)
     shared = min(len(base), len(parts))

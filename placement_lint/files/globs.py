@@ -43,7 +43,7 @@ class Glob:
         return "/" not in self.text
 
     def matches(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
-        """Tell whether it names this entry itself; the path is relative to the globs' folder."""
+        """Return whether it names this entry itself; the path is relative to the globs' folder."""
         if self.folders_only and not is_folder:
             return False
         if self.pattern is None:
@@ -63,7 +63,7 @@ class Globs:
         return cls(tuple(glob for glob in map(parse, lines) if glob is not None))
 
     def verdict(self, parts: tuple[str, ...], *, is_folder: bool) -> bool | None:
-        """Tell whether an entry is ignored. None: no glob speaks of it."""
+        """Return whether an entry is ignored. None: no glob speaks of it."""
         named = self._names.get(parts[-1], ())
         last = next((at for at, only in named if is_folder or not only), -1)
         for at, glob in self._that_may_match(parts[-1]):
@@ -89,7 +89,7 @@ class Globs:
         return tuple((at, glob) for at, glob in every if glob.pattern is not None)
 
     def _that_may_match(self, name: str) -> Iterable[tuple[int, Glob]]:
-        """Give those of the globs that may match an entry with such a name, the last first."""
+        """Return those of the globs that may match an entry with such a name, the last first."""
         if len(self._patterns) <= _FEW:
             return self._patterns
         lists = [
@@ -116,18 +116,18 @@ class Globs:
         return by_ends
 
     def covers(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
-        """Tell whether an entry, or a folder above it, is ignored."""
+        """Return whether an entry, or a folder above it, is ignored."""
         return any(
             self.verdict(parts[:depth], is_folder=is_folder or depth < len(parts))
             for depth in range(1, len(parts) + 1)
         )
 
     def names_only(self) -> Globs:
-        """Give the globs that name no path, and so hold in any folder."""
+        """Return the globs that name no path, and so hold in any folder."""
         return Globs(tuple(glob for glob in self.globs if glob.is_name))
 
     def without_those_that_match(self, parts: tuple[str, ...]) -> Globs:
-        """Give the globs that ignore neither a folder nor any folder above it."""
+        """Return the globs that ignore neither a folder nor any folder above it."""
         folders = [parts[:depth] for depth in range(1, len(parts) + 1)]
         return Globs(
             tuple(
@@ -157,7 +157,7 @@ def parse(line: str) -> Glob | None:
 
 
 def _without_spaces(line: str) -> str:
-    """Give a line without the spaces at its end, but for one behind a backslash."""
+    """Return a line without the spaces at its end, but for one behind a backslash."""
     text = line.rstrip(" ")
     before = len(text) - len(text.rstrip("\\"))
     return text + " " if before % 2 and len(text) < len(line) else text

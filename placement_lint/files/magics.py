@@ -25,7 +25,7 @@ def mask(text: str) -> str:
 
 
 def commented_out(text: str) -> str:
-    """Give the text of a cell as comments of the same length, that no parser stops at."""
+    """Return the text of a cell as comments of the same length, that no parser stops at."""
     return "".join(map(_comment, lines_of(text.replace("\0", " "))))
 
 
@@ -66,7 +66,7 @@ def _mask_lines(lines: list[str]) -> list[str]:
 
 
 def _masked_line(line: str) -> str | None:
-    """Give a line at the start of a statement as Python. None: it is Python already."""
+    """Return a line at the start of a statement as Python. None: it is Python already."""
     body = line.rstrip("\r\n")
     indent = body[: len(body) - len(body.lstrip(" \t"))]
     timed = _TIMED.match(body, len(indent))
@@ -96,7 +96,7 @@ def _comment(line: str) -> str:
 
 
 def _is_simple(code: str) -> bool:
-    """Tell whether a text is whole Python statements that may follow a semicolon."""
+    """Return whether a text is whole Python statements that may follow a semicolon."""
     try:
         ast.parse(f"0; {code}")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

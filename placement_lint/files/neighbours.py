@@ -11,7 +11,7 @@ _WORD = re.compile(rb"\w+")
 
 
 def is_imported_beside(path: str) -> bool:
-    """Tell whether a file in the same folder, or in the one above, may import a file."""
+    """Return whether a file in the same folder, or in the one above, may import a file."""
     file = Path(path).absolute()
     word = file.stem.encode()
     for folder in (file.parent, file.parent.parent):
@@ -31,6 +31,6 @@ def is_imported_beside(path: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _imported(path: Path, _changed: int, _size: int) -> frozenset[bytes]:
-    """Give the words of the import statements of a file, as it was at a time."""
+    """Return the words of the import statements of a file, as it was at a time."""
     lines = b"\n".join(_STATEMENT.findall(path.read_bytes()))
     return frozenset(_WORD.findall(lines))

@@ -25,7 +25,7 @@ class NotPythonError(Exception):
 
 
 def is_notebook(path: str) -> bool:
-    """Tell whether a path names a notebook."""
+    """Return whether a path names a notebook."""
     return path.endswith(".ipynb")
 
 
@@ -45,7 +45,7 @@ def read_notebook(path: str, data: bytes) -> Source:
 
 
 def with_cell_texts(source: Source, texts: Mapping[int, str]) -> Source:
-    """Give a notebook with other texts in some of its cells, masked anew."""
+    """Return a notebook with other texts in some of its cells, masked anew."""
     return _assembled(source.path, {**source.cell_texts, **texts}.items(), source.document)
 
 
@@ -95,7 +95,7 @@ def _notebook(data: bytes) -> dict[str, Any]:
 
 
 def _language(notebook: dict[str, Any]) -> str:
-    """Give the language of the kernel; Python where the notebook does not say."""
+    """Return the language of the kernel; Python where the notebook does not say."""
     metadata = notebook.get("metadata")
     if not isinstance(metadata, dict):
         return "python"
@@ -107,7 +107,7 @@ def _language(notebook: dict[str, Any]) -> str:
 
 
 def _code(cell: object, number: int) -> str:
-    """Give the text of a code cell, and nothing for another."""
+    """Return the text of a code cell, and nothing for another."""
     if not isinstance(cell, dict) or not isinstance(cell.get("cell_type"), str):
         message = f"not a notebook: cell {number} is none"
         raise UnreadableError(message)

@@ -42,12 +42,12 @@ class _Value:
     """What a string says."""
 
     def get(self, key: str) -> _Value | None:
-        """Give the member of an object that a reader gets: the last one of its name."""
+        """Return the member of an object that a reader gets: the last one of its name."""
         return next((value for name, value in reversed(self.members) if name == key), None)
 
 
 def rewrite(data: bytes, texts: Mapping[int, str]) -> bytes:
-    """Give the bytes of a notebook with other texts in some of its cells, which count from 1.
+    """Return the bytes of a notebook with other texts in some of its cells, which count from 1.
 
     A text may have one line end more than the cell had. Raises NotRewritableError.
     """
@@ -138,7 +138,7 @@ def _string(document: str, text: str) -> str:
 
 
 def _escapes(document: str) -> bool:
-    """Tell whether a file writes what is not ASCII as escapes."""
+    """Return whether a file writes what is not ASCII as escapes."""
     return document.isascii() and _ESCAPED.search(document) is not None
 
 
@@ -176,7 +176,7 @@ def _list(document: str, source: _Value, lines: list[str]) -> str:
 
 
 def _separator(document: str) -> str:
-    """Give what a file writes between values on one line."""
+    """Return what a file writes between values on one line."""
     return ", " if re.search(r'"[ ]*:[ ]', document) else ","
 
 

@@ -25,7 +25,7 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Give the blocks of a compound statement, of which some may be empty."""
+    """Return the blocks of a compound statement, of which some may be empty."""
     for field in ("body", "orelse", "finalbody"):
         block = getattr(statement, field, None)
         if isinstance(block, list):

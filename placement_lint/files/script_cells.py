@@ -28,22 +28,22 @@ _CANDIDATE = re.compile(r"^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]", re.MULTILINE)
 
 
 def has_cells(text: str) -> bool:
-    """Tell whether a text is that of a script in cells."""
+    """Return whether a text is that of a script in cells."""
     return any(word in text for word in WORDS) and _MARKER.search(text) is not None
 
 
 def begins_cell(text: str) -> bool:
-    """Tell whether a text begins with a line that begins a cell."""
+    """Return whether a text begins with a line that begins a cell."""
     return _MARKER.match(text) is not None
 
 
 def may_be_masked(text: str) -> bool:
-    """Tell whether there may be a line in a text that only IPython understands."""
+    """Return whether there may be a line in a text that only IPython understands."""
     return _CANDIDATE.search(text) is not None
 
 
 def masked(source: Source) -> Source:
-    """Give a source with Python in the place of what only IPython understands, if it has cells."""
+    """Return a source with Python in place of what only IPython understands, if it has cells."""
     text = source.content
     if not has_cells(text) or not may_be_masked(text) or parsed(text) is not None:
         return source if source.as_written is None else replace(source, text=text, as_written=None)
@@ -59,7 +59,7 @@ def masked(source: Source) -> Source:
 
 
 def cells_of(source: Source) -> list[Cell]:
-    """Give the cells of a script, which count from 1, with the lines that begin them.
+    """Return the cells of a script, which count from 1, with the lines that begin them.
 
     What stands above the first of those lines is a cell too. Empty where there are none.
     """

@@ -90,7 +90,7 @@ class Source:
             return False
 
     def encode(self, text: str) -> bytes:
-        """Give the bytes of a new text for this file: same encoding, same byte order mark.
+        """Return the bytes of a new text for this file: same encoding, same byte order mark.
 
         Raises UnicodeEncodeError where the encoding has no such character.
         """
@@ -108,14 +108,14 @@ class Source:
         return {cell.number: content[slice(*self.cell_offsets(cell))] for cell in self.cells}
 
     def cell_offsets(self, cell: Cell) -> tuple[int, int]:
-        """Give where the text of a cell begins and ends."""
+        """Return where the text of a cell begins and ends."""
         starts = self.line_starts
         behind = cell.first_line - 1 + cell.line_count
         end = starts[behind] if behind < len(starts) else len(self.text)
         return starts[cell.first_line - 1], end
 
     def to_bytes(self) -> bytes:
-        """Give the file with this text in it, in the way that it was written.
+        """Return the file with this text in it, in the way that it was written.
 
         Raises UnicodeEncodeError where the encoding has no such character.
         """
@@ -140,19 +140,19 @@ class Source:
         return match.group() if match else "\n"
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Give the line and column, from 1, of an offset into the text."""
+        """Return the line and column, from 1, of an offset into the text."""
         line = bisect.bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 
     def offset(self, line: int, column: int, cell: int | None = None) -> int:
-        """Give the offset of a line and column; the inverse of `position`.
+        """Return the offset of a line and column; the inverse of `position`.
 
         In a cell of a notebook, the line is one of its own.
         """
         return self.line_starts[line + self.lines_before(cell) - 1] + column - 1
 
     def lines_before(self, cell: int | None) -> int:
-        """Give how many lines of the text stand above those of a cell."""
+        """Return how many lines of the text stand above those of a cell."""
         if cell is None:
             return 0
         return self._lines_before.get(cell, 0)
@@ -166,20 +166,20 @@ class Source:
         return [cell.first_line for cell in self.cells]
 
     def line_text(self, line: int) -> str:
-        """Give one line without its end."""
+        """Return one line without its end."""
         start = self.line_starts[line - 1]
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
 
     def shown_line(self, line: int) -> str:
-        """Give one line without its end, as its author wrote it."""
+        """Return one line without its end, as its author wrote it."""
         if self.as_written is None:
             return self.line_text(line)
         start = self.line_starts[line - 1]
         return self.as_written[start : start + len(self.line_text(line))]
 
     def cell_at(self, line: int) -> Cell | None:
-        """Give the notebook cell that a line of the text belongs to."""
+        """Return the notebook cell that a line of the text belongs to."""
         if not self.cells:
             return None
         index = bisect.bisect_right(self._first_lines, line)
@@ -187,7 +187,7 @@ class Source:
 
 
 def declared_encoding(data: bytes) -> str:
-    """Give the encoding of Python source: by its byte order mark or coding cookie, else UTF-8.
+    """Return the encoding of Python source: by its byte order mark or coding cookie, else UTF-8.
 
     Raises SyntaxError where there is none of that name or the first lines are not in it, and from
     Python 3.14 on also LookupError, where it is none of text.

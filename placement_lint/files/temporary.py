@@ -38,7 +38,7 @@ def create(folder: str, mode: int = 0o600) -> tuple[int, str]:
 
 
 def target_of(path: str) -> str:
-    """Give where a file that somebody named is to be written, without links.
+    """Return where a file that somebody named is to be written, without links.
 
     In a repository of somebody else its name may be a link to any file of the user's: one is
     followed only as far as it stays in its own directory or below. Raises OSError.
@@ -97,7 +97,7 @@ def sweep(folders: Iterable[str]) -> int:
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    """Tell whether the process that wrote a file has gone."""
+    """Return whether the process that wrote a file has gone."""
     if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
         return True
     machine, _, rest = entry.name[len(PREFIX) : -len(SUFFIX)].partition("-")
@@ -115,7 +115,7 @@ def _is_abandoned(entry: os.DirEntry[str]) -> bool:
 
 
 def _machine() -> str:
-    """Give what stands for where the numbers of processes are those of this process."""
+    """Return what stands for where the numbers of processes are those of this process."""
     told = os.uname().nodename if hasattr(os, "uname") else ""
     with contextlib.suppress(OSError):
         told += os.readlink("/proc/self/ns/pid")

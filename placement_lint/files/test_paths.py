@@ -6,7 +6,7 @@ _FOLDERS = frozenset({"test", "testing", "tests"})
 
 
 def is_test_path(path: str) -> bool:
-    """Tell whether a file is a test, or shared by tests, as pytest finds them."""
+    """Return whether a file is a test, or shared by tests, as pytest finds them."""
     *folders, name = path.replace("\\", "/").split("/")
     return (
         name.startswith("test_")

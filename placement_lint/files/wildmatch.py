@@ -47,13 +47,13 @@ class Piece:
     pattern: re.Pattern[str] | None
 
     def is_at(self, name: str, place: int) -> bool:
-        """Tell whether it stands at a place of a name."""
+        """Return whether it stands at a place of a name."""
         if self.pattern is None:
             return name.startswith(self.literal or "", place)
         return self.pattern.match(name, place) is not None
 
     def find(self, name: str, place: int) -> int:
-        """Give where it stands first from a place on; -1: nowhere."""
+        """Return where it stands first from a place on; -1: nowhere."""
         if self.pattern is None:
             return name.find(self.literal or "", place)
         found = self.pattern.search(name, place)
@@ -69,11 +69,11 @@ class Segment:
     """Characters that a name has to have."""
 
     def matches(self, parts: Sequence[str]) -> bool:
-        """Tell whether the last name of a path is one of those."""
+        """Return whether the last name of a path is one of those."""
         return self.matches_name(parts[-1])
 
     def matches_name(self, name: str) -> bool:
-        """Tell whether a name is one of those."""
+        """Return whether a name is one of those."""
         first, *between = self.pieces
         if not between:
             return len(name) == first.width and first.is_at(name, 0)
@@ -106,7 +106,7 @@ class Path:
     """Names that a path has to have."""
 
     def matches(self, parts: Sequence[str]) -> bool:
-        """Tell whether the path of these names is one of those."""
+        """Return whether the path of these names is one of those."""
         if len(parts) < self.least:
             return False
         segments = self.segments
@@ -207,7 +207,7 @@ class _Set:
 
 
 def _tokens(text: str) -> Iterator[object]:
-    """Give what a glob is made of: characters, sets of them, stars, and slashes."""
+    """Return what a glob is made of: characters, sets of them, stars, and slashes."""
     place = 0
     while place < len(text):
         char = text[place]

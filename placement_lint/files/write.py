@@ -91,7 +91,7 @@ class _Staged:
             raise FileChangedError("changed since it was read")
 
     def put_back(self) -> None:
-        """Give the file the bytes that it had."""
+        """Return the file the bytes that it had."""
         temporary = _beside(self.target, self.status, self.replacement.before)
         try:
             temporary.replace(self.target)
@@ -100,7 +100,7 @@ class _Staged:
 
 
 def _writable(target: Path) -> os.stat_result:
-    """Give the status of a file that is meant to be written; else raise WriteError."""
+    """Return the status of a file that is meant to be written; else raise WriteError."""
     status = target.stat()
     if not stat.S_ISREG(status.st_mode):
         raise WriteError("not a regular file")
@@ -220,7 +220,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _keep_owner(temporary: Path, status: os.stat_result) -> None:
-    """Give the file to whom it belonged, or at least to the group, as far as we are allowed to."""
+    """Restore the owner of the file, or at least its group, as far as that is permitted."""
     own = temporary.stat()
     if (own.st_uid, own.st_gid) == (status.st_uid, status.st_gid) or not hasattr(os, "chown"):
         return

@@ -77,14 +77,14 @@ class Plugin:
                 raise _fatal(error) from error
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
-        """Give line, column from 0, and text of each finding in the file."""
+        """Return line, column from 0, and text of each finding in the file."""
         for finding in self._findings():
             text = f"{finding.code} {escape(finding.message)}"
             yield finding.span.line, finding.span.column - 1, text, type(self)
 
     @property
     def _is_stdin(self) -> bool:
-        """Tell whether the text is that of standard input: flake8 gives its name as displayed."""
+        """Return whether the text is that of standard input: flake8 gives its name as displayed."""
         told = {} if self._options is None else vars(self._options)
         names = {_STDIN, told.get("stdin_display_name")}
         return _STDIN in told.get("filenames", ()) and self._filename in names
@@ -129,7 +129,7 @@ class _Host:
         self._under = {os.path.realpath(path): path for path in found.files}
 
     def in_file(self, filename: str) -> Iterable[Finding]:
-        """Give what is found in a file, as part of the run where it belongs to it."""
+        """Return what is found in a file, as part of the run where it belongs to it."""
         real = os.path.realpath(filename)
         if real in self._under:
             return self._new(self._linter.check_file(self._under[real]))
@@ -145,7 +145,7 @@ class _Host:
         return self._new(linter.check_file(path))
 
     def in_text(self, text: str, name: str) -> Iterable[Finding]:
-        """Give what is found in standard input."""
+        """Return what is found in standard input."""
         path = Path(name).as_posix()
         settings = self._loader.for_file(path)
         if settings.force_exclude and is_excluded(path, settings):
@@ -155,7 +155,7 @@ class _Host:
         return self._baselines.new(outcome.findings, lambda _: masked(Source(path, text)))
 
     def _new(self, findings: Iterable[Finding]) -> Iterable[Finding]:
-        """Give the findings that no baseline knows."""
+        """Return the findings that no baseline knows."""
         return self._baselines.new(findings, self._linter.store.source_if_readable)
 
     def _settings_for(self, path: str) -> Settings:
@@ -168,7 +168,7 @@ class _Host:
         return settings
 
     def _is_walked(self, real: str) -> bool:
-        """Tell whether a file lies in a folder that was named."""
+        """Return whether a file lies in a folder that was named."""
         return any(str(parent) in self._named for parent in Path(real).parents)
 
 
@@ -185,7 +185,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _asked(options: argparse.Namespace | None) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """Give what a run depends on: the paths, rules that are asked for by name, and --isolated."""
+    """Return what a run depends on: the paths, rules that are asked for by name, and --isolated."""
     told: dict[str, Any] = {} if options is None else vars(options)
     selected = [*(told.get("select") or ()), *(told.get("extend_select") or ())]
     known = {rule.code for rule in all_rules()}
@@ -201,13 +201,13 @@ def _host(paths: tuple[str, ...], codes: tuple[str, ...], isolated: bool) -> _Ho
 
 
 def _is_command() -> bool:
-    """Tell whether this is the command `flake8` or `python -m flake8`."""
+    """Return whether this is the command `flake8` or `python -m flake8`."""
     program = Path(sys.argv[0])
     return program.stem == "flake8" or program.parts[-2:] == ("flake8", "__main__.py")
 
 
 def _fatal(error: Exception) -> Exception:
-    """Give what flake8 shows as one line, and ends with."""
+    """Return what flake8 shows as one line, and ends with."""
     message = f"placement-lint: {error}"
     try:
         from flake8.exceptions import ExecutionError

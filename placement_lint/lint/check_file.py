@@ -70,7 +70,7 @@ class NeedsError(Exception):
 
 
 def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
-    """Tell whether one of the rules could fire in a file that says this.
+    """Return whether one of the rules could fire in a file that says this.
 
     Raises NeedsError where that cannot be told, because of a mistake of ours.
     """
@@ -84,7 +84,7 @@ def passes_filter(text: FileText, rules: tuple[type[Rule], ...]) -> bool:
 
 
 def rules_that_may_fire(text: FileText, rules: tuple[type[Rule], ...]) -> tuple[type[Rule], ...]:
-    """Give those of the rules that could fire in a file that says this.
+    """Return those of the rules that could fire in a file that says this.
 
     Raises NeedsError where that cannot be told, because of a mistake of ours.
     """
@@ -137,7 +137,7 @@ def _within_limits(
 
 
 def failed(source: Source, error: Exception) -> FileResult:
-    """Give what is to be said of a source whose analysis raised something."""
+    """Return what is to be said of a source whose analysis raised something."""
     from placement_lint.syntax.deep_stack import TooDeepError
     from placement_lint.syntax.parse import Unparsable
 
@@ -173,7 +173,7 @@ def _lint(
 
 
 def editor_of(source: Source, store: FileStore | None = None) -> Editor | FileResult:
-    """Give where the nodes of a source stand; its JDP901 finding where it cannot be parsed.
+    """Return where the nodes of a source stand; its JDP901 finding where it cannot be parsed.
 
     Needs `run_deep`.
     """
@@ -281,7 +281,7 @@ class Analysis:
         vars(self).clear()
 
     def _reported(self, drafts: list[Draft]) -> FileResult:
-        """Give what is to be reported of what the rules have seen."""
+        """Return what is to be reported of what the rules have seen."""
         revealed: tuple[Revealed, ...] = ()
         if self.options.reveal:
             from placement_lint.lint.lookup import MARK, reveal
@@ -346,7 +346,7 @@ class Analysis:
         )
 
     def _about_comments(self, suppressions: Suppressions) -> list[Finding]:
-        """Give what is wrong with the comments, now that every finding was put to them."""
+        """Return what is wrong with the comments, now that every finding was put to them."""
         from placement_lint.lint.suppressions.unused import complaints
 
         found: list[Finding] = []
@@ -417,7 +417,7 @@ class Analysis:
                 drafts[number] = replace(draft, fix=plan() if callable(plan) else plan)
 
     def _placed(self, draft: Draft, editor: Editor) -> Finding | None:
-        """Give the finding of a draft; None where it points at what has no place in the text."""
+        """Return the finding of a draft; None where it points at what has no place in the text."""
         with self._isolating(draft.rule):
             return self._finding(draft, editor)
         return None

@@ -121,7 +121,7 @@ class ComponentCheck:
         vars(self).clear()
 
     def analysed(self) -> dict[str, Analysis]:
-        """Give the files of the program; each knows what was found out about all of them."""
+        """Return the files of the program; each knows what was found out about all of them."""
         from placement_lint.placement.flow import Flow
 
         program = self.program
@@ -153,7 +153,7 @@ class ComponentCheck:
     # -- what the interpreter asks --------------------------------------------------------------
 
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the file that a name in another one leads into, and the rest of the name."""
+        """Return the file that a name in another one leads into, and the rest of the name."""
         return self.project.module_of(importer, qualified)
 
     def load(self, name: str) -> Module | None:
@@ -205,7 +205,7 @@ def components(
     project: Project,
     importing: Mapping[str, bool | None],
 ) -> list[Component]:
-    """Give the files among which a placement may get from one to another.
+    """Return the files among which a placement may get from one to another.
 
     `carrying` are those that place arrays, `committing` those that only commit some; `importing`
     has what is known of whether they import JAX.
@@ -274,7 +274,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
 
 
 def _steps() -> Iterator[int]:
-    """Give how many steps of imports the files of a program go beyond what is known, each time.
+    """Return how many steps of imports the files of a program go beyond what is known, each time.
 
     A placement seldom goes through more than two files. One that is handed on and on takes a round
     for each file, and each round takes in all files: so ever more are added at once.
@@ -289,7 +289,7 @@ def _steps() -> Iterator[int]:
 def _importing(
     found: set[str], importers: Mapping[str, list[tuple[str, str]]], steps: int
 ) -> set[str]:
-    """Give files, and those that import them in so many steps."""
+    """Return files, and those that import them in so many steps."""
     every, last = set(found), found
     for _ in range(steps):
         last = {importer for path in last for importer, _ in importers.get(path, ())} - every
@@ -300,5 +300,5 @@ def _importing(
 
 
 def _leads_to(imported: str, names: frozenset[str]) -> bool:
-    """Tell whether an import brings one of these names; "" is the whole module."""
+    """Return whether an import brings one of these names; "" is the whole module."""
     return bool(names) and imported in {"", "*", *names}

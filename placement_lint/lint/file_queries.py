@@ -63,7 +63,7 @@ class FileQueries:
         self._requests = requests
         self._previous = previous
         self._budget = Budget(limits_of() if limits is None else limits)
-        self._sifted = Selection(store, previous)
+        self._selection = Selection(store, previous)
 
     # -- what is found ----------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class FileQueries:
                 found += run_deep(self._found, path)
             except RunOverError as error:
                 found.append(unfinished(path, error, 0))
-        found += [finding for finding in self._sifted.findings if finding.path == path]
+        found += [finding for finding in self._selection.findings if finding.path == path]
         return tuple(sorted(dict.fromkeys(found), key=lambda finding: finding.sort_key))
 
     def _found(self, path: str) -> list[Finding]:
@@ -95,31 +95,31 @@ class FileQueries:
     @cached_property
     def _to_check(self) -> tuple[Project, dict[str, Task]]:
         for path, request in self._requests.items():
-            self._sifted.take(path, request)
-        project = self._sifted.with_reexports()
-        self._sifted.pin(project)
-        return project, {task.path: task for task in self._sifted.tasks}
+            self._selection.take(path, request)
+        project = self._selection.with_reexports()
+        self._selection.pin(project)
+        return project, {task.path: task for task in self._selection.tasks}
 
     @cached_property
     def _program(self) -> dict[str, CheckedFile]:
         """What is found in the files that have to be looked at together."""
         project, _ = self._to_check
         found: dict[str, CheckedFile] = {}
-        for component in self._sifted.components(project):
-            found |= check_component(component, self._sifted, project, FixMode.NONE)
-        self._sifted.findings += incomplete(self._sifted, project, found.values())
+        for component in self._selection.components(project):
+            found |= check_component(component, self._selection, project, FixMode.NONE)
+        self._selection.findings += incomplete(self._selection, project, found.values())
         return found
 
     # -- what fixes do, and what is known ---------------------------------------------------------
 
     @cached_property
     def _project(self) -> Project:
-        """The files, sorted by what is remembered of them; what is found in them is left open."""
+        """The files, sorted by the records of the last run; what is found in them is left open."""
         for path, request in self._requests.items():
-            self._sifted.take(path, request)
-        project = self._sifted.project
-        self._sifted.pin(project)
-        self._sifted.previous = None
+            self._selection.take(path, request)
+        project = self._selection.project
+        self._selection.pin(project)
+        self._selection.previous = None
         return project
 
     def fixes(self, paths: Iterable[str]) -> list[Change]:
@@ -135,7 +135,7 @@ class FileQueries:
             return []
 
     def _changes(self, paths: Iterable[str]) -> list[Change]:
-        project, selection = self._project, self._sifted
+        project, selection = self._project, self._selection
         paths = [path for path in paths if path in selection.requests]
         selection.requests = {
             each: replace(request, unsafe_fixes=False)
@@ -170,7 +170,7 @@ class FileQueries:
     def _known(self, path: str) -> NameLookup | None:
         from placement_lint.lint.lookup import NameLookup
 
-        project, selection = self._project, self._sifted
+        project, selection = self._project, self._selection
         if path not in selection.requests or path in selection.left_out:
             return None
         analysis = None
@@ -184,7 +184,7 @@ class FileQueries:
 
     def _around(self, path: str) -> Component | None:
         """Return the files that a file is interpreted together with, if there are any."""
-        found = self._sifted.components(self._project)
+        found = self._selection.components(self._project)
         return next((component for component in found if path in component.paths), None)
 
     def _alone(self, path: str) -> Analysis | None:
@@ -196,7 +196,7 @@ class FileQueries:
         return Analysis(parsed, self._options(source), asked.name, asked, self._store)
 
     def _options(self, source: Source) -> FileOptions:
-        return self._sifted.requests[source.path].options
+        return self._selection.requests[source.path].options
 
     def editor(self, path: str) -> Editor | None:
         """See `Linter.editor`."""

@@ -82,7 +82,7 @@ class FileResult:
 def unfinished(
     path: str, error: LimitError, seconds: float, what: str = "checked to the end"
 ) -> Finding:
-    """Give the JDP900 finding of a file that ran out of something; `seconds` is its time limit."""
+    """Return the JDP900 finding of a file that exceeded a limit; `seconds` is its time limit."""
     if error.path not in {None, path}:
         # What it asked of another file.
         return tool_finding(IoError, path, IoError.describe_incomplete(str(error.path)))
@@ -97,12 +97,12 @@ def unfinished(
 
 
 def is_unfinished(result: FileResult) -> bool:
-    """Tell whether a file was not checked to the end."""
+    """Return whether a file was not checked to the end."""
     return any(finding.code == IoError.code for finding in result.findings)
 
 
 def internal_error(source: Source, rule: type[Rule] | None, error: Exception) -> Finding:
-    """Give the JDP903 finding of a rule (or, without one, of the analysis) that failed."""
+    """Return the JDP903 finding of a rule (or, without one, of the analysis) that failed."""
     return tool_finding(InternalError, source.path, InternalError.describe(rule, error))
 
 
@@ -115,7 +115,7 @@ def tool_finding(
     column: int = 1,
     cell: int | None = None,
 ) -> Finding:
-    """Give a finding of the tool about its own work on a file."""
+    """Return a finding of the tool about its own work on a file."""
     return Finding(
         code=rule.code,
         name=rule.name,

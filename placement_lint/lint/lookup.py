@@ -63,7 +63,7 @@ class NameLookup:
         return NameInfo(dotted(node), self.editor.span(node), text)
 
     def uncommitted(self, first: int, last: int) -> Iterator[NameInfo]:
-        """Give the names that are bound, on some lines, to arrays that nothing holds in place.
+        """Return the names that are bound, on some lines, to arrays that nothing holds in place.
 
         Only those that surely are arrays, and that are not on the system's default device: there
         everything is uncommitted, and at home.
@@ -93,7 +93,7 @@ class NameLookup:
         return None
 
     def _use_of(self, parameter: cst.Name) -> cst.CSTNode | None:
-        """Give where a parameter is used; None where the name is bound anew, or never used.
+        """Return where a parameter is used; None where the name is bound anew, or never used.
 
         Nothing is known of its own name in the signature, which no execution comes by.
         """
@@ -123,7 +123,7 @@ def _names_in(target: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
 
 
 def _astray(value: Value) -> list[str]:
-    """Give the devices of what surely is an array that is uncommitted, and not at home."""
+    """Return the devices of what surely is an array that is uncommitted, and not at home."""
     devices = set()
     for atom in value:
         if (
@@ -149,7 +149,7 @@ class Revealed:
 
 
 def reveal(flow: Flow, editor: Editor) -> Iterator[Revealed]:
-    """Give what is asked for by the comments of a file, in order."""
+    """Return what is asked for by the comments of a file, in order."""
     asked: dict[int, list[str]] = {}
     for start, end in editor.spans.comments:
         match = _COMMENT.match(editor.source.text[start:end])

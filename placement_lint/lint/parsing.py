@@ -75,7 +75,7 @@ def _standing_in(source: Source, text: str) -> Source:
 
 
 def _broken_cell(source: Source, cell: Cell, text: str, store: FileStore) -> Finding | None:
-    """Give what is wrong with a cell, if it cannot be parsed by itself."""
+    """Return what is wrong with a cell, if it cannot be parsed by itself."""
     # Under a name of its own: what is kept of the notebook as a whole is not for its cells.
     alone = Source(f"{source.path}:{cell.number}", text)
     parsed = parse(alone, store)

@@ -43,7 +43,7 @@ def map_isolated(
     jobs: int,
     done: Callable[[R | Died], None] = lambda _: None,
 ) -> list[R | Died]:
-    """Give what `work` makes of each thing, in their order, from up to `jobs` processes.
+    """Return what `work` makes of each thing, in their order, from up to `jobs` processes.
 
     `work` is pickled once for each process. With one job everything happens in this process, and
     a crash is a crash; so it does where the system allows no processes, or no more of them. Raises

@@ -244,7 +244,7 @@ def _check_text(
 
 
 def _seen_again(checked: Iterable[CheckedFile], again: Iterable[CheckedFile]) -> list[CheckedFile]:
-    """Give what is found in files now, and what came of their fixes."""
+    """Return what is found in files now, and what came of their fixes."""
     now = {one.path: one for one in again}
     seen = [one.seen_again(now.pop(one.path, None)) for one in checked]
     return [*seen, *now.values()]
@@ -286,7 +286,7 @@ def request_for(
     respect_noqa: bool = True,
     most_seconds: int = 0,
 ) -> Request:
-    """Give how a file is checked by its settings. Raises UnknownSelectorError for a wrong one.
+    """Return how a file is checked by its settings. Raises UnknownSelectorError for a wrong one.
 
     `most_seconds` is the most that it may take, whatever the settings say; 0: what they say.
     """

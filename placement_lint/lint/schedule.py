@@ -199,7 +199,7 @@ class WorkerChecker:
 
 
 def ran_out(path: str, error: LimitError, seconds: float) -> CheckedFile:
-    """Give what is to be said of a file in which nothing was found before something ran out."""
+    """Return what is to be said of a file in which nothing was found before something ran out."""
     if error.path is not None:
         give_up(error)
     finding = unfinished(path, error.with_traceback(None), seconds)
@@ -250,7 +250,7 @@ def _check_alone(path: str, request: Request, fix: FixMode, project: Project) ->
 def _rules_to_run(
     source: Source, options: FileOptions, project: Project, asked: TrackedQueries
 ) -> tuple[type[Rule], ...] | None:
-    """Give the rules that can fire in a file; None where that is not known."""
+    """Return the rules that can fire in a file; None where that is not known."""
     text = filter_text(source, project)
     if text.mentions.may_hide_names:
         return None
@@ -261,7 +261,7 @@ def _rules_to_run(
 
 
 def _may_be_remembered(source: Source, options: FileOptions, result: FileResult) -> bool:
-    """Tell whether what was found depends on nothing but the files of the run."""
+    """Return whether what was found depends on nothing but the files of the run."""
     passing = {InternalError.code, IoError.code}
     return not _asks_for_sight(options, source) and not any(
         finding.code in passing for finding in result.findings
@@ -350,7 +350,7 @@ def _attempted(
 def incomplete(
     selection: Selection, project: Project, checked: Iterable[CheckedFile]
 ) -> list[Finding]:
-    """Give the JDP900 findings of the files that were checked without one that ran out.
+    """Return the JDP900 findings of the files that were checked without one that ran out.
 
     Those are the files that import it, in any number of steps; and those that it imports, if they
     were to be analysed with it as one program.
@@ -376,7 +376,7 @@ def incomplete(
 
 
 def _seconds_of(requests: Sequence[Request]) -> int:
-    """Give how many seconds files may take together; 0: any number."""
+    """Return how many seconds files may take together; 0: any number."""
     limits = [request.options.time_limit for request in requests]
     return sum(limits) if all(limits) else 0
 
@@ -384,7 +384,7 @@ def _seconds_of(requests: Sequence[Request]) -> int:
 def _options_in(
     requests: Mapping[str, Request], project: Project
 ) -> Callable[[Source], FileOptions]:
-    """Give what tells by which options a file of a program is checked."""
+    """Return what tells by which options a file of a program is checked."""
     return lambda source: _with_sight(requests[source.path].options, source, project)
 
 
@@ -453,14 +453,14 @@ def _with_sight(options: FileOptions, source: Source, project: Project) -> FileO
 
 
 def _asks_for_sight(options: FileOptions, source: Source) -> bool:
-    """Tell whether it matters what there is beside the run."""
+    """Return whether it matters what there is beside the run."""
     return options.sight is not Sight.WHOLE and NAMED_SUPPRESSION.met_by(text_of_source(source))
 
 
 def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:
-    """Say that a file is not mended where findings in it have fixes in principle."""
-    mendable = {rule.code for rule in request.options.rules if rule.fix is not None}
-    if not any(finding.code in mendable for finding in result.findings):
+    """Say that a file is not fixed where findings in it have fixes in principle."""
+    fixable = {rule.code for rule in request.options.rules if rule.fix is not None}
+    if not any(finding.code in fixable for finding in result.findings):
         return None
     if not result.exact:
         reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"

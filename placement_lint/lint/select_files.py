@@ -162,7 +162,7 @@ class Selection:
             self.files.append(path)
 
     def _is_known_exhausted(self, path: str, request: Request, previous: PreviousRun) -> bool:
-        """Tell whether a file is known to run out of time or memory; then it is not tried again."""
+        """Return whether a file is known to exceed its limits; then it is not tried again."""
         known = previous.known_exhausted(path)
         budget = current_budget()
         if known is None or budget is None:
@@ -280,7 +280,7 @@ class Selection:
         ]
 
     def _gains(self, task: Task, project: Project) -> bool:
-        """Tell whether a file passes the filter by what it imports from other files of the run."""
+        """Return whether a file passes the prefilter by what it imports from other files."""
         if not project.may_bring_names(task.path):
             return False
         facts = self._facts_by_file[task.path]
@@ -322,7 +322,7 @@ class Selection:
         self.tasks = [replace(task, request=self.requests[task.path]) for task in self.tasks]
 
     def in_order(self, tasks: Iterable[Task]) -> list[Task]:
-        """Give what is to be checked alone, with what it has taken so far: the largest first.
+        """Return what is to be checked alone, with what it has taken so far: the largest first.
 
         So none of them is what all the others' processes wait for.
         """
@@ -333,7 +333,7 @@ class Selection:
         return [replace(task, spent=budget.spent(task.path)) for task in tasks]
 
     def components(self, project: Project) -> list[Component]:
-        """Give the files that may have to be interpreted together."""
+        """Return the files that may have to be interpreted together."""
         if len(self.files) < 2 or not self._carrying:
             return []
         from placement_lint.lint.check_program import components
@@ -399,7 +399,7 @@ class Selection:
         return None if source is None else text_of_source(source)
 
     def _words(self, path: str, data: bytes) -> bytes:
-        """Give what the file filter searches: the code as UTF-8.
+        """Return what the file filter searches: the code as UTF-8.
 
         Raises UnreadableError, or NotPythonError for a notebook in another language.
         """
@@ -417,5 +417,5 @@ class Selection:
 
 
 def asks_for_placements(options: FileOptions) -> bool:
-    """Tell whether a rule may ask where arrays are."""
+    """Return whether a rule may ask where arrays are."""
     return options.reveal or any(rule.follows_callers for rule in options.rules)

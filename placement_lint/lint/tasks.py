@@ -94,5 +94,5 @@ class CheckedFile:
 
 
 def failure(path: str, error: Exception, rule: type[Rule] | None = None) -> Finding:
-    """Give the JDP903 finding of a file on which the work failed, or that of one rule."""
+    """Return the JDP903 finding of a file on which the work failed, or that of one rule."""
     return tool_finding(InternalError, path, InternalError.describe(rule, error))

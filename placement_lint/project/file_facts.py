@@ -34,7 +34,7 @@ class FactsByFile:
         self._of: dict[str, FileFacts] = {}
 
     def __getitem__(self, path: str) -> FileFacts:
-        """Give that of a file, to be read and written."""
+        """Return that of a file, to be read and written."""
         facts = self._of.get(path)
         if facts is None:
             known = None if self._before is None else self._before(path)
@@ -42,6 +42,6 @@ class FactsByFile:
         return facts
 
     def known(self, paths: Iterable[str]) -> dict[str, FileFacts]:
-        """Give those of which anything is known, by path."""
+        """Return those of which anything is known, by path."""
         nothing = FileFacts()
         return {path: facts for path in paths if (facts := self[path]) != nothing}

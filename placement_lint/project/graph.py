@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def closure(starts: Iterable[str], edges: Mapping[str, set[str]]) -> set[str]:
-    """Give files, and all that their edges lead to in any number of steps."""
+    """Return files, and all that their edges lead to in any number of steps."""
     found = {*starts}
     pending = [*found]
     while pending:

@@ -71,15 +71,15 @@ class _ImportState:
     done: set[str] = field(default_factory=set)
 
     def branch(self) -> _ImportState:
-        """Give what is to become of one of several branches."""
+        """Return what is to become of one of several branches."""
         return _ImportState(self.inside, self.under_way, done=self.done)
 
     def holds(self, module: str) -> bool:
-        """Tell whether a module is executed here, step by step."""
+        """Return whether a module is executed here, step by step."""
         return self.inside is None or module in self.inside
 
     def lacks(self, can: frozenset[Kind | str]) -> bool:
-        """Tell whether something that can happen would be new."""
+        """Return whether something that can happen would be new."""
         if Kind.RESETS in can:
             return True
         return any(
@@ -177,7 +177,7 @@ class Importing:
         """By the members of a circle: the modules known that may import one of them."""
 
     def effects(self, asker: str, name: str) -> ImportEffects:
-        """Give what an import of a dotted name in a file certainly does."""
+        """Return what an import of a dotted name in a file certainly does."""
         modules = tuple(module for module in self._run_by(asker, name) if module != asker)
         if not modules:
             return NOTHING
@@ -272,7 +272,7 @@ class Importing:
     # -- what a file that asks is in the midst of -------------------------------------------------
 
     def _started_before(self, asker: str) -> dict[str, int]:
-        """Give the modules that are being executed when a file is, and how many steps are done.
+        """Return the modules that are being executed when a file is, and how many steps are done.
 
         A module of a package is imported when its packages are, the outermost first: one of them
         may be what imports it, in any number of steps. Where that depends on what is not known,
@@ -303,7 +303,7 @@ class Importing:
             before.append(trace)
 
     def _doubtful(self, trace: _ImportTrace, asker: str) -> Iterator[str]:
-        """Give the modules that lead to a file and are imported before it, but not surely."""
+        """Return the modules that lead to a file and are imported before it, but not surely."""
         members = self._circles[asker].members
         for module, number in trace.doubtful:
             if number > trace.numbers[asker]:
@@ -330,7 +330,7 @@ class Importing:
         return module in self._leading[key]
 
     def _first_into(self, module: str, members: frozenset[str]) -> int:
-        """Give the first step of a module that may import one of some modules."""
+        """Return the first step of a module that may import one of some modules."""
         steps = self._steps[module]
         for place, step in enumerate(steps):
             if any(each in members for each in _run([step])):
@@ -436,7 +436,7 @@ class Importing:
 
 
 def _run(steps: Iterable[_Step]) -> Iterator[str]:
-    """Give all modules that may be imported in some steps."""
+    """Return all modules that may be imported in some steps."""
     for step in steps:
         if isinstance(step, _OpenBranches):
             yield from _run(step.body)
@@ -446,7 +446,7 @@ def _run(steps: Iterable[_Step]) -> Iterator[str]:
 
 
 def _surely_run(steps: Iterable[_Step]) -> list[str]:
-    """Give the modules that are imported in some steps on every way."""
+    """Return the modules that are imported in some steps on every way."""
     found: dict[str, None] = {}
     for step in steps:
         if isinstance(step, _OpenBranches):

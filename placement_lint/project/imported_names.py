@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def filter_text(source: Source, project: Modules) -> FileText:
-    """Give what the filter looks into, with what comes by imports from other files of the run."""
+    """Return what the filter looks into, with what comes by imports from other files of the run."""
     return with_imports(text_of_source(source), source.path, project)
 
 
@@ -41,13 +41,13 @@ def with_meanings(
 
 
 def naming_text(source: Source, project: Modules) -> FileText:
-    """Give what tells which names a file may use, of which it has the last part itself."""
+    """Return what tells which names a file may use, of which it has the last part itself."""
     may_be = project.candidates(source.path) if project.hands_names_on else None
     return text_of_source(source).knowing("", may_be)
 
 
 def imported_names(text: FileText, facts: FileFacts) -> frozenset[str] | None:
-    """Give the qualified names that come by imports; None where some of them are not written."""
+    """Return the qualified names that come by imports; None where some of them are not written."""
     if facts.imported is None:
         imported = text.mentions.imported
         facts.imported = None if imported is None else outside_of_roots(imported)
@@ -55,7 +55,7 @@ def imported_names(text: FileText, facts: FileFacts) -> frozenset[str] | None:
 
 
 def meanings(imported: Iterable[str], path: str, project: Modules) -> dict[str, list[str]]:
-    """Give what those of these names may stand for that may stand for a name of the roots."""
+    """Return what those of these names may stand for that may stand for a name of the roots."""
     may_be = project.candidates(path)
     found = ((name, sorted(may_be(name))) for name in sorted(imported))
     return {name: names for name, names in found if names}

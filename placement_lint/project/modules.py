@@ -62,12 +62,12 @@ class _NameIn:
 
 
 def mentions_roots(data: bytes) -> bool:
-    """Tell whether the bytes of a file hold the name of a package that the rules know."""
+    """Return whether the bytes of a file hold the name of a package that the rules know."""
     return any(root in data for root in _MENTIONS)
 
 
 def outside_of_roots(names: Iterable[str]) -> frozenset[str]:
-    """Give the qualified names that are not below one of these packages."""
+    """Return the qualified names that are not below one of these packages."""
     return frozenset(name for name in names if name.partition(".")[0] not in ROOTS)
 
 
@@ -132,7 +132,7 @@ class Modules:
         return isolating(note)
 
     def take_failed(self) -> dict[str, Exception]:
-        """Give what failed since this was called."""
+        """Return what failed since this was called."""
         failed, self.failed = self.failed, {}
         return failed
 
@@ -149,7 +149,7 @@ class Modules:
         return self._mentioning
 
     def modules_run_by(self, path: str, name: str) -> list[str]:
-        """Give the files that an import of a dotted name in a file executes, in that order.
+        """Return the files that an import of a dotted name in a file executes, in that order.
 
         `import a.b.c` executes `a`, then `a.b`, then `a.b.c`; what is no module is passed over.
         """
@@ -164,7 +164,7 @@ class Modules:
         return [*dict.fromkeys(found)]
 
     def _own_modules(self, place: str, rest: Sequence[str]) -> Iterator[str]:
-        """Give the modules below a package that names in it stand for, if for nothing else.
+        """Return the modules below a package that names in it stand for, if for nothing else.
 
         Where the package is still being executed it may not have bound them: then they are found
         in it as modules.
@@ -181,7 +181,7 @@ class Modules:
             place = below
 
     def packages_above(self, path: str) -> list[str]:
-        """Give the files of the run that make packages of the folders a file is in, from above."""
+        """Return the `__init__.py` files of the packages that a file is in, the outermost first."""
         found: list[str] = []
         folder = self._folder_of(path)
         while self._is_package(folder):
@@ -192,7 +192,7 @@ class Modules:
         return found[::-1]
 
     def resolver(self, path: str) -> ExportResolver:
-        """Give what tells of qualified names in a file which name of the roots they stand for."""
+        """Return what tells of qualified names in a file which name of the roots they stand for."""
 
         @functools.cache
         def resolve(name: str) -> str | None:
@@ -206,7 +206,7 @@ class Modules:
         return resolve
 
     def candidates(self, path: str) -> Exports:
-        """Give what tells of qualified names in a file for which names of the roots they may stand.
+        """Return a function from qualified names in a file to the names of the roots they may mean.
 
         Never fewer than what `resolver` finds.
         """
@@ -224,7 +224,7 @@ class Modules:
         )
 
     def may_bring_names(self, path: str) -> bool:
-        """Tell whether a file may have a name of the roots by its imports from other files."""
+        """Return whether a file may have a name of the roots by its imports from other files."""
         return bool(self._places) and any(
             names or not places.isdisjoint(self._exporting_below)
             for ways in self._ways_of(path).values()
@@ -234,7 +234,7 @@ class Modules:
         )
 
     def reexported(self, path: str, text: str) -> str:
-        """Give the names of the roots that what a file imports from the run may stand for.
+        """Return the names of the roots that what a file imports from the run may stand for.
 
         For the file filter, they are part of what the file says.
         """
@@ -309,7 +309,7 @@ class Modules:
         return below
 
     def _above(self, module: str) -> Iterator[str]:
-        """Give the place of a module, its folder, and so on, as far as imports lead."""
+        """Return the place of a module, its folder, and so on, as far as imports lead."""
         place = os.path.splitext(os.path.abspath(module))[0]
         folder = os.path.dirname(place)
         if not _is_init(module):
@@ -372,7 +372,7 @@ class Modules:
         return self._packages[folder]
 
     def _in_root(self, folder: str) -> bool:
-        """Tell whether a folder is a package of the roots, or inside of one."""
+        """Return whether a folder is a package of the roots, or inside of one."""
         while self._is_package(folder):
             folder, name = os.path.split(folder)
             if name in ROOTS and not self._is_package(folder):
@@ -380,7 +380,7 @@ class Modules:
         return False
 
     def may_be_of_run(self, name: str) -> bool:
-        """Tell whether a name in a file may be one of a file of the run."""
+        """Return whether a name in a file may be one of a file of the run."""
         if not self._places:
             return False
         first = name.partition(".")[0]
@@ -413,7 +413,7 @@ class Modules:
         return place, parts
 
     def _named(self, path: str, name: str) -> str | None:
-        """Give the place that a dotted name in an import of a file means, if it is a module's."""
+        """Return the place that a dotted name in an import of a file means, if it is a module's."""
         bare = name.lstrip(".")
         folder = self._folder_of(path)
         for _ in range(len(name) - len(bare) - 1):
@@ -422,7 +422,7 @@ class Modules:
         return None if start is None else os.path.join(start, *bare.split("."))
 
     def _folder_of(self, path: str) -> str:
-        """Give the folder in which a file of the run lies."""
+        """Return the folder in which a file of the run lies."""
         folder = self._folders.get(path)
         if folder is None:
             folder = self._folders[path] = os.path.dirname(os.path.abspath(path))
@@ -449,7 +449,7 @@ class Modules:
         return above
 
     def module_of(self, path: str, name: str) -> tuple[str, str] | None:
-        """Give the file of the run that a qualified name in a file leads into, and the rest.
+        """Return the file of the run that a qualified name in a file leads into, and the rest.
 
         The rest is empty where the name is that of the module itself.
         """
@@ -459,7 +459,7 @@ class Modules:
         return self._places[located[0]], ".".join(located[1])
 
     def sees_imports_of(self, path: str, text: str) -> bool:
-        """Tell whether each file that another one imports from beside it is in the run.
+        """Return whether each file that another one imports from beside it is in the run.
 
         Beside it is also what lies in a folder above it, or in the folder `src` there.
         """
@@ -505,14 +505,14 @@ class Modules:
             yield from self._named_below(path, packages)
 
     def _is_of_package(self, path: str, target: str) -> bool:
-        """Tell whether what is imported is a folder that holds modules of the run."""
+        """Return whether what is imported is a folder that holds modules of the run."""
         located = self._locate(path, target) if self.may_be_of_run(target) else None
         return located is not None and not located[1] and located[0] in self._children
 
     def _named_below(
         self, path: str, packages: dict[str, list[str]]
     ) -> Iterator[tuple[str, str, str]]:
-        """Give what a file names in the modules of packages that its own names stand for."""
+        """Return what a file names in the modules of packages that its own names stand for."""
         heads = "|".join(map(re.escape, packages))
         named = re.compile(rf"(?<![\w.])({heads})((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)")
         for head, rest in sorted(set(named.findall(self.store.text(path)))):
@@ -522,7 +522,7 @@ class Modules:
                     yield path, *found
 
     def imported_by(self, path: str) -> list[str]:
-        """Give the files of the run that the import statements of a file may execute."""
+        """Return the files of the run that the import statements of a file may execute."""
         return [
             module
             for ways in self._ways_of(path).values()
@@ -534,7 +534,7 @@ class Modules:
     # -- what the import statements say ---------------------------------------------------------
 
     def _candidates(self, path: str, name: str) -> frozenset[str]:
-        """Give all names of the roots that a qualified name in a file may stand for."""
+        """Return all names of the roots that a qualified name in a file may stand for."""
         if not self.may_be_of_run(name):
             return frozenset()
         return frozenset(self._ends(_NameIn(path, name))[0])
@@ -576,13 +576,13 @@ class Modules:
         return names, places
 
     def _steps(self, module: str, parts: list[str]) -> Iterator[_NameIn]:
-        """Give where a module may have a dotted name from that begins with a name it binds."""
+        """Return where a module may have a dotted name from that begins with a name it binds."""
         for way in self._ways_of(module).get(parts[0], ()):
             name = ".".join([way.target, *parts[1:]])
             yield _NameIn(module, name, is_bound_here=not way.is_import)
 
     def _ways_of(self, path: str, text: str | None = None) -> dict[str, list[Way]]:
-        """Give every way in which a file may bind a name that leads on; `text` is its own."""
+        """Return every way in which a file may bind a name that leads on; `text` is its own."""
         known = self._ways.get(path)
         if known is None:
             nothing: dict[str, list[Way]] = {}
@@ -620,7 +620,7 @@ class Modules:
     # -- what the modules really bind -----------------------------------------------------------
 
     def _known(self, path: str, name: str, budget: list[int]) -> str | None:
-        """Give the one name of the roots that a qualified name in a file provably stands for."""
+        """Return the one name of the roots that a qualified name in a file provably stands for."""
         if _NameIn(path, name).is_root:
             return name
         budget[0] -= 1
@@ -637,7 +637,7 @@ class Modules:
         return known.pop() if known else None
 
     def _bound_in(self, path: str) -> dict[str, tuple[str, ...]]:
-        """Give what each name that a module binds stands for: several where that is open."""
+        """Return what each name that a module binds stands for: several where that is open."""
         facts = self.facts_by_file[path]
         if facts.bound is None:
             from placement_lint.syntax.deep_stack import run_deep
@@ -649,7 +649,7 @@ class Modules:
 
 
 def _may_lie_near(path: str, target: str) -> bool:
-    """Tell whether what a file imports may be another file of its project."""
+    """Return whether what a file imports may be another file of its project."""
     first = target.partition(".")[0]
     if not first:
         return True  # a relative import
@@ -686,7 +686,7 @@ def _read_bindings(path: str, store: FileStore) -> dict[str, tuple[str, ...]]:
 
 
 def _assigned_to(heads: Mapping[str, object], code: str) -> Iterator[tuple[str, str]]:
-    """Give each name that may be assigned to what one of these leads to, and what that is."""
+    """Return each name that may be assigned to what one of these leads to, and what that is."""
     assignments = Assignments(code)
     for place, value in assignments.copies():
         if value.partition(".")[0] in heads:

@@ -82,7 +82,7 @@ class Placing:
         return None if self._tree is None else _names_jax(self._tree)
 
     def _is_code(self, is_one: Callable[[ast.AST], bool]) -> bool:
-        """Tell whether any part of the code is one; it is taken to be where Python cannot tell."""
+        """Return whether any node is one; True if Python cannot parse the code."""
         return self._tree is None or any(is_one(node) for node in ast.walk(self._tree))
 
     @cached_property
@@ -96,7 +96,7 @@ def importing_jax(
     known: Mapping[str, bool | None],
     store: FileStore,
 ) -> set[str]:
-    """Give those of the files that import JAX, or what another file may have of it.
+    """Return those of the files that import JAX, or what another file may have of it.
 
     `imported`: for each file of the run, the files that it imports; `known`: for some, whether they
     import JAX, as `Placing` has it. Without JAX's own functions a file places nothing, whatever
@@ -120,7 +120,7 @@ def importing_jax(
 
 
 def _imports_jax(path: str, store: FileStore) -> bool:
-    """Tell whether a file may import JAX; so it is taken to where Python cannot tell."""
+    """Return whether a file may import JAX; so it is taken to where Python cannot tell."""
     source = store.source_if_readable(path)
     if source is None or "jax" not in source.text:
         return False
@@ -184,7 +184,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Give the names that a node has itself, without those of its parts."""
+    """Return the names that a node has itself, without those of its parts."""
     if isinstance(node, ast.Name):
         yield node.id
     elif isinstance(node, ast.Attribute):

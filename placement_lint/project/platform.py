@@ -23,7 +23,7 @@ _MAIN = "__main__"
 
 
 def pinned_files(choosing: Iterable[str], project: Modules) -> frozenset[str]:
-    """Give the files that run on the CPU alone, of those that choose one and their neighbours.
+    """Return the files that run on the CPU alone, of those that choose one and their neighbours.
 
     Where a file pins the program to the CPU, so is every file that imports it, and every file that
     only such files import. Tests and their `conftest.py` say nothing of what they test.
@@ -54,7 +54,7 @@ def pinned_files(choosing: Iterable[str], project: Modules) -> frozenset[str]:
 
 
 def _tests_below(conftest: str, paths: Iterable[str]) -> Iterator[str]:
-    """Give the tests for which pytest runs a `conftest.py` first."""
+    """Return the tests for which pytest runs a `conftest.py` first."""
     above = os.path.join(os.path.dirname(os.path.abspath(conftest)), "")
     for path in paths:
         if is_test_path(path) and os.path.abspath(path).startswith(above):

@@ -41,26 +41,26 @@ class WholeRun:
         """How many files were parsed for it."""
 
     def calls(self, path: str, function: str) -> Origin | None:
-        """Give a call of a function in another file of a program that a file is part of."""
+        """Return a call of a function in another file of a program that a file is part of."""
         for caller, origin in self._calling(function).items():
             if caller != path and path in self._programs_with(caller):
                 return origin
         return None
 
     def mentions(self, path: str, *words: bytes) -> bool:
-        """Tell whether another file of a program that a file is part of contains one of these."""
+        """Return whether another file of a program that a file is part of contains one of these."""
         return any(
             other != path and any(word in self._data(other) for word in words)
             for other in sorted(self._programs_with(path))
         )
 
     def importer(self, path: str) -> str | None:
-        """Give a file of the run, no test, that imports a file or something in it."""
+        """Return a file of the run, no test, that imports a file or something in it."""
         _, importing = self._graph
         return min(importing.get(path, set()) - {path}, default=None)
 
     def importing(self, path: str, name: str) -> ImportEffects:
-        """Give what an import of a dotted name in a file does."""
+        """Return what an import of a dotted name in a file does."""
         return self._importing.effects(path, name)
 
     # -- what importing does ----------------------------------------------------------------
@@ -70,7 +70,7 @@ class WholeRun:
         return Importing(self._summary, self._run_by, self._project.packages_above)
 
     def _run_by(self, path: str, name: str) -> list[str]:
-        """Give the files that an import executes, as far as they can have to do with JAX."""
+        """Return the files that an import executes, as far as they can have to do with JAX."""
         modules = self._project.modules_run_by(path, name)
         return [module for module in modules if self._leads_to_jax(module)]
 
@@ -86,7 +86,7 @@ class WholeRun:
         return found.summary
 
     def _recalled(self, path: str) -> Summarised | None:
-        """Give what was found out before, where it would be found again."""
+        """Return what was found out before, where it would be found again."""
         known = self._project.known_summary
         before = None if known is None else known(path)
         if before is None or not still_hold(before.answers, self._project, path, lambda: self):
@@ -128,12 +128,12 @@ class WholeRun:
         return summary
 
     def take_learned(self) -> dict[str, Summarised]:
-        """Give what executing modules does, as far as it was found out since this was called."""
+        """Return what executing modules does, as far as it was found out since this was called."""
         learned, self._learned = self._learned, {}
         return learned
 
     def _leads_to_jax(self, path: str) -> bool:
-        """Tell whether a file, or one that it may import, mentions JAX or sets variables for it."""
+        """Return whether a file, or one that it may import, mentions JAX or its variables."""
         if path not in self._leading:
             self._find_leading(path)
         return self._leading[path]
@@ -199,7 +199,7 @@ class WholeRun:
         return line
 
     def _programs_with(self, path: str) -> frozenset[str]:
-        """Give every file of a program that a file is part of."""
+        """Return every file of a program that a file is part of."""
         if path not in self._programs:
             imported, importing = self._graph
             tops = closure([path], importing)

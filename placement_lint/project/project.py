@@ -30,7 +30,7 @@ class Project(Modules):
         return TrackedQueries(self, path, lambda: self.view)
 
     def still_gives(self, answers: Dependencies, path: str) -> bool:
-        """Tell whether a file would be given the same answers by the run as it is now."""
+        """Return whether a file would be given the same answers by the run as it is now."""
         from placement_lint.project.queries import still_hold
 
         return still_hold(answers, self, path, lambda: self.view)

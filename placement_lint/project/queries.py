@@ -29,7 +29,7 @@ class TrackedQueries:
         self.answers = Dependencies()
 
     def name(self, qualified: str) -> str | None:
-        """Give the name of JAX that a qualified name in the file stands for."""
+        """Return the name of JAX that a qualified name in the file stands for."""
         if not self._modules.may_be_of_run(qualified):
             self.answers.foreign.add(qualified.partition(".")[0])
             return None
@@ -41,22 +41,22 @@ class TrackedQueries:
     # -- what rules ask: see RunView --------------------------------------------------------------
 
     def calls(self, path: str, function: str) -> Origin | None:
-        """Give a call of a function elsewhere in the program."""
+        """Return a call of a function elsewhere in the program."""
         answer = self.answers.calls[function] = self._view().calls(path, function)
         return answer
 
     def mentions(self, path: str, *words: bytes) -> bool:
-        """Tell whether one of these words is elsewhere in the program."""
+        """Return whether one of these words is elsewhere in the program."""
         answer = self.answers.words[words] = self._view().mentions(path, *words)
         return answer
 
     def importer(self, path: str) -> str | None:
-        """Give a file that imports a file."""
+        """Return a file that imports a file."""
         answer = self.answers.importers[path] = self._view().importer(path)
         return answer
 
     def importing(self, path: str, name: str) -> ImportEffects:
-        """Give what an import does."""
+        """Return what an import does."""
         answer = self.answers.imports[name] = self._view().importing(path, name)
         return answer
 
@@ -64,7 +64,7 @@ class TrackedQueries:
 def still_hold(
     answers: Dependencies, modules: Modules, path: str, view_of_run: Callable[[], RunView]
 ) -> bool:
-    """Tell whether a file would be told the same by the run as it is now."""
+    """Return whether a file would be told the same by the run as it is now."""
     asked = TrackedQueries(modules, path, view_of_run)
     view = view_of_run()
     return (

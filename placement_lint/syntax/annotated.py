@@ -15,7 +15,7 @@ _OPENING = re.compile(r"[ \t\f(]*")
 
 
 def without_parentheses(text: str) -> str | None:
-    """Give a text with spaces in the place of the parentheses around annotated targets.
+    """Return a text with spaces in the place of the parentheses around annotated targets.
 
     The target then begins where its statement did. None where there are none on one line, or the
     text is not Python. Needs `run_deep`.

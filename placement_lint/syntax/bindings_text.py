@@ -57,7 +57,7 @@ class Ways:
         self._of.setdefault(name, {})[way] = None
 
     def lists(self) -> dict[str, list[Way]]:
-        """Give the ways to bind each name, in the order in which they were added."""
+        """Return the ways to bind each name, in the order in which they were added."""
         return {name: [*ways] for name, ways in self._of.items()}
 
 
@@ -81,7 +81,7 @@ def read_imports(code: str) -> dict[str, list[Way]]:
 
 
 def _module_before(code: str, floor: int, place: int) -> str | None:
-    """Give the module of the statement whose `import` stands here; None: it has none."""
+    """Return the module of the statement whose `import` stands here; None: it has none."""
     start = code.rfind("\n", floor, place) + 1
     while floor < start and code[max(start - 2, 0) : start] == "\\\n":
         start = code.rfind("\n", floor, start - 1) + 1
@@ -112,26 +112,26 @@ class Assignments:
         return [*_VALUE.finditer(self._code)]
 
     def copies(self) -> Iterator[tuple[int, str]]:
-        """Give the dotted names that something may be assigned to be."""
+        """Return the dotted names that something may be assigned to be."""
         for match in self._values:
             if match["bracket"] is None:
                 yield match.start(), joined(match["chain"])[-1]
 
     def calls(self) -> Iterator[tuple[int, list[str]]]:
-        """Give the dotted names whose calls something may be assigned to be."""
+        """Return the dotted names whose calls something may be assigned to be."""
         for match in self._values:
             if match["bracket"] is not None:
                 yield match.start(), joined(match["chain"])
 
     def calls_with_text(self) -> Iterator[tuple[int, str]]:
-        """Give the dotted names that are written as a string, as the first argument of a call."""
+        """Return the dotted names that are written as a string, as the first argument of a call."""
         for match in self._values:
             given = match["bracket"] and _TEXT_VALUE.match(self._code, match.end())
             if given:
                 yield match.start(), given["text"]
 
     def targets(self, place: int) -> list[str] | None:
-        """Give the names that an assignment may bind; None: any."""
+        """Return the names that an assignment may bind; None: any."""
         if place not in self._known:
             self._read_line(place)
         return self._known[place]
@@ -215,7 +215,7 @@ class _Statement:
 
 
 def joined(chain: str) -> list[str]:
-    """Give a dotted name without what stands between its parts, the whole of it last.
+    """Return a dotted name without what stands between its parts, the whole of it last.
 
     `f(a.b).c` reads as `a.b.c`, though it may be the `c` of what a call gives: so `a.b` is there
     as well.

@@ -47,13 +47,13 @@ class Brackets:
                 self._pairs[bracket] = (comma or place, place)
 
     def between(self, bracket: int) -> str | None:
-        """Give the text between an opening bracket and its other one; None where that is unsure."""
+        """Return the text between a bracket and its closing one; None where that is unsure."""
         _, end = self._pairs.get(bracket, (0, 0))
         is_known = 0 < end <= bracket + _LONGEST
         return self._code[bracket + 1 : end] if is_known else None
 
     def first_of(self, bracket: int) -> str | None:
-        """Give the first of the arguments behind a bracket; None where that is unsure."""
+        """Return the first of the arguments behind a bracket; None where that is unsure."""
         comma, end = self._pairs.get(bracket, (0, 0))
         is_known = 0 < end <= bracket + _LONGEST
         return self._code[bracket + 1 : comma] if is_known else None

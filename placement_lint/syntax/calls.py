@@ -41,7 +41,7 @@ class Arguments:
         return self.has_star or self.has_double_star
 
     def get(self, position: int | None, *keywords: str) -> cst.BaseExpression | None:
-        """Give the argument at a position (None: keyword only) or under one of the keywords."""
+        """Return the argument at a position (None: keyword only) or under one of the keywords."""
         for keyword in keywords:
             if keyword in self.keywords:
                 return self.keywords[keyword]
@@ -50,7 +50,7 @@ class Arguments:
         return None
 
     def may_pass(self, position: int | None, *keywords: str) -> bool:
-        """Tell whether the argument is passed, or may be by a star."""
+        """Return whether the argument is passed, or may be by a star."""
         if self.get(position, *keywords) is not None or self.has_double_star:
             return True
         return self.has_star and position is not None
@@ -62,7 +62,7 @@ class Arguments:
 
 
 def string_value(node: cst.CSTNode | None) -> str | None:
-    r"""Give the value of a string literal, also of implicitly joined ones; None for all else.
+    r"""Return the value of a string literal, also of implicitly joined ones; None for all else.
 
     So for one that Python would refuse: LibCST reads `"\x1"` all the same. So for one too long to
     name anything.
@@ -80,7 +80,7 @@ _LONGEST_NAME = 10_000
 
 @functools.lru_cache(4096)
 def _string(literal: str) -> str | None:
-    """Give what a literal means. It is Python's parser that tells, which takes its time."""
+    """Return what a literal means. It is Python's parser that tells, which takes its time."""
     return _text(lambda: ast.literal_eval(literal))
 
 
@@ -96,12 +96,12 @@ def _text(read: Callable[[], object]) -> str | None:
 
 
 def is_none(node: cst.CSTNode | None) -> bool:
-    """Tell whether an expression is the literal `None`."""
+    """Return whether an expression is the literal `None`."""
     return isinstance(node, cst.Name) and node.value == "None"
 
 
 def integer_value(node: cst.CSTNode | None) -> int | None:
-    """Give the value of an integer literal, negative ones included; None for all else.
+    """Return the value of an integer literal, negative ones included; None for all else.
 
     So for one of more digits than the sizes of arrays and the numbers of devices have.
     """

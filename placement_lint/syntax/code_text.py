@@ -79,7 +79,7 @@ _LONGEST_HEADER = 300
 
 
 def code_of(text: str) -> str:
-    """Give a text, with line feeds, without its comments and what its long strings say.
+    """Return a text, with line feeds, without its comments and what its long strings say.
 
     Strings on one line are left as they are, and so are formatted ones: there may be code in them.
     """
@@ -96,7 +96,7 @@ def code_of(text: str) -> str:
 
 
 def _is_long(text: str, start: int, end: int) -> bool:
-    """Tell whether a string is one in three quotes that says something to people."""
+    """Return whether a string is one in three quotes that says something to people."""
     quotes = text[start : start + 3]
     return (
         quotes in _LONG
@@ -107,7 +107,7 @@ def _is_long(text: str, start: int, end: int) -> bool:
 
 
 def strings_and_comments(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Give where each comment and each string begins and ends, and whether one may have fields.
+    """Return where each comment and each string begins and ends, and whether one may have fields.
 
     A string begins with its quote; comments in its fields come before it.
     """
@@ -132,7 +132,7 @@ def strings_and_comments(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def is_formatted(text: str, start: int) -> bool:
-    """Tell whether the string whose quote stands here may have fields, by its prefix."""
+    """Return whether the string whose quote stands here may have fields, by its prefix."""
     before = text[start - 1 : start]
     return before in _LAST_OF_PREFIX and bool(
         FORMATTED_PREFIX.match(text, max(start - 3, 0), start)
@@ -144,7 +144,7 @@ def _has_plain_fields(text: str, start: int, end: int) -> bool:
 
 
 def _read_fields(text: str, start: int) -> tuple[list[tuple[int, int]], int]:
-    """Give the comments in the fields of a string whose quote stands here, and where it ends.
+    """Return the comments in the fields of a string whose quote stands here, and where it ends.
 
     From Python 3.12 on, fields may hold the quotes of their string.
     """
@@ -235,7 +235,7 @@ def _quote_of(frame: str | int) -> str:
 
 
 def outside_functions(code: str) -> str:
-    """Give code, of which `code_of` left this, without strings and bodies of functions, roughly.
+    """Return code, of which `code_of` left this, without strings and bodies of functions, roughly.
 
     And without what only a program does, under a guard on `__main__`. It may hold more than what
     runs at import, never less.
@@ -272,7 +272,7 @@ def _without_strings(code: str) -> str:
 
 
 def _end_of_line(code: str, start: int) -> int:
-    """Give the end of a line and of those that go on with it, within brackets."""
+    """Return the end of a line and of those that go on with it, within brackets."""
     opened = 0
     place = start
     for _ in range(_LONGEST_HEADER):

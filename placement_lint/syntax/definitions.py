@@ -20,7 +20,7 @@ _MAX_NESTING = 8
 
 
 def named_function(node: cst.BaseExpression | None, names: Names) -> Function | None:
-    """Give the function that an expression surely is: a lambda, or a name for a function.
+    """Return the function that an expression surely is: a lambda, or a name for a function.
 
     The name must be bound by one `def`, or one assignment of a lambda, and by nothing else.
     """
@@ -40,7 +40,7 @@ def named_function(node: cst.BaseExpression | None, names: Names) -> Function | 
 def function_of(
     node: cst.BaseExpression | None, names: Names, through: Container[str] = ()
 ) -> Function | None:
-    """Give the function of this file that runs when an expression is called, if that is sure.
+    """Return the function of this file that runs when an expression is called, if that is sure.
 
     What `named_function` knows; a method by `self.name`; any of these as the first argument of
     `functools.partial`, or of a function whose qualified name is in `through`. A method or what is
@@ -59,7 +59,7 @@ def function_of(
 
 
 def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
-    """Give the method that `self.name` is, where the class around it has one of that name.
+    """Return the method that `self.name` is, where the class around it has one of that name.
 
     `self` is whatever the first parameter of the method is called, and also in functions inside of
     it; the class must bind the name once. A subclass may still have its own.

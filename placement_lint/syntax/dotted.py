@@ -6,7 +6,7 @@ import libcst as cst
 
 
 def dotted(node: cst.CSTNode) -> str:
-    """Give the text of a name or of an attribute chain; the empty string for all else."""
+    """Return the text of a name or of an attribute chain; the empty string for all else."""
     parts: list[str] = []
     # Everything asks this, and `isinstance` is slow for LibCST's types: they are abstract ones.
     while type(node) is cst.Attribute:

@@ -36,7 +36,7 @@ class Editor:
         self._derived: dict[Callable[[Source], Any], Any] = {}
 
     def of(self, path: str) -> Editor:
-        """Give the editor of a file of the program. Raises LookupError for one not read."""
+        """Return the editor of a file of the program. Raises LookupError for one not read."""
         if path == self.source.path:
             return self
         if self.others is None:
@@ -53,12 +53,12 @@ class Editor:
     # -- reading ----------------------------------------------------------------------------
 
     def text(self, node: cst.CSTNode) -> str:
-        """Give a node's own text, without parentheses around it."""
+        """Return a node's own text, without parentheses around it."""
         start, end = self.spans.inner(node)
         return self.source.text[start:end]
 
     def text_alone(self, node: cst.BaseExpression) -> str | None:
-        """Give an expression's own text; None where its lines need the brackets around it."""
+        """Return an expression's own text; None where its lines need the brackets around it."""
         text = self.text(node)
         if "\n" in text or "\r" in text:
             try:
@@ -68,7 +68,7 @@ class Editor:
         return text
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Give where a node stands, in lines and columns."""
+        """Return where a node stands, in lines and columns."""
         return self.place(self.spans.inner(node))
 
     def place(self, offsets: Offsets) -> Span:
@@ -76,21 +76,21 @@ class Editor:
         return Span(*self.source.position(offsets[0]), *self.source.position(offsets[1]))
 
     def line_of(self, node: cst.CSTNode) -> int:
-        """Give the line on which a node begins."""
+        """Return the line on which a node begins."""
         return self.source.position(self.spans.inner(node)[0])[0]
 
     def indentation(self, line: int) -> str:
-        """Give the whitespace that a line begins with."""
+        """Return the whitespace that a line begins with."""
         text = self.source.line_text(line)
         return text[: len(text) - len(text.lstrip(" \t\f"))]
 
     def has_comment(self, offsets: Offsets) -> bool:
-        """Tell whether a comment begins inside a stretch of the text."""
+        """Return whether a comment begins inside a stretch of the text."""
         comment = self.next_comment(offsets[0])
         return comment is not None and comment < offsets[1]
 
     def next_comment(self, offset: int) -> int | None:
-        """Give where the first comment at or behind an offset begins."""
+        """Return where the first comment at or behind an offset begins."""
         starts = self._comment_starts
         index = bisect.bisect_left(starts, offset)
         return starts[index] if index < len(starts) else None
@@ -105,11 +105,11 @@ class Editor:
         return max(len(line.expandtabs(4)) for line in self.source.text.splitlines() or [""])
 
     def is_code_alone(self, line: int) -> bool:
-        """Tell whether a line has neither a comment nor a part of a string of several lines."""
+        """Return whether a line has neither a comment nor a part of a string of several lines."""
         return line not in self._other_lines
 
     def ends_inside_string(self, line: int) -> bool:
-        """Tell whether a line ends in the middle of a string: what is added there is its text."""
+        """Return whether a line ends in the middle of a string: what is added there is its text."""
         return line + 1 in self._lines_inside_strings
 
     @cached_property
@@ -120,7 +120,7 @@ class Editor:
         return found
 
     def joined_end(self, line: int) -> int:
-        """Give the last line that strings and backslashes join to a line."""
+        """Return the last line that strings and backslashes join to a line."""
         while line in self._joined_lines:
             line += 1
         return line
@@ -247,7 +247,7 @@ class Editor:
 
     @cached_property
     def _lines_inside_strings(self) -> set[int]:
-        """Give the lines that begin inside a string: more indentation would change its value."""
+        """Return the lines that begin inside a string: more indentation would change its value."""
         inside: set[int] = set()
         for node in self.tree.every(cst.SimpleString, cst.FormattedString, cst.TemplatedString):
             start, end = self.spans.inner(node)
@@ -258,12 +258,12 @@ class Editor:
 
 
 def apply_edits(source: Source, edits: Sequence[Edit]) -> str:
-    """Give the text of a source after edits that do not overlap; insertions keep their order."""
+    """Return the text of a source after edits that do not overlap; insertions keep their order."""
     return applied(source, edits, 0, len(source.text))
 
 
 def edited(source: Source, edits: Sequence[Edit]) -> Source:
-    """Give a source after edits that do not overlap; in a notebook each lies in one cell."""
+    """Return a source after edits that do not overlap; in a notebook each lies in one cell."""
     if not source.cells:
         written = replace(source, text=source.content, as_written=None)
         return masked(replace(written, text=apply_edits(written, edits)))
@@ -284,7 +284,7 @@ def edited(source: Source, edits: Sequence[Edit]) -> Source:
 
 
 def offsets(source: Source, edit: Edit) -> Offsets:
-    """Give the stretch of a source's text that an edit replaces."""
+    """Return the stretch of a source's text that an edit replaces."""
     span = edit.span
     return (
         source.offset(span.line, span.column, edit.cell),
@@ -293,7 +293,7 @@ def offsets(source: Source, edit: Edit) -> Offsets:
 
 
 def applied(source: Source, edits: Sequence[Edit], begin: int, finish: int) -> str:
-    """Give a stretch of the text of a source after the edits, which all lie in it."""
+    """Return a stretch of the text of a source after the edits, which all lie in it."""
     placed = sorted(
         (
             *offsets(source, edit),

@@ -2,7 +2,7 @@
 
 A new import stands beside one that is there already, in the same block: whatever that one is under
 (a guard, a function, a setting of the environment above it), the new one is too, and what is found
-by way of the first can be mended by way of the second. So it comes behind the docstring and
+by way of the first can be fixed by way of the second. So it comes behind the docstring and
 `from __future__` by itself, and never under `if TYPE_CHECKING:`.
 """
 
@@ -63,7 +63,7 @@ def importable(
 def _anchors(
     at: cst.CSTNode, names: Names, brings_jax: BringsJax | None
 ) -> Iterator[cst.Import | cst.ImportFrom]:
-    """Give the imports of JAX, and of what comes with it, that have surely run before a node."""
+    """Return the imports of JAX, and of what comes with it, that have surely run before a node."""
     tree = names.tree
     place = tree.index(at)
     for node in names.import_statements:
@@ -91,14 +91,14 @@ def _root(node: cst.Import | cst.ImportFrom) -> str:
 
 
 def _sees(names: Names, at: cst.CSTNode, statement: cst.CSTNode) -> bool:
-    """Tell whether what a statement binds is seen at a node: not a class's names in its methods."""
+    """Return whether what a statement binds is visible at a node."""
     owner = names.scope(statement)
     scope = names.scope(at)
     return owner is scope or owner.kind is not ScopeKind.CLASS
 
 
 def _is_free(name: str, at: cst.CSTNode, beside: cst.CSTNode, names: Names) -> bool:
-    """Tell whether a name can be bound beside a statement and seen at a node, and harms nobody."""
+    """Return whether a name can be bound beside a statement for a node, and hides no other."""
     home = names.scope(beside)
     if names.owner(name, names.scope(at)) is not None or names.owner(name, home) is not None:
         return False
@@ -112,7 +112,7 @@ def _is_free(name: str, at: cst.CSTNode, beside: cst.CSTNode, names: Names) -> b
 
 
 def import_edits(needed: Sequence[Needed], editor: Editor) -> list[Edit] | None:
-    """Give the edits that import some names; None where the text allows none."""
+    """Return the edits that import some names; None where the text allows none."""
     merged: dict[tuple[str, int], list[Needed]] = {}
     for each in dict.fromkeys(needed):
         merged.setdefault((each.path, id(each.beside)), []).append(each)
@@ -217,7 +217,7 @@ def _own_line(beside: cst.Import | cst.ImportFrom, module: str, editor: Editor) 
 
 
 def _run(beside: cst.Import | cst.ImportFrom, editor: Editor) -> list[cst.SimpleStatementLine]:
-    """Give the lines of imports around one, without a blank line or anything else in between."""
+    """Return the lines of imports around one, without a blank line or anything else in between."""
     tree: Tree = editor.tree
     line = tree.parent(beside)
     block = None if line is None else tree.parent(line)
@@ -241,7 +241,7 @@ def _stands_close(line: cst.CSTNode) -> bool:
 
 
 def _is_import(line: cst.CSTNode) -> bool:
-    """Tell whether a line does nothing but import, not from the future."""
+    """Return whether a line does nothing but import, not from the future."""
     return isinstance(line, cst.SimpleStatementLine) and all(
         isinstance(part, cst.Import)
         or (

@@ -150,15 +150,15 @@ class Names:
     # -- what a node means ------------------------------------------------------------------
 
     def scopes(self) -> list[Scope]:
-        """Give every scope of the module, each once."""
+        """Return every scope of the module, each once."""
         return [*{id(scope): scope for scope in self._scopes}.values()]
 
     def scope(self, node: cst.CSTNode) -> Scope:
-        """Give the scope in which a node is evaluated."""
+        """Return the scope in which a node is evaluated."""
         return self._scopes[self.tree.index(node)]
 
     def qualified(self, node: cst.CSTNode) -> str | None:
-        """Give the qualified name of a name or of an attribute chain, if it is Known."""
+        """Return the qualified name of a name or of an attribute chain, if it is Known."""
         key = id(node)
         try:
             return self._by_node[key]
@@ -206,7 +206,7 @@ class Names:
         return self._by_scope[key]
 
     def owner(self, name: str, scope: Scope) -> Scope | None:
-        """Give the scope whose binding code in `scope` sees under this name."""
+        """Return the scope whose binding code in `scope` sees under this name."""
         current: Scope | None = scope
         first = True
         while current is not None:
@@ -222,12 +222,12 @@ class Names:
         return None
 
     def bindings(self, node: cst.Name) -> list[Binding]:
-        """Give every binding of the name that a node refers to."""
+        """Return every binding of the name that a node refers to."""
         owner = self.owner(node.value, self.scope(node))
         return [] if owner is None else owner.bindings[node.value]
 
     def uses(self, name: str, scope: Scope) -> list[cst.Name]:
-        """Give every name in the file that stands for what this one stands for in a scope.
+        """Return every name in the file that stands for what this one stands for in a scope.
 
         In source order, where it is read, assigned and deleted alike; not `def`, `class`, imports
         and parameters, which the tree has no names for.
@@ -240,7 +240,7 @@ class Names:
         return self._uses.get((id(self.owner(name, scope)), name), [])
 
     def aliases(self, scope: Scope) -> dict[str, list[str]]:
-        """Give the names bound in a scope itself that are Known, by what they stand for."""
+        """Return the names bound in a scope itself that are Known, by what they stand for."""
         if id(scope) not in self._aliases:
             found: dict[str, list[str]] = {}
             for name in scope.bindings:
@@ -404,7 +404,7 @@ class _ScopeBuilder:
                 self.bind_target(scope, target.target, node, BindingKind.OTHER)
 
     def is_import_fallback(self, node: cst.Assign) -> bool:
-        """Tell whether this is `name = None` in the handler of a failed import."""
+        """Return whether this is `name = None` in the handler of a failed import."""
         if not (isinstance(node.value, cst.Name) and node.value.value == "None"):
             return False
         for ancestor in self.tree.ancestors(node):

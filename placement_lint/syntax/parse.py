@@ -128,7 +128,7 @@ def names_of(path: str, store: FileStore) -> Names | None:
 
 
 def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:
-    """Give the line and column of an error, from 1, on one of the lines of the source."""
+    """Return the line and column of an error, from 1, on one of the lines of the source."""
     told = _LIBCST_PLACE.match(error.message)
     line, column = error.raw_line, error.raw_column
     if told is not None and told["line"]:
@@ -141,7 +141,7 @@ def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:
 
 
 def _place_of_python(text: str) -> tuple[int, int] | None:
-    """Give the place at which this Python stops, if it does."""
+    """Return the place at which this Python stops, if it does."""
     import ast
     import warnings
 

@@ -255,7 +255,7 @@ def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
 
 
 def _token_beyond(text: str, limit: int) -> int | None:
-    """Give where the first token begins that is one too many; None: there are not so many."""
+    """Return where the first token begins that is one too many; None: there are not so many."""
     before = 0
     for start, end, count in _stretches(text):
         if before + count > limit:
@@ -270,7 +270,7 @@ def _tokens(text: str) -> int:
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int, int]]:
-    """Give where each stretch of a text begins and ends, and how many tokens are in it.
+    """Return where each stretch of a text begins and ends, and how many tokens are in it.
 
     What is in the fields of a formatted string counts, and so does its text; other strings are one.
     """
@@ -285,7 +285,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _place(text: str, position: int) -> tuple[int, int]:
-    """Give the line and the column, from 1, of a position in text with line feeds only."""
+    """Return the line and the column, from 1, of a position in text with line feeds only."""
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
@@ -536,7 +536,7 @@ class _Scan:
     # Strings.
 
     def _string_end(self, position: int, quote: str) -> int:
-        """Give the position behind a string without fields, or of the line end that breaks it."""
+        """Return the position behind a string without fields, or of the line end that breaks it."""
         for found in _STRING_STOP[quote].finditer(self.text, position):
             self.steps += 1
             if found[0][0] != "\\":
@@ -544,7 +544,7 @@ class _Scan:
         return len(self.text)
 
     def _field_text(self, position: int, quote: str, *, in_spec: bool) -> int:
-        """Give the position where code goes on: behind an f-string, or in its next field.
+        """Return the position where code goes on: behind an f-string, or in its next field.
 
         `in_spec` is to be true in a format specification of the field that is the present frame.
         """

@@ -132,7 +132,7 @@ def _split(text: str) -> list[str]:
 
 
 def _ends(statements: list[ast.stmt], lines: list[str]) -> list[int] | None:
-    """Give behind which lines to cut; the last is the number of lines."""
+    """Return behind which lines to cut; the last is the number of lines."""
     ends: list[int] = []
     for one, other in itertools.pairwise(statements):
         end, start = one.end_lineno or one.lineno, _first_line(other)
@@ -153,7 +153,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _indent(statements: list[ast.stmt], lines: list[str]) -> str | None:
-    """Give the first indentation of a text, which LibCST takes for its own; None: not sure."""
+    """Return the first indentation of a text, which LibCST takes for its own; None: not sure."""
     for statement in statements:
         blocks = getattr(statement, "body", None) or getattr(statement, "cases", None)
         if not isinstance(blocks, list):

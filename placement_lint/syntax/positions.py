@@ -103,7 +103,7 @@ def _generate(node: cst.CSTNode, recorder: _Recorder) -> None:
 
 
 def text_before(module: cst.Module, node: cst.CSTNode) -> str:
-    """Give the code of a module up to where a node begins, without parentheses around it.
+    """Return the code of a module up to where a node begins, without parentheses around it.
 
     It costs what stands above the node, and not the whole module. Needs `run_deep`.
     """
@@ -136,20 +136,20 @@ class Spans:
         ]
 
     def inner(self, node: cst.CSTNode) -> Offsets:
-        """Give a node's span without parentheses around it and without whitespace it owns."""
+        """Return a node's span without parentheses around it and without whitespace it owns."""
         key = id(node)
         number = self._number(key)
         stretch = self._stretches[number]
         return self._mapped(stretch.inner.get(key) or stretch.outer[key], self._bases[number])
 
     def outer(self, node: cst.CSTNode) -> Offsets:
-        """Give a node's span with its parentheses (and, for a statement, comments above it)."""
+        """Return a node's span with its parentheses (and, for a statement, comments above it)."""
         key = id(node)
         number = self._number(key)
         return self._mapped(self._stretches[number].outer[key], self._bases[number])
 
     def _number(self, key: int) -> int:
-        """Give which stretch a node is in. Raises KeyError for one of another module."""
+        """Return which stretch a node is in. Raises KeyError for one of another module."""
         return self._numbers[key] if len(self._stretches) > 1 else 0
 
     @functools.cached_property

@@ -15,7 +15,7 @@ _STARTING = frozenset({"main", "run"})
 
 
 def has_main_guard(module: cst.Module) -> bool:
-    """Tell whether a module does something only where it is the program itself."""
+    """Return whether a module does something only where it is the program itself."""
     return any(
         isinstance(statement, cst.If)
         and isinstance(statement.test, cst.Comparison)
@@ -26,7 +26,7 @@ def has_main_guard(module: cst.Module) -> bool:
 
 
 def runs_at_top(module: cst.Module) -> bool:
-    """Tell whether a module loops, or starts its program, when it is imported: nobody imports it.
+    """Return whether a module loops, or starts its program, when it is imported: nobody imports it.
 
     Many modules print something, or call what sets something up.
     """
@@ -40,7 +40,7 @@ def runs_at_top(module: cst.Module) -> bool:
 
 
 def _statements(module: cst.Module) -> Iterator[cst.CSTNode]:
-    """Give what is executed when a module is, in any block, but for what functions do."""
+    """Return what is executed when a module is, in any block, but for what functions do."""
     pending: list[cst.CSTNode] = [*module.body]
     while pending:
         node = pending.pop()

@@ -29,7 +29,7 @@ _REFUSED = "nonlocal declaration not allowed at module level"
 
 
 def may_be_broken(source: Source) -> bool:
-    """Tell whether a source has to be parsed by LibCST to know whether that can be done.
+    """Return whether a source has to be parsed by LibCST to know whether that can be done.
 
     Takes time and memory by the size of the source: a tenth of a microsecond and, at worst, 700
     bytes a character. What is too large or too deep for LibCST may be broken.
@@ -61,7 +61,7 @@ def _parsed(source: Source, _: ast.Module | None) -> ast.Module | None:
 
 
 def _is_too_much(text: str) -> bool:
-    """Tell whether Python's own parser may take too long for a source, or too much memory.
+    """Return whether Python's own parser may take too long for a source, or too much memory.
 
     Up to 3.11 it reads a formatted string from its beginning for each of the fields: 70,000 fields
     in 210,000 characters take 4 seconds.

@@ -32,10 +32,10 @@ class Spelling:
     imports: tuple[Needed, ...] = ()
 
     def __str__(self) -> str:
-        """Give what to write."""
+        """Return what to write."""
         return self.text
 
 
 def needed(spellings: Sequence[Spelling | None]) -> tuple[Needed, ...]:
-    """Give the imports that some spellings take together."""
+    """Return the imports that some spellings take together."""
     return tuple(each for spelling in spellings if spelling for each in spelling.imports)

@@ -60,7 +60,7 @@ _SOURCE_ORDER = {
 
 
 def _child_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    """Give the fields of a node type that the walk follows, in source order."""
+    """Return the fields of a node type that the walk follows, in source order."""
     if kind.__name__ in _SOURCE_ORDER:
         return _SOURCE_ORDER[kind.__name__]
     skipped = _SKIPPED_FIELDS | _SKIPPED_BY_TYPE.get(kind.__name__, set())
@@ -76,7 +76,7 @@ _are_nodes: dict[type, bool] = {}
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """Give the children of one node that the walk follows, in source order."""
+    """Return the children of one node that the walk follows, in source order."""
     kind = type(node)
     fields = _fields_by_type.get(kind)
     if fields is None:
@@ -93,7 +93,7 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _is_node(kind: type) -> bool:
-    """Tell whether a type is one of nodes. Asked once a type: it is slow for abstract classes."""
+    """Return whether a type is one of nodes. Asked once a type: it is slow for abstract classes."""
     known = _are_nodes.get(kind)
     if known is None:
         known = _are_nodes[kind] = issubclass(kind, cst.CSTNode)
@@ -151,13 +151,13 @@ class Tree:
         return ends
 
     def index(self, node: cst.CSTNode) -> int:
-        """Give a node's place in the arrays. Raises KeyError for one that the walk skipped."""
+        """Return a node's place in the arrays. Raises KeyError for one that the walk skipped."""
         if self._index_by_id is None:
             self._index_by_id = {id(node): index for index, node in enumerate(self.nodes)}
         return self._index_by_id[id(node)]
 
     def contains(self, node: cst.CSTNode) -> bool:
-        """Tell whether the walk came by this node."""
+        """Return whether the walk came by this node."""
         try:
             self.index(node)
         except KeyError:
@@ -165,19 +165,19 @@ class Tree:
         return True
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """Give the parent of a node, None for the module."""
+        """Return the parent of a node, None for the module."""
         index = self.parents[self.index(node)]
         return None if index < 0 else self.nodes[index]
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Give the parent, its parent, and so on up to the module."""
+        """Return the parent, its parent, and so on up to the module."""
         index = self.parents[self.index(node)]
         while index >= 0:
             yield self.nodes[index]
             index = self.parents[index]
 
     def descendants(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Give everything below a node, in source order."""
+        """Return everything below a node, in source order."""
         index = self.index(node)
         for position in range(index + 1, self.ends[index]):
             yield self.nodes[position]
@@ -215,7 +215,7 @@ class Tree:
     def every(
         self, *kinds: type[cst.CSTNode], below: cst.CSTNode | None = None
     ) -> Iterator[cst.CSTNode]:
-        """Give every node of exactly these types, in the module or below a node, in source order.
+        """Return every node of exactly these types, in the module or below a node, in source order.
 
         Of one type, finding the first takes no time, however many others there are.
         """
@@ -242,6 +242,6 @@ class Tree:
             yield places[number]
 
     def is_inside(self, node: cst.CSTNode, ancestor: cst.CSTNode) -> bool:
-        """Tell whether a node is a given one or below it."""
+        """Return whether a node is a given one or below it."""
         top = self.index(ancestor)
         return top <= self.index(node) < self.ends[top]

@@ -73,7 +73,7 @@ def _split_line(line: int, edits: Sequence[Edit], editor: Editor, limit: int) ->
 
 
 def width(line: str) -> int:
-    """Give how wide a line is, as ruff counts it: a tab goes to the next multiple of four."""
+    """Return how wide a line is, as ruff counts it: a tab goes to the next multiple of four."""
     return len(line.expandtabs(4))
 
 
@@ -104,7 +104,7 @@ def wrapped(line: str, limit: int, step: str) -> str:
 
 
 def _brackets(line: str) -> list[tuple[int, int, list[int]]]:
-    """Give the outermost brackets of a line, and the commas in each; none for what is no code."""
+    """Return the outermost brackets of a line, and the commas in each; none for what is no code."""
     found: list[tuple[int, int, list[int]]] = []
     depth, start = 0, 0
     commas: list[int] = []

@@ -152,7 +152,7 @@ class AnalysisService:
         return run_deep(known.at, place(known.editor.source), where)
 
     def uncommitted(self, snapshot: Snapshot, path: str, first: int, last: int) -> list[NameInfo]:
-        """Give the names that are bound to uncommitted arrays on some lines of the text."""
+        """Return the names that are bound to uncommitted arrays on some lines of the text."""
         known = self._known_in(snapshot, path)
         return [] if known is None else run_deep(lambda: [*known.uncommitted(first, last)])
 
@@ -166,7 +166,7 @@ class AnalysisService:
         return self._known[key]
 
     def fixes(self, seen: SnapshotResult, path: str) -> list[Change]:
-        """Give what safe fixes make of a file, and of what else the fixes of its findings edit."""
+        """Return what safe fixes make of a file, and of what else its own fixes edit."""
         fixes = [finding.fix for finding in seen.findings.get(path, ())]
         edited = [
             edit.path
@@ -178,7 +178,7 @@ class AnalysisService:
         return self._linter_of(path, seen.snapshot).fixes(dict.fromkeys([path, *edited]))
 
     def editor(self, snapshot: Snapshot, path: str) -> Editor | None:
-        """Give where the nodes of an open file stand."""
+        """Return where the nodes of an open file stand."""
         key = (path, snapshot.texts.get(path, b""))
         if key not in self._editors:
             self._prepare(snapshot)
@@ -212,7 +212,7 @@ class AnalysisService:
         return frozenset(passed_over)
 
     def _renewed_settings(self, snapshot: Snapshot) -> tuple[ProjectSettings, bool]:
-        """Give the settings of the projects, and whether they were read anew."""
+        """Return the settings of the projects, and whether they were read anew."""
         is_same = (
             self._surroundings == snapshot.surroundings
             and self._editor_settings == snapshot.settings
@@ -232,14 +232,14 @@ class AnalysisService:
 
 
 def _unknown(opened: list[str], folder: _Folder) -> Iterator[str]:
-    """Give the open files that may have come into being since the files were looked for."""
+    """Return the open files that may have come into being since the files were looked for."""
     for path in opened:
         if path not in folder.found and path not in folder.known_to_be_open:
             yield path
 
 
 def _is_passed_over(path: str, folder: _Folder, settings: ProjectSettings) -> bool:
-    """Tell whether an open file is one that a run over its folder would pass over."""
+    """Return whether an open file is one that a run over its folder would pass over."""
     if folder.root is None or path in folder.found or folder.is_too_large:
         return False
     if is_excluded(path, settings.for_file(path)):
@@ -249,11 +249,11 @@ def _is_passed_over(path: str, folder: _Folder, settings: ProjectSettings) -> bo
 
 
 def _root_of(path: str, roots: list[str | None]) -> str | None:
-    """Give the innermost folder that a file is in."""
+    """Return the innermost folder that a file is in."""
     inside = [root for root in roots if root is not None and is_inside(path, root)]
     return max(inside, key=len, default=None)
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Tell whether a path lies below a folder."""
+    """Return whether a path lies below a folder."""
     return path.startswith(root if root.endswith(os.sep) else root + os.sep)

@@ -16,7 +16,7 @@ class EditorCapabilities:
     pulls: bool = False
     """It asks for diagnostics by itself, and again when it is told that they have changed. An
     editor that does the one and not the other is sent them, as ever: it would not learn that a
-    change in one file has mended another. Nobody is given both: they would be shown twice."""
+    change in one file has fixed another. Nobody is given both: they would be shown twice."""
     shows_related: bool = False
     versioned_edits: bool = False
     resolves_edits: bool = False

@@ -1,4 +1,4 @@
-"""What an editor offers to do about a finding: mend it, silence it, explain it."""
+"""What an editor offers to do about a finding: fix it, silence it, explain it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ EXPLAIN = "placement-lint.explain"
 
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:
-    """Tell whether an editor asks for actions of a kind: for it, or for one that it is a part of.
+    """Return whether an editor asks for actions of a kind: for it, or for one that it is a part of.
 
-    One that asks for nothing in particular wants what mends one thing, and what mends all.
+    One that asks for nothing in particular wants what fixes one thing, and what fixes all.
     """
     if only is None:
         return True
@@ -48,7 +48,7 @@ class CodeActions:
         self._editor = editor
 
     def about(self, path: str, uri: str, place: Range) -> Iterator[CodeAction]:
-        """Give what can be done about the findings that touch a stretch of a document."""
+        """Return what can be done about the findings that touch a stretch of a document."""
         touched = [*self._touching(path, uri, place)]
         seen: set[tuple[str, object]] = set()
         for finding, diagnostic in touched:
@@ -72,7 +72,7 @@ class CodeActions:
             )
 
     def has_safe_fix(self, path: str) -> bool:
-        """Tell whether anything in a file can be fixes without a second thought."""
+        """Return whether anything in a file can be fixes without a second thought."""
         return any(
             finding.fix is not None and finding.fix.applicability is Applicability.SAFE
             for finding in self._told.seen.findings.get(path, ())
@@ -119,7 +119,7 @@ class CodeActions:
 
 
 def touch(one: Range, other: Range) -> bool:
-    """Tell whether two stretches have a place in common, if only where one ends."""
+    """Return whether two stretches have a place in common, if only where one ends."""
     start = max(_place(one.start), _place(other.start))
     return start <= min(_place(one.end), _place(other.end))
 

@@ -55,7 +55,7 @@ class DiagnosticConverter:
         self._places: dict[str, Places] = {}
 
     def of(self, path: str) -> dict[str, list[Diagnostic]]:
-        """Give the diagnostics of a file, by the address of the document: of each cell's, too."""
+        """Return the diagnostics of a file, by the address of the document: of each cell's, too."""
         snapshot = self.seen.snapshot
         document = snapshot.documents.get(path)
         if isinstance(document, Notebook):
@@ -75,7 +75,7 @@ class DiagnosticConverter:
         return told
 
     def document(self, path: str, cell: int | None) -> tuple[str, Places] | None:
-        """Give the address of a file, or of a cell of a notebook, and where its lines are."""
+        """Return the address of a file, or of a cell of a notebook, and where its lines are."""
         snapshot = self.seen.snapshot
         document = snapshot.documents.get(path)
         if isinstance(document, Notebook):
@@ -96,7 +96,7 @@ class DiagnosticConverter:
         return self._places[path]
 
     def diagnostic(self, finding: Finding, places: Places) -> Diagnostic:
-        """Give the diagnostic of one finding."""
+        """Return the diagnostic of one finding."""
         message = finding.message
         shown: list[DiagnosticRelatedInformation] = []
         for each in finding.related:
@@ -132,13 +132,13 @@ class DiagnosticConverter:
 
 
 def address(snapshot: Snapshot, path: str) -> str:
-    """Give the address of a file as the editor writes it, if it is open."""
+    """Return the address of a file as the editor writes it, if it is open."""
     document = snapshot.documents.get(path)
     return uri_of(path) if document is None else document.uri
 
 
 def short(path: str, snapshot: Snapshot) -> str:
-    """Give a path for the reader: from the folder of the workspace that it is in."""
+    """Return a path for the reader: from the folder of the workspace that it is in."""
     from placement_lint.integrations.lsp.analysis import is_inside
 
     roots = [root for root in snapshot.roots if is_inside(path, root)]
@@ -146,7 +146,7 @@ def short(path: str, snapshot: Snapshot) -> str:
 
 
 def digest(diagnostics: Iterable[Diagnostic]) -> str:
-    """Give what stands for diagnostics: the same for the same."""
+    """Return what stands for diagnostics: the same for the same."""
     told = [
         [
             *(each.range.start.line, each.range.start.character),
@@ -159,7 +159,7 @@ def digest(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def of_problem(problem: Problem) -> Diagnostic:
-    """Give the diagnostic of settings that cannot be used."""
+    """Return the diagnostic of settings that cannot be used."""
     line = problem.line - 1
     return Diagnostic(
         range=Range(Position(line, problem.column - 1), Position(line + 1, 0)),

@@ -31,7 +31,7 @@ _HEADING = re.compile(r"^##(?= )", re.MULTILINE)
 
 
 def page_of(code: str) -> str | None:
-    """Give a rule's page as Markdown; None where there is no such rule."""
+    """Return a rule's page as Markdown; None where there is no such rule."""
     page = find_page(code)
     return None if page is None else _markdown(page)
 
@@ -64,7 +64,7 @@ def about(finding: Finding) -> str:
 def hover(
     told: NameInfo | None, findings: list[Finding], places: Places, lines_before: int
 ) -> Hover | None:
-    """Give what is known of a name, and what was found there.
+    """Return what is known of a name, and what was found there.
 
     What is known is told by lines of all cells of a notebook; that many are before this one's.
     """
@@ -81,7 +81,7 @@ def hover(
 
 
 def linked(snapshot: Snapshot) -> Callable[[str, int], str]:
-    """Give what writes a line of a file as a link to it."""
+    """Return what writes a line of a file as a link to it."""
 
     def where(path: str, line: int) -> str:
         return f"[{os.path.basename(path)}:{line}]({address(snapshot, path)}#L{line})"

@@ -42,7 +42,7 @@ class Incoming:
         self._body = b""
 
     def readline(self) -> bytes:
-        """Give the next line of a header; nothing at the end."""
+        """Return the next line of a header; nothing at the end."""
         if not self._headers:
             body = self._next()
             if body is None:
@@ -52,11 +52,11 @@ class Incoming:
         return self._headers.pop(0)
 
     def read(self, _: int) -> bytes:
-        """Give the message that was announced."""
+        """Return the message that was announced."""
         return self._body
 
     def _next(self) -> bytes | None:
-        """Give the next message that can be taken; None at the end."""
+        """Return the next message that can be taken; None at the end."""
         while True:
             length = self._length()
             if length is None:
@@ -89,7 +89,7 @@ class Incoming:
                 length = int(digits[:20])
 
     def _is_message(self, body: bytes) -> bool:
-        """Tell whether a body is a message; answer one that is not."""
+        """Return whether a body is a message; answer one that is not."""
         named: list[dict[str, Any]] = []
 
         def note(table: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def watch(process: int, end: Callable[[], None]) -> None:
 
 
 def is_alive(process: int) -> bool:
-    """Tell whether there is a process of this number."""
+    """Return whether there is a process of this number."""
     if process <= 0:
         return False
     if sys.platform == "win32":

@@ -44,7 +44,7 @@ class Places:
         return 1 if self.text.startswith(_MARK) else 0
 
     def _line(self, number: int) -> str:
-        """Give a line, from 0, without its end."""
+        """Return a line, from 0, without its end."""
         start = self._starts[number]
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
@@ -57,7 +57,7 @@ class Places:
         return len(text) + sum(character > "\uffff" for character in text)
 
     def _points(self, line: str, units: int) -> int:
-        """Give how many code points some units are; a place in the middle of one is before it."""
+        """Return how many code points some units are; a place in the middle of one is before it."""
         if self._encoding == PositionEncodingKind.Utf32 or line.isascii():
             return min(units, len(line))
         count = 0
@@ -71,14 +71,14 @@ class Places:
     # -- from the editor ------------------------------------------------------------------------
 
     def offset(self, position: Position) -> int:
-        """Give the offset of a place; what is behind the end of a line, or the text, is there."""
+        """Return the offset of a place; what is behind the end of a line, or the text, is there."""
         if position.line >= len(self._starts):
             return len(self.text)
         points = self._points(self._line(position.line), position.character)
         return self._starts[position.line] + points
 
     def line_and_column(self, position: Position) -> tuple[int, int]:
-        """Give a place as findings count it."""
+        """Return a place as findings count it."""
         offset = self.offset(position)
         line = min(position.line, len(self._starts) - 1)
         marks = self._marks if line == 0 else 0
@@ -87,7 +87,7 @@ class Places:
     # -- to the editor --------------------------------------------------------------------------
 
     def position(self, line: int, column: int) -> Position:
-        """Give the protocol's place of a line and column of findings."""
+        """Return the protocol's place of a line and column of findings."""
         if line > len(self._starts):
             last = len(self._starts) - 1
             return Position(last, self._units(self._line(last)))
@@ -96,13 +96,13 @@ class Places:
         return Position(line - 1, self._units(text[: column - 1 + marks]))
 
     def range(self, span: Span) -> Range:
-        """Give the protocol's stretch of a span."""
+        """Return the protocol's stretch of a span."""
         return Range(
             self.position(span.line, span.column), self.position(span.end_line, span.end_column)
         )
 
     def stretch(self, start: int, end: int) -> Range:
-        """Give the protocol's stretch between two offsets."""
+        """Return the protocol's stretch between two offsets."""
         return Range(self._position_at(start), self._position_at(end))
 
     def _position_at(self, offset: int) -> Position:

@@ -44,11 +44,11 @@ class ProjectSettings:
         self._checked: dict[int, str | None] = {}
 
     def for_file(self, path: str) -> Settings:
-        """Give the settings of a file. Never raises: it is noted what cannot be used."""
+        """Return the settings of a file. Never raises: it is noted what cannot be used."""
         return self.for_folder(os.path.dirname(os.path.abspath(path)))
 
     def for_folder(self, folder: str) -> Settings:
-        """Give the settings of the files in a folder."""
+        """Return the settings of the files in a folder."""
         if folder not in self._now:
             settings = self._read(folder)
             if settings is None:
@@ -90,7 +90,7 @@ def _problem(message: str) -> Problem:
 
 
 def _line_of(path: str, reason: str) -> int:
-    """Give the line of a settings file that a message is about: the one that has its word."""
+    """Return the line of a settings file that a message is about: the one that has its word."""
     named = _KEY.search(reason) or re.search(r"'(?P<key>[^']+)'", reason)
     try:
         text = read_regular(path, MOST_OF_SETTINGS).decode("utf-8-sig", "replace")

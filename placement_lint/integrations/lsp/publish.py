@@ -77,7 +77,7 @@ class Publisher:
     def pulled(
         self, told: DiagnosticConverter, path: str, uri: str
     ) -> tuple[str, list[Diagnostic]]:
-        """Give the diagnostics of a document, and what stands for them; note that it has them."""
+        """Return the diagnostics of a document, and what stands for them; note that it has them."""
         diagnostics = told.of(path).get(uri, [])
         identity = digest(diagnostics)
         self._pulled[uri] = (told.seen.snapshot.documents.get(path), identity)
@@ -103,7 +103,7 @@ class Publisher:
 
 
 def every(told: DiagnosticConverter) -> Iterator[tuple[str, str, int | None, list[Diagnostic]]]:
-    """Give the diagnostics of all files that have some: path, address, version, diagnostics."""
+    """Return the diagnostics of all files that have some: path, address, version, diagnostics."""
     snapshot = told.seen.snapshot
     for path in sorted({*told.seen.findings, *snapshot.documents}):
         for uri, diagnostics in told.of(path).items():

@@ -56,7 +56,7 @@ class Scheduler:
         self._look_on()
 
     async def current(self) -> SnapshotResult:
-        """Give what is seen of everything as it is now, or is a little later.
+        """Return what is seen of everything as it is now, or is a little later.
 
         Raises JsonRpcInternalError where the analysis failed.
         """

@@ -446,7 +446,7 @@ class Server:
         ]
 
     def _place(self, seen: SnapshotResult, uri: str) -> tuple[str, Text, int | None] | None:
-        """Give the path of a document, its text, and which cell of a notebook it is."""
+        """Return the path of a document, its text, and which cell of a notebook it is."""
         path = self.workspace.path_of(uri)
         document = None if path is None else seen.snapshot.documents.get(path)
         if path is None or document is None:
@@ -483,7 +483,7 @@ class Server:
 
 
 def _plain(value: Any) -> Any:
-    """Give what was sent as dictionaries and lists, whatever it was made into on the way."""
+    """Return what was sent as dictionaries and lists, whatever it was made into on the way."""
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if hasattr(value, "_asdict"):

@@ -59,7 +59,7 @@ def read_settings(told: object) -> EditorSettings:
 
 
 def is_told(told: object) -> bool:
-    """Tell whether an editor says anything of its settings at all."""
+    """Return whether an editor says anything of its settings at all."""
     return isinstance(told, dict) and bool(_section(told))
 
 

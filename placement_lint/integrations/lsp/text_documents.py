@@ -41,7 +41,7 @@ class Text:
         return Places(self.text, self.encoding)
 
     def changed(self, version: int, changes: Sequence[TextDocumentContentChangeEvent]) -> Text:
-        """Give it after changes, each of which counts in the text that the one before has left."""
+        """Return it after changes, each of which applies to the text that the last one left."""
         text = self.text
         for change in changes:
             if isinstance(change, TextDocumentContentChangePartial):
@@ -78,18 +78,18 @@ class Notebook:
     """By the addresses of cells."""
 
     def text_of(self, number: int) -> Text | None:
-        """Give the text of a cell by its number, from 1."""
+        """Return the text of a cell by its number, from 1."""
         if not 0 < number <= len(self.cells):
             return None
         return self.texts.get(self.cells[number - 1].document)
 
     def number_of(self, uri: str) -> int | None:
-        """Give the number of a cell by its address."""
+        """Return the number of a cell by its address."""
         found = (number for number, cell in enumerate(self.cells, 1) if cell.document == uri)
         return next(found, None)
 
     def restructured(self, change: NotebookCellArrayChange) -> tuple[NotebookCell, ...]:
-        """Give the cells after some were put in, moved or taken out."""
+        """Return the cells after some were put in, moved or taken out."""
         cells = list(self.cells)
         cells[change.start : change.start + change.delete_count] = change.cells or ()
         return tuple(cells)

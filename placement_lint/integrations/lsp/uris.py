@@ -11,7 +11,7 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 def path_of(uri: str) -> str | None:
-    """Give the path of the file that an address names; None where it names none.
+    """Return the path of the file that an address names; None where it names none.
 
     Editors write one path in several ways (`file:///c%3A/x`, `file:///C:/x`): a drive's letter is
     small here.
@@ -29,5 +29,5 @@ def path_of(uri: str) -> str | None:
 
 
 def uri_of(path: str) -> str:
-    """Give the address of a file."""
+    """Return the address of a file."""
     return Path(path).as_uri()

@@ -40,7 +40,7 @@ class Workspace:
         """Where documents and cells are, by address."""
 
     def snapshot(self) -> Snapshot:
-        """Give everything as it is now."""
+        """Return everything as it is now."""
         documents = dict(self._documents)
         return Snapshot(self.number, documents, self.roots, self.settings, self.surroundings)
 
@@ -50,7 +50,7 @@ class Workspace:
         return [*self._documents]
 
     def path_of(self, uri: str) -> str | None:
-        """Give the path of an open document, or of the notebook that a cell is in."""
+        """Return the path of an open document, or of the notebook that a cell is in."""
         return self._paths.get(uri)
 
     def changed(self) -> None:
@@ -182,7 +182,7 @@ class Workspace:
         return True
 
     def _path(self, uri: str) -> str:
-        """Give the path of a document; one that is in no file has a place of its own."""
+        """Return the path of a document; one that is in no file has a place of its own."""
         path = path_of(uri)
         if path is not None:
             return path

@@ -36,7 +36,7 @@ class EditWriter:
         self._versioned = versioned
 
     def workspace_edit(self, edits: Iterable[Edit]) -> WorkspaceEdit | None:
-        """Give edits that are made all or none; None where one is in what cannot be found."""
+        """Return edits that are made all or none; None where one is in what cannot be found."""
         by_uri: dict[str, list[TextEdit]] = {}
         for edit in edits:
             where = self._told.document(edit.path, edit.cell)
@@ -47,7 +47,7 @@ class EditWriter:
         return self._written(by_uri)
 
     def of_changes(self, changes: Iterable[Change]) -> WorkspaceEdit | None:
-        """Give what makes of files what fixes have made of them."""
+        """Return what makes of files what fixes have made of them."""
         by_uri: dict[str, list[TextEdit]] = {}
         for change in changes:
             path = change.file.path
@@ -102,7 +102,7 @@ class EditWriter:
 
 
 def least(places: Places, after: str) -> TextEdit | None:
-    """Give the edit of as few lines as possible that makes one text of another."""
+    """Return the edit of as few lines as possible that makes one text of another."""
     before = places.text
     if before == after:
         return None

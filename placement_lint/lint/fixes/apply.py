@@ -293,13 +293,13 @@ class _History:
 
 
 def _edited_by(finding: Finding) -> list[str]:
-    """Give the files that a finding's fix edits, of which it may be in none."""
+    """Return the files that a finding's fix edits, of which it may be in none."""
     edits = () if finding.fix is None else finding.fix.edits
     return [*dict.fromkeys(edit.path for edit in edits)]
 
 
 def _in_order(results: Mapping[str, FileResult]) -> list[Finding]:
-    """Give the findings of all files in the order of every report."""
+    """Return the findings of all files in the order of every report."""
     every = [finding for result in results.values() for finding in result.findings]
     return sorted(every, key=lambda finding: finding.sort_key)
 
@@ -324,7 +324,7 @@ class _Round:
         if fix is None:
             return False
         if frozenset(fix.edits) in self._whole:
-            # Two findings of one mistake: mending it mends both.
+            # Two findings of one mistake: fixing it fixes both.
             return True
         group = (finding.path, fix.group)
         if fix.group and group in self._groups:
@@ -356,7 +356,7 @@ class _Accepted:
         self._places: list[_Place] = []
 
     def fits(self, edits: list[Edit]) -> bool:
-        """Tell whether none of these edits touches a place that is edited otherwise."""
+        """Return whether none of these edits touches a place that is edited otherwise."""
         return not any(self._touches(self._place(edit)) for edit in self._new(edits))
 
     def add(self, edits: list[Edit]) -> None:
@@ -383,14 +383,14 @@ class _Accepted:
 
 
 def _inserts_lines(edit: Edit) -> bool:
-    """Tell whether an edit inserts whole lines and changes none."""
+    """Return whether an edit inserts whole lines and changes none."""
     span = edit.span
     is_empty = (span.line, span.column) == (span.end_line, span.end_column)
     return is_empty and span.column == 1 and edit.text.endswith("\n")
 
 
 def _broken(result: FileResult, known: Sequence[Finding]) -> Finding | None:
-    """Give the finding that says that the analysis did not get through.
+    """Return the finding that says that the analysis did not get through.
 
     `known` say of single rules that they failed on the file as it was: what the others say of it
     they also say without those.
@@ -402,7 +402,7 @@ def _broken(result: FileResult, known: Sequence[Finding]) -> Finding | None:
 
 
 def is_writable(source: Source) -> bool:
-    """Tell whether a file can be given another text, and all its other bytes stay as they are."""
+    """Return whether a file can be given another text, and all its other bytes stay as they are."""
     if not source.cells:
         return source.rewritable
     if source.document is None:
@@ -417,14 +417,14 @@ def is_writable(source: Source) -> bool:
 
 
 def _programs(source: Source) -> list[str]:
-    """Give what has to compile by itself: the text, or each cell of a notebook."""
+    """Return what has to compile by itself: the text, or each cell of a notebook."""
     if not source.cells:
         return [source.text]
     return [source.text[slice(*source.cell_offsets(cell))] for cell in source.cells]
 
 
 def _compiles(text: str, path: str, *, when_too_deep: bool = False) -> bool:
-    """Tell whether this Python compiles a text; of one too deep to tell, say what is asked."""
+    """Return whether this Python compiles a text; of one too deep to tell, say what is asked."""
     return run_deep(_try_to_compile, text, path, when_too_deep)
 
 

@@ -67,7 +67,7 @@ class CellText:
         return is_written and "\r" not in text and not may_be_masked(text)
 
     def is_python_after(self, edits: Sequence[Edit]) -> bool:
-        """Tell whether it is Python after some edits in it, which do not overlap.
+        """Return whether it is Python after some edits in it, which do not overlap.
 
         Takes time by the size of the statements around the edits, where the answer is yes.
         """
@@ -76,7 +76,7 @@ class CellText:
         return parsed(applied(self._source, edits, self.begin, self.end)) is not None
 
     def is_plain_after(self, edits: Sequence[Edit]) -> bool:
-        """Tell whether there is, after some edits in it, nothing for only IPython; else, not sure.
+        """Return whether it surely holds, after some edits, nothing that only IPython understands.
 
         Takes time by the size of the statements around the edits.
         """
@@ -85,7 +85,7 @@ class CellText:
         )
 
     def _after(self, edits: Sequence[Edit]) -> Iterator[_After]:
-        """Give what the regions are after some edits that hold all of these."""
+        """Return what the regions are after some edits that hold all of these."""
         body = [] if self._tree is None else self._tree.body
         for region, own in self._regions(edits, body):
             begin = self._source.line_starts[region.first - 1]
@@ -96,7 +96,7 @@ class CellText:
         return self.end if line >= self._behind else self._source.line_starts[line - 1]
 
     def _is_kept(self, after: _After) -> bool:
-        """Tell whether what a region is now is statements of its block, for sure."""
+        """Return whether what a region is now is statements of its block, for sure."""
         region, text = after
         if self._start_of(region.behind) < self.end and not text.endswith(("\n", "\r")):
             return False
@@ -117,7 +117,7 @@ class CellText:
     def _regions(
         self, edits: Sequence[Edit], body: Sequence[ast.stmt]
     ) -> Iterator[tuple[_Region, list[Edit]]]:
-        """Give regions that do not overlap, with the edits in each."""
+        """Return regions that do not overlap, with the edits in each."""
         runs: list[tuple[_Region, list[int]]] = []
         for region, order in sorted((self._region(edit, body), n) for n, edit in enumerate(edits)):
             if not runs or runs[-1][0].behind <= region.first:
@@ -133,7 +133,7 @@ class CellText:
             yield region, [edits[order] for order in sorted(orders)]
 
     def _region(self, edit: Edit, body: Sequence[ast.stmt]) -> _Region:
-        """Give the fewest whole statements that an edit is in, or between."""
+        """Return the fewest whole statements that an edit is in, or between."""
         starts = self._source.line_starts
         start, end = offsets(self._source, edit)
         first, last = self._source.position(start)[0], self._source.position(end)[0]
@@ -159,14 +159,14 @@ class CellText:
         return region
 
     def _those_at(self, block: Sequence[ast.stmt], first: int, last: int) -> tuple[int, int]:
-        """Give which statements of a block some lines are in, or behind: the first and the last."""
+        """Return the first and the last statement of a block that some lines are in or behind."""
         one = max(bisect.bisect_right(block, first, key=self._line) - 1, 0)
         return one, max(bisect.bisect_right(block, last, key=self._line) - 1, one)
 
     def _region_of(
         self, block: Sequence[ast.stmt], one: int, other: int, whole: _Region
     ) -> _Region | None:
-        """Give the region of some statements of a block; None where they share lines with others.
+        """Return the region of some statements of a block; None where they share lines with others.
 
         `whole` has the lines of the block.
         """
@@ -182,13 +182,13 @@ class CellText:
         return _Region(first, behind, whole.depth, indent)
 
     def _line(self, statement: ast.stmt) -> int:
-        """Give the line of the source that a statement begins on."""
+        """Return the line of the source that a statement begins on."""
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         inner = min([statement.lineno, *(each.lineno for each in decorators)])
         return inner + self._first_line - 1
 
     def _indentation(self, statement: ast.stmt) -> str | None:
-        """Give what stands in front of a statement; None where that is not only white space."""
+        """Return what stands in front of a statement; None where that is not only white space."""
         line = self._line(statement)
         text = self._source.line_text(line)
         indent = text[: len(text) - len(text.lstrip(" \t"))]
@@ -203,7 +203,7 @@ class CellText:
         return indent
 
     def _block_with(self, statement: ast.stmt, first: int, last: int) -> list[ast.stmt] | None:
-        """Give the block of a statement that some lines are in."""
+        """Return the block of a statement that some lines are in."""
         for block in filter(None, blocks(statement)):
             end = (block[-1].end_lineno or block[-1].lineno) + self._first_line - 1
             if self._line(block[0]) <= first and last <= end:

@@ -59,7 +59,7 @@ def _limit(editor: Editor, metadata: ProjectMetadata) -> int:
 
 
 def allowed(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
-    """Give edits as they are to be made; None where they must not be made at all."""
+    """Return edits as they are to be made; None where they must not be made at all."""
     kept: list[Edit] = []
     for own, there in _by_file(edits, editor.of):
         if not _keeps_comments(own, there) or not _fits_strings(own, there):
@@ -92,7 +92,7 @@ def in_own_cells(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
 
 
 def _cells_of(editor: Editor) -> Cells:
-    """Give the cells of a file, the same ones for each of its fixes."""
+    """Return the cells of a file, the same ones for each of its fixes."""
     from placement_lint.lint.fixes.notebook_cells import Cells
 
     return editor.derived(Cells)
@@ -111,7 +111,7 @@ def _by_file(
 
 
 def _keeps_comments(edits: Sequence[Edit], editor: Editor) -> bool:
-    """Tell whether the comments in what is replaced are those in what replaces it, in order."""
+    """Return whether the comments in what is replaced are those in what replaces it, in order."""
     source = editor.source
     before: list[str] = []
     after: list[str] = []
@@ -128,7 +128,7 @@ def _keeps_comments(edits: Sequence[Edit], editor: Editor) -> bool:
 
 
 def comments(text: str) -> list[str]:
-    """Give the comments in a piece of Python that begins and ends outside of strings."""
+    """Return the comments in a piece of Python that begins and ends outside of strings."""
     text = with_line_feeds(text)
     return [text[start:end] for start, end, _ in strings_and_comments(text) if text[start] == "#"]
 
@@ -137,7 +137,7 @@ def comments(text: str) -> list[str]:
 
 
 def _fits_strings(edits: Sequence[Edit], editor: Editor) -> bool:
-    """Tell whether what is written into an f-string can stand in one before Python 3.12."""
+    """Return whether what is written into an f-string can stand in one before Python 3.12."""
     for edit in edits:
         start, end = offsets(editor.source, edit)
         for first, last, quote in editor.formatted_strings:

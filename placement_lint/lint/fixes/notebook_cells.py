@@ -30,7 +30,7 @@ def in_cells(source: Source, edits: Sequence[Edit]) -> list[Edit] | None:
 
 
 def keep_cells(source: Source, edits: Sequence[Edit]) -> bool:
-    """Tell whether edits may be made in a script in cells.
+    """Return whether edits may be made in a script in cells.
 
     None of them goes over the beginning of a cell or touches what only IPython understands, and
     each cell is Python by itself if it was before: it is run by itself.
@@ -100,7 +100,7 @@ class Cells:
         return all(self._stays_a_cell(cell, own) for cell, own in by_cell.items())
 
     def _cell_of(self, edit: Edit) -> Cell | None:
-        """Give the cell of a script that an edit is in; None for lines put in above the first."""
+        """Return the cell of a script that an edit is in; None for lines put in above the first."""
         line = edit.span.line
         inserted = offsets(self._source, edit)
         whole_lines = edit.span.column == 1 and edit.text.endswith(("\n", "\r"))
@@ -120,7 +120,7 @@ class Cells:
         return not text.is_python or text.is_python_after(edits)
 
     def _stands_alone(self, cell: Cell, edits: Sequence[Edit], count: int) -> bool:
-        """Tell whether a cell is Python after some edits, and the same of it is masked as before.
+        """Return whether a cell is Python after some edits, and the same of it is masked as before.
 
         `count`: how many cells are edited.
         """
@@ -146,7 +146,7 @@ def _moved(edit: Edit, cell: Cell) -> Edit:
 
 
 def touches_stand_in(source: Source, edit: Edit) -> bool:
-    """Tell whether what an edit replaces, or stands beside, is not Python as it is written."""
+    """Return whether what an edit replaces, or stands beside, is not Python as it is written."""
     start, end = offsets(source, edit)
     if start == end and edit.span.column == 1 and not edit.text.strip(" \t"):
         # The indentation of a whole line, whatever the line is.
@@ -164,7 +164,7 @@ def touches_stand_in(source: Source, edit: Edit) -> bool:
 
 
 def _magic(source: Source, line: int) -> Iterator[tuple[int, int]]:
-    """Give the stretch of a line that is no Python as it is written, if there is one."""
+    """Return the stretch of a line that is no Python as it is written, if there is one."""
     masked, start = source.line_text(line), source.line_starts[line - 1]
     written = source.content[start : start + len(masked)]
     differing = [

@@ -200,12 +200,12 @@ class Cache:
         self.folder.write(self.name + RUN, first)
 
     def _identity(self) -> list[Any]:
-        """Give all that has to be the same for a record to be of use."""
+        """Return all that has to be the same for a record to be of use."""
         return [_FORMAT, *tool_identity()]
 
 
 def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cache:
-    """Give the cache of a way of calling the tool: from where, and for which paths.
+    """Return the cache of a way of calling the tool: from where, and for which paths.
 
     `root` is the folder of the project; `folder` is where the cache is to be, if anywhere else.
     """

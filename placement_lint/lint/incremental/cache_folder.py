@@ -138,5 +138,5 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_folder(path: str) -> bool:
-    """Tell whether this is a folder, and no link to one."""
+    """Return whether this is a folder, and no link to one."""
     return stat.S_ISDIR(os.lstat(path).st_mode)

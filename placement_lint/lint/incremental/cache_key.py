@@ -23,7 +23,7 @@ class KeyProblemError(Exception):
 
 
 def key_for(project: str) -> bytes:
-    """Give the user's key, which is made where there is none.
+    """Return the user's key, which is made where there is none.
 
     Raises KeyProblemError; also where it would lie in the project, which could bring it along.
     """

@@ -36,7 +36,7 @@ class SettingsDigests:
         self._of_settings: dict[tuple[int, str, int | None], str] = {}
 
     def __call__(self, path: str) -> str:
-        """Give it for one file."""
+        """Return it for one file."""
         folder = os.path.dirname(path)
         if folder not in self._of_folder:
             settings = self._settings_for(path)
@@ -68,7 +68,7 @@ class SettingsDigests:
 
 
 def packages_around(files: Sequence[str]) -> str:
-    """Give what stands for which of the folders that files lie in, or above them, are packages."""
+    """Return a digest of which directories of the files, or above them, are packages."""
     within = {os.path.abspath(folder) for folder in {os.path.dirname(path) for path in files}}
     folders = set(within)
     for folder in within:

@@ -43,7 +43,7 @@ class PreviousRun:
         settings: Callable[[str], str],
         store: FileStore,
     ) -> None:
-        """Take what the last run remembered, and what tells the settings of a file, as a digest."""
+        """Take the records of the last run, and what gives the digest of a file's settings."""
         self._store = store
         self.now = Records()
         self.exhausted: dict[str, ExhaustedFile] = {}
@@ -86,12 +86,12 @@ class PreviousRun:
         return data
 
     def sorted(self, path: str) -> Prefiltered:
-        """Give what the bytes say of a file that need not be read."""
+        """Return what the bytes say of a file that need not be read."""
         found = self.now.sorted[path] = self._before.sorted[path]
         return found
 
     def known_exhausted(self, path: str) -> ExhaustedFile | None:
-        """Give what came of a file that ran out of something, and is what it was."""
+        """Return what came of a file that ran out of something, and is what it was."""
         known, text = self.exhausted.get(path), self.now.texts.get(path)
         if (
             known is None
@@ -112,15 +112,15 @@ class PreviousRun:
             self.exhausted[path] = ExhaustedFile(text.content, text.settings, result, is_closed)
 
     def summary(self, path: str) -> Summarised | None:
-        """Give what executing a file does that is what it was, if what it was told still holds."""
+        """Return the record of what executing an unchanged file does."""
         return self._before.summaries.get(path) if self._has_same_text(path) else None
 
     def facts(self, path: str) -> FileFacts | None:
-        """Give what is known of a text that is what it was."""
+        """Return what is known of a text that is what it was."""
         return self._before.facts_by_file.get(path) if self._has_same_text(path) else None
 
     def gains(self, path: str, told: str) -> bool | None:
-        """Tell whether a file passes the filter by its imports; None where that is not known."""
+        """Return whether a file passes the filter by its imports; None where that is not known."""
         before = self._before.gains.get(path)
         if before is None or before.told != told or not self._is_unchanged(path):
             return None
@@ -128,7 +128,7 @@ class PreviousRun:
         return before.passes
 
     def checked(self, path: str, project: Project, *, accelerator: bool) -> FileResult | None:
-        """Give what was found in a file, if it would be found again."""
+        """Return what was found in a file, if it would be found again."""
         before = self._before.checked.get(path)
         if (
             before is None
@@ -141,7 +141,7 @@ class PreviousRun:
         return before.result
 
     def group(self, paths: Iterable[str], accelerated: set[str]) -> str:
-        """Give a digest of all that the files of a group say."""
+        """Return a digest of all that the files of a group say."""
         rows = [
             f"{path!r} {text.content} {text.settings} {path in accelerated}"
             for path in sorted(paths)
@@ -150,7 +150,7 @@ class PreviousRun:
         return digest("\n".join(rows).encode("utf-8", "surrogatepass"))
 
     def results(self, group: str, project: Project) -> Mapping[str, FileResult] | None:
-        """Give what was found in the files of a group, if it would be found again."""
+        """Return what was found in the files of a group, if it would be found again."""
         before = self._before.groups.get(group)
         if before is None or not all(
             project.still_gives(answers, path) for path, answers in before.answers.items()

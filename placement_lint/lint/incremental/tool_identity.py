@@ -27,7 +27,7 @@ def tool_identity() -> list[Any]:
 
 
 def code_of(folder: str, modules: Iterable[str]) -> str:
-    """Give what stands for the code of a package.
+    """Return what stands for the code of a package.
 
     That is what its installer noted of it, which is the same for each installation of one version;
     where it noted nothing, or one of these modules was changed since, when each of them was.
@@ -46,7 +46,7 @@ def _stamped(path: str) -> tuple[str, int, int]:
 
 
 def _record_of(folder: str) -> tuple[bytes, int] | None:
-    """Give the digests that the installer of a package noted of its files, and when it did."""
+    """Return the digests that the installer of a package noted of its files, and when it did."""
     place, name = os.path.split(folder)
     start = os.fsencode(f"{name}/")
     with contextlib.suppress(OSError), os.scandir(place) as entries:

@@ -49,7 +49,7 @@ class Silenced:
 
 
 def checked_reason(reason: str) -> str:
-    """Give a reason as it is written behind codes. Raises ReasonError."""
+    """Return a reason as it is written behind codes. Raises ReasonError."""
     reason = reason.strip()
     if "#" in reason or not reason.isprintable():
         raise ReasonError("a reason is one line of text without a #")
@@ -153,7 +153,7 @@ def _editor(source: Source, store: FileStore) -> Editor:
 
 
 def comments_for(findings: Iterable[Finding], editor: Editor, reason: str = "") -> list[Edit]:
-    """Give an edit for each line that needs a comment, or more codes in the one that it has.
+    """Return an edit for each line that needs a comment, or more codes in the one that it has.
 
     In a notebook, they count the lines of all its cells together.
     """

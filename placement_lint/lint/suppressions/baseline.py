@@ -124,7 +124,7 @@ def _entry(each: object) -> tuple[Entry, int] | None:
 
 
 def text_of(entries: Mapping[Entry, int]) -> str:
-    """Give the text of a baseline file: one entry a line, in one order."""
+    """Return the text of a baseline file: one entry a line, in one order."""
     lines = [
         json.dumps({"path": entry.path, "code": entry.code, "count": count,
                     "fingerprint": entry.fingerprint})
@@ -140,7 +140,7 @@ def text_of(entries: Mapping[Entry, int]) -> str:
 def entries_of(
     findings: Iterable[Finding], sources: Callable[[str], Source | None], folder: str
 ) -> dict[Entry, int]:
-    """Give the entries for findings. What was not analysed is not among them: that stays said."""
+    """Return the entries for findings. What was not analysed is not among them: that stays said."""
     return dict(Counter(entry for _, entry in _named(findings, sources, folder)))
 
 
@@ -166,7 +166,7 @@ def compare(
 def shrunk(
     baseline: Baseline, found: Mapping[Entry, int], is_checked: Callable[[str, str], bool]
 ) -> dict[Entry, int]:
-    """Give the entries without those that are found no longer.
+    """Return the entries without those that are found no longer.
 
     `is_checked` tells, of a path as it is in the baseline and a code, whether that rule looked at
     that file, or could not because it is gone. Nothing else is known to be found no longer.
@@ -181,7 +181,7 @@ def shrunk(
 def _named(
     findings: Iterable[Finding], sources: Callable[[str], Source | None], folder: str
 ) -> list[tuple[Finding, Entry]]:
-    """Give the findings that a baseline may have, in order, each with its entry."""
+    """Return the findings that a baseline may have, in order, each with its entry."""
     named = []
     ordered = sorted(findings, key=lambda finding: finding.sort_key)
     for path, group in groupby(ordered, key=lambda finding: finding.path):
@@ -199,7 +199,7 @@ def _named(
 
 
 def relative(path: str, folder: str) -> str:
-    """Give the name that a file has in a baseline in some folder."""
+    """Return the name that a file has in a baseline in some folder."""
     try:
         name = os.path.relpath(path, folder or ".")
     except ValueError:
@@ -229,7 +229,7 @@ class Baselines:
         self._found: dict[str, Counter[Entry]] = {}
 
     def of(self, path: str) -> Baseline | None:
-        """Give the baseline that holds for a file. Raises BaselineError."""
+        """Return the baseline that holds for a file. Raises BaselineError."""
         name = self._settings_for(path).baseline
         if name is None:
             return None
@@ -240,7 +240,7 @@ class Baselines:
     def new(
         self, findings: Iterable[Finding], sources: Callable[[str], Source | None]
     ) -> tuple[Finding, ...]:
-        """Give the findings that are not known, in their order. Raises BaselineError."""
+        """Return the findings that are not known, in their order. Raises BaselineError."""
         findings = tuple(findings)
         left: dict[int, None] = {}
         groups: dict[str | None, list[Finding]] = {}
@@ -265,7 +265,7 @@ class Baselines:
     def shrunk(
         self, files: Iterable[str], is_checked: Callable[[str, str], bool]
     ) -> list[tuple[Baseline, dict[Entry, int]]]:
-        """Give the baselines with entries that are found no longer, and what is left of each.
+        """Return the baselines with entries that are found no longer, and what is left of each.
 
         `is_checked` tells, of a file that exists and a code, whether that would have been found.
         Raises BaselineError.
@@ -296,7 +296,7 @@ class Baselines:
         self.unusable[name] = error
 
     def is_inside(self, baseline: Baseline, files: Iterable[str]) -> bool:
-        """Tell whether a baseline lies in the project, or the repository, of whose files it is."""
+        """Return whether a baseline lies in the project or repository of its files."""
         place = os.path.realpath(baseline.path)
         projects = {
             settings.project or Path.cwd()
@@ -307,7 +307,7 @@ class Baselines:
 
 
 def _top(folder: Path) -> str:
-    """Give the repository that a folder lies in; itself, where there is none."""
+    """Return the repository that a folder lies in; itself, where there is none."""
     real = Path(os.path.realpath(folder))
     around = (real, *real.parents)
     return str(next((each for each in around if os.path.lexists(each / ".git")), real))

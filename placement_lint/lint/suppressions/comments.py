@@ -70,7 +70,7 @@ class Selector:
     """Where it stands in the text of the file."""
 
     def covers(self, code: str, name: str) -> bool:
-        """Tell whether a rule is meant."""
+        """Return whether a rule is meant."""
         upper = redirected(self.text).upper()
         return name.upper() == upper or bool(_PREFIX.fullmatch(upper) and code.startswith(upper))
 
@@ -88,7 +88,7 @@ class Directive:
     used: set[Selector] = field(default_factory=set)
 
     def covers(self, finding: Finding) -> bool:
-        """Tell whether the finding is among what it silences, and remember it if so."""
+        """Return whether the finding is among what it silences, and remember it if so."""
         if self.selectors is None:
             return True
         hits = [each for each in self.selectors if each.covers(finding.code, finding.name)]
@@ -131,7 +131,7 @@ class Suppressions:
         return spoken, silent
 
     def covers(self, finding: Finding) -> bool:
-        """Tell whether a comment silences a finding."""
+        """Return whether a comment silences a finding."""
         return bool(self._covering(finding))
 
     def _covering(self, finding: Finding) -> list[Directive]:
@@ -145,7 +145,7 @@ class Suppressions:
         return [directive for directive in covering if self._noqa or not directive.is_noqa]
 
     def _reason(self, directive: Directive) -> str:
-        """Give what a comment says behind what it silences, up to another comment."""
+        """Return what a comment says behind what it silences, up to another comment."""
         source = self._editor.source
         line, _ = source.position(directive.start)
         end = source.line_starts[line - 1] + len(source.line_text(line))
@@ -183,7 +183,7 @@ class Suppressions:
     # -- the statements -----------------------------------------------------------------------
 
     def _holding_at(self, finding: Finding) -> Iterable[Directive]:
-        """Give what the comments say that hold for the place of a finding."""
+        """Return what the comments say that hold for the place of a finding."""
         source = self._editor.source
         line = finding.span.line + source.lines_before(finding.cell)
         statement = self._statement_at(source.offset(line, finding.span.column))
@@ -198,7 +198,7 @@ class Suppressions:
                 comment -= 1
 
     def _statement_at(self, offset: int) -> tuple[int, int, int] | None:
-        """Give the first and last line of the statement or header at an offset.
+        """Return the first and last line of the statement or header at an offset.
 
         The third line is the one on which it begins with its decorators.
         """
@@ -229,7 +229,7 @@ class Suppressions:
         return [start for start, _ in found], [region for _, region in found]
 
     def _header(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Give a compound statement, or a part of one, from its keyword to its colon."""
+        """Return a compound statement, or a part of one, from its keyword to its colon."""
         spans = self._editor.spans
         start, end = spans.inner(node)
         if isinstance(node, cst.Match):
@@ -242,7 +242,7 @@ class Suppressions:
 def _directive(
     match: re.Match[str], offset: int, group: str, selector: re.Pattern[str], *, is_noqa: bool
 ) -> Directive:
-    """Give what a match in a comment says; `offset` is where the comment stands in the file."""
+    """Return what a match in a comment says; `offset` is where the comment stands in the file."""
     if match[group] is None:
         return Directive(offset + match.start(), offset + match.end(), is_noqa, None)
     begin = offset + match.start(group)

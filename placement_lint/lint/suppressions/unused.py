@@ -92,7 +92,7 @@ class _Judge:
             yield self._finding(UnusedSuppression, message, directive.start, directive.end, fix)
 
     def _was_heard(self, selector: Selector) -> bool:
-        """Tell whether everything that a selector names would have been found."""
+        """Return whether everything that a selector names would have been found."""
         meant = _meant(selector)
         return bool(meant) and all(
             rule in self.checked and rule not in ABOUT_COMMENTS and self._sees_enough(rule)
@@ -152,7 +152,7 @@ class _Judge:
 
 
 def _is_ours(directive: Directive, selector: Selector) -> bool:
-    """Tell whether a selector speaks of our rules: in a `noqa` it may be another tool's."""
+    """Return whether a selector speaks of our rules: in a `noqa` it may be another tool's."""
     return not directive.is_noqa or selector.text.upper().startswith("JDP")
 
 
@@ -161,6 +161,6 @@ def _meant(selector: Selector) -> list[type[Rule]]:
 
 
 def _nearest(selector: Selector) -> str | None:
-    """Give the name that was probably meant; of a code nobody can tell."""
+    """Return the name that was probably meant; of a code nobody can tell."""
     names = [rule.name for rule in all_rules()]
     return next(iter(difflib.get_close_matches(selector.text.lower(), names, 1)), None)
