@@ -667,7 +667,7 @@ from placement_lint.config.settings import Settings
 from placement_lint.lint.linter import Linter
 
 if __name__ == "__main__":
-    outcome = lint_paths(sys.argv[1:], lambda path: Settings())
+    outcome = Linter(lambda path: Settings()).check(sys.argv[1:])
     print(outcome.files, outcome.parsed, len(outcome.findings))
     print(*sorted(sys.modules))
 """
