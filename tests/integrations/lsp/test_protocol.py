@@ -205,10 +205,10 @@ def test_an_analysis_that_fails_is_an_error_reply_and_no_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import placement_lint.lint.session as session\n"
-        "def lint(self):\n"
+        "from placement_lint.lint.linter import Linter\n"
+        "def check(self, files=None):\n"
         "    raise KeyError('our mistake')\n"
-        "session.Session.lint = lint\n"
+        "Linter.check = check\n"
         "from placement_lint.cli import main\n"
         "main(['server'])\n"
     )
