@@ -720,6 +720,11 @@ def value(*atoms: Atom) -> Value:
     return frozenset(atoms)
 
 
+def sole(held: Value) -> Atom | None:
+    """Return the one thing that a value is; None where it may be several, or none."""
+    return next(iter(held)) if len(held) == 1 else None
+
+
 def join(*values: Value) -> Value:
     """Give what a value is that came by one of several ways."""
     if not values:

@@ -17,6 +17,7 @@ from placement_lint.placement.domain.values import (
     Value,
     iterated_of,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.facts.decorators import method_kind
@@ -67,7 +68,7 @@ def sort_arguments(arguments: abc.Iterable[tuple[cst.Arg, Value]]) -> CallArgume
     """Sort the arguments of a call, of which iterators are consumed already."""
     found = CallArguments([])
     for argument, held in arguments:
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if argument.star == "*":
             items = only.items if isinstance(only, Sequence) else None
             if found.rest is None and items is not None:

@@ -168,9 +168,8 @@ class Functions:
                     continue
                 self._consuming.append(atom.place)
                 rest = self._left_of(atom, branch)
-                made = self._program.expressions(self._program.module_of(atom.place)).consume(
-                    rest, branch
-                )
+                there = self._program.expressions(self._program.module_of(atom.place))
+                made = there.iteration.consume(rest, branch)
                 found |= self.consumed(made, branch)
                 self._consuming.pop()
             else:

@@ -15,6 +15,7 @@ from placement_lint.placement.domain.values import (
     Sequence,
     iterated_of,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
@@ -59,7 +60,7 @@ def assembled(layout: Layout, operands: abc.Sequence[Value]) -> Value:
         if not isinstance(each, cst.StarredElement):
             items.append(held)
             continue
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if isinstance(only, Sequence) and only.items is not None:
             items += only.items
         else:
@@ -89,13 +90,13 @@ class LaidOut:
             parts = []
             for item in node.elements:
                 if isinstance(item, cst.DictElement):
-                    keys.append(on.key(item.key, on.evaluate(item.key, state)))
+                    keys.append(on.subscripts.key(item.key, on.evaluate(item.key, state)))
                 else:
                     keys.append(None)
                 parts.append(self._laid_out(item.value, state))
             return Literal(node, parts, keys)
         if isinstance(node, cst.GeneratorExp):
-            held = on.consumed_generator(node, state)
+            held = on.iteration.consumed_generator(node, state)
         else:
             held = on.evaluate(node, state)
         self.operands.append((on.index(node), held))

@@ -42,6 +42,7 @@ from placement_lint.placement.domain.values import (
     iterated_of,
     join,
     limited,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
@@ -115,7 +116,7 @@ class ObjectCalls:
                         self.on.supposed.refused(given)
             if any(atom.changes_objects for atom in computations):
                 for _, given in laid_out.operands:
-                    self.on.spoil(given, state, UNKNOWN)
+                    self.on.targets.spoil(given, state, UNKNOWN)
             for atom in sorted(computations, key=repr):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
@@ -279,7 +280,7 @@ class ObjectCalls:
                 program.assume_traced(held)
         for held in passed.every():
             self.on.escapes(held, state)
-            self.on.may_change(held, state)
+            self.on.targets.may_change(held, state)
         return DOUBTFUL if atom == DOUBT else UNKNOWN
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
@@ -309,7 +310,7 @@ class ObjectCalls:
             for position, argument in enumerate(node.args):
                 named = argument.keyword.value if argument.keyword is not None else position
                 if named in stored and self._has_no_site(argument.value):
-                    self.on.loosen(argument.value, state)
+                    self.on.targets.loosen(argument.value, state)
 
     def _has_no_site(self, argument: cst.BaseExpression) -> bool:
         """Tell whether a container has no site, by which a change under another name is seen."""
@@ -421,7 +422,7 @@ class ObjectCalls:
         if defaults is None:
             return value(NamedTupleType(known))
         held = self.on.evaluate(defaults, state)
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if not isinstance(only, Sequence) or only.items is None:
             return UNKNOWN
         return value(NamedTupleType(known, only.items))
@@ -505,7 +506,7 @@ class ObjectCalls:
             return UNKNOWN if given is None else there.evaluate(given, state)
         made = _EMPTY.get(there.names.qualified(factory) or "")
         if made is not None:
-            return value(replace(made, site=there.made(factory)))
+            return value(replace(made, site=there.targets.made(factory)))
         held = there.evaluate(factory, state)
         return there.calls.objects.called_with(factory, held, CallArguments([]), state)
 

@@ -155,13 +155,13 @@ class Statements:
         target = given.value if isinstance(given, cst.Attribute) and given is node.func else given
         if isinstance(target, cst.Name | cst.Attribute | cst.Subscript):
             held = supposed.rebound(place, self.expressions.evaluate(target, state))
-            self.expressions.assign(target, held, state)
+            self.expressions.targets.assign(target, held, state)
 
     def assign(self, node: cst.Assign, state: State) -> State:
         """`x = y = value`."""
         held = self.expressions.evaluate(node.value, state)
         if any(isinstance(target.target, cst.Name) for target in node.targets):
-            held = self.expressions.bound(node.value, held, state)
+            held = self.expressions.targets.bound(node.value, held, state)
         for target in node.targets:
             self._assign_target(target.target, node.value, held, state)
         return state
@@ -172,13 +172,13 @@ class Statements:
         if isinstance(target, cst.Tuple | cst.List):
             arrays = frozenset(atom for atom in held if isinstance(atom, Array))
             if arrays:
-                row = self.expressions.iterated(source, held, state)
+                row = self.expressions.iteration.iterated(source, held, state)
                 rest = frozenset(atom for atom in held if not isinstance(atom, Array))
                 row |= rest and UNKNOWN
                 for element in target.elements:
                     is_starred = isinstance(element, cst.StarredElement)
                     part = value(values.Sequence(None, row)) if is_starred else row
-                    self.expressions.assign(element.value, part, state)
+                    self.expressions.targets.assign(element.value, part, state)
                 return
             if (
                 isinstance(source, cst.Tuple | cst.List)
@@ -190,7 +190,7 @@ class Statements:
             ):
                 self._assign_pairs(target, source, held, state)
                 return
-        self.expressions.assign(target, held, state)
+        self.expressions.targets.assign(target, held, state)
 
     def _assign_pairs(
         self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Any, state: State
@@ -201,7 +201,7 @@ class Statements:
             part = items[position] if items else UNKNOWN
             expression = source.elements[position].value
             if isinstance(element.value, cst.Name):
-                part = self.expressions.bound(expression, part, state)
+                part = self.expressions.targets.bound(expression, part, state)
             self._assign_target(element.value, expression, part, state)
 
     def annotated(self, node: cst.AnnAssign, state: State) -> State:
@@ -209,13 +209,13 @@ class Statements:
         if node.value is not None:
             held = self.expressions.evaluate(node.value, state)
             if isinstance(node.target, cst.Name):
-                held = self.expressions.bound(node.value, held, state)
-            self.expressions.assign(node.target, held, state)
+                held = self.expressions.targets.bound(node.value, held, state)
+            self.expressions.targets.assign(node.target, held, state)
         return state
 
     def augmented(self, node: cst.AugAssign, state: State) -> State:
         """`x += value`, which for an array is `x = x + value`."""
-        self.expressions.augmented(node, state)
+        self.expressions.targets.augmented(node, state)
         return state
 
     def assert_(self, node: cst.Assert, state: State) -> State:
@@ -231,10 +231,10 @@ class Statements:
         while pending:
             target = pending.pop()
             if isinstance(target, cst.Name):
-                owner = self.expressions.owner_of(target)
+                owner = self.expressions.targets.owner_of(target)
                 state.variables[variable(owner, target.value)] = UNKNOWN
             elif isinstance(target, cst.Subscript):
-                self.expressions.delete_item(target, state)
+                self.expressions.targets.delete_item(target, state)
             elif isinstance(target, cst.Tuple | cst.List):
                 pending += [element.value for element in target.elements]
         return state
@@ -323,9 +323,9 @@ class Statements:
         while isinstance(current, cst.If):
             self.expressions.evaluate(current.test, state)
             branch = state.copy()
-            if self.expressions.narrow(current.test, branch, holds=True):
+            if self.expressions.operators.narrow(current.test, branch, holds=True):
                 ends.append(self.suite(current.body, branch))
-            if not self.expressions.narrow(current.test, state, holds=False):
+            if not self.expressions.operators.narrow(current.test, state, holds=False):
                 return meet(ends)
             current = current.orelse
         if current is not None:
@@ -346,13 +346,13 @@ class Statements:
                 continue
             branch = state.copy()
             if subject is not None and taken != left:
-                on.assign(subject, taken, branch)
+                on.targets.assign(subject, taken, branch)
             bind_pattern(on, case, case.pattern, taken, branch)
             is_sure = True
             if case.guard is not None:
                 on.evaluate(case.guard, branch)
-                is_sure = not on.narrow(case.guard, branch.copy(), holds=False)
-                if not on.narrow(case.guard, branch, holds=True):
+                is_sure = not on.operators.narrow(case.guard, branch.copy(), holds=False)
+                if not on.operators.narrow(case.guard, branch, holds=True):
                     continue
             ends.append(self.suite(case.body, branch))
             if is_sure:
@@ -360,7 +360,7 @@ class Statements:
                 if not left:
                     return meet(ends)
                 if subject is not None and rest != taken:
-                    on.assign(subject, left, state)
+                    on.targets.assign(subject, left, state)
         return meet([*ends, state])
 
     # -- loops --------------------------------------------------------------------------------
@@ -369,16 +369,16 @@ class Statements:
         """`for x in iterable`."""
         held = self.expressions.evaluate(node.iter, state)
         with self.expressions.loop():
-            element = self.expressions.iterated(node.iter, held, state)
+            element = self.expressions.iteration.iterated(node.iter, held, state)
         entry = state.copy()
 
         def begin(branch: State) -> State:
-            more = self.expressions.grown(held, branch, entry)
+            more = self.expressions.iteration.grown(held, branch, entry)
             given = element
             if more != held:
                 with self.expressions.loop():
-                    given = self.expressions.iterated(node.iter, more, branch)
-            self.expressions.assign(node.target, given, branch)
+                    given = self.expressions.iteration.iterated(node.iter, more, branch)
+            self.expressions.targets.assign(node.target, given, branch)
             return branch
 
         return self._loop(begin, node.body, node.orelse, state, ends=True)
@@ -534,7 +534,7 @@ class Statements:
         if entered is not None:
             state.blocks = (*state.blocks, entered)
         if item.asname is not None:
-            self.expressions.assign(item.asname.name, given, state)
+            self.expressions.targets.assign(item.asname.name, given, state)
         return held
 
     def _entered_elsewhere(self, call: cst.Call, state: State) -> Value:
@@ -580,7 +580,7 @@ class Statements:
             if handler.type is not None:
                 self.expressions.evaluate(handler.type, branch)
             if handler.name is not None:
-                self.expressions.assign(handler.name.name, UNKNOWN, branch)
+                self.expressions.targets.assign(handler.name.name, UNKNOWN, branch)
             ends.append(self.suite(handler.body, branch))
         if self._guarded and entry is not None:
             # Perhaps no handler takes the error.

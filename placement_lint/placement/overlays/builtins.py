@@ -30,6 +30,7 @@ from placement_lint.placement.domain.values import (
     element_of,
     iterated_of,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
@@ -89,7 +90,9 @@ class BuiltinCalls:
             held = self.on.argument(node.args[0].value, state)
             if any(isinstance(atom, DeviceList) for atom in held):
                 return held
-            return value(Sequence(None, self.on.iterated(node.args[0].value, held, state)))
+            return value(
+                Sequence(None, self.on.iteration.iterated(node.args[0].value, held, state))
+            )
         if name == "iter" and len(node.args) == 2 and not any(a.star for a in node.args):
             held = self.on.argument(node.args[0].value, state)
             self.on.argument(node.args[1].value, state)
@@ -104,7 +107,7 @@ class BuiltinCalls:
             if isinstance(argument.value, cst.GeneratorExp):
                 elements.append(element_of(held) or UNKNOWN)
             else:
-                elements.append(self.on.iterated(argument.value, held, state))
+                elements.append(self.on.iteration.iterated(argument.value, held, state))
         if name in {"all", "any"}:
             return PLAIN
         element = join(*elements) if elements else UNKNOWN
@@ -146,14 +149,14 @@ class BuiltinCalls:
             self.on.record.saw_value(place, UNKNOWN)
             return found
         held = self.on.argument(given, state)
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if isinstance(only, Sequence) and only.items is not None:
             if len(only.items) > _MAX_SUMMED:
                 return [(place, only.element)] * 2
             return [(place, item) for item in only.items]
         if isinstance(given, cst.GeneratorExp):
             return [(place, element_of(held) or UNKNOWN)] * 2
-        return [(place, self.on.iterated(given, held, state))] * 2
+        return [(place, self.on.iteration.iterated(given, held, state))] * 2
 
     def enumerate_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`enumerate(x)`."""
@@ -161,7 +164,7 @@ class BuiltinCalls:
         if first is None:
             return UNKNOWN
         held = self.on.argument(first, state)
-        element = self.on.iterated(first, held, state)
+        element = self.on.iteration.iterated(first, held, state)
         return value(Sequence(None, value(Sequence((PLAIN, element), join(PLAIN, element)))))
 
     def zip_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
@@ -173,7 +176,9 @@ class BuiltinCalls:
             held = self.on.argument(argument.value, state)
             if argument.keyword is None:
                 parts.append(
-                    UNKNOWN if argument.star else self.on.iterated(argument.value, held, state)
+                    UNKNOWN
+                    if argument.star
+                    else self.on.iteration.iterated(argument.value, held, state)
                 )
         if arguments.is_open or not parts:
             return UNKNOWN
@@ -184,12 +189,12 @@ class BuiltinCalls:
         held = self.on.program.functions.consumed(self.on.argument(given, state), state)
         # Of no rows there are no parts.
         held = frozenset(a for a in held if not isinstance(a, Sequence) or a.items != ())
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if isinstance(only, Sequence) and only.items is not None:
             rows = [_items(row) for row in only.items]
             lengths = {None if row is None else len(row) for row in rows}
             if len(lengths) > 1 or None in lengths:
-                parts = tuple(self.on.iterated(given, row, state) for row in only.items)
+                parts = tuple(self.on.iteration.iterated(given, row, state) for row in only.items)
                 return value(Sequence(None, value(Sequence(parts, join(*parts)))))
             columns = [tuple(column) for column in zip(*filter(None, rows), strict=True)]
             made = tuple(value(Sequence(column, join(*column))) for column in columns)
@@ -267,12 +272,12 @@ class BuiltinCalls:
         operands = [self.on.argument(argument.value, state) for argument in node.args]
         if first is None:
             return value(Sequence((), NOTHING)) if not node.args else value(Sequence(None, NOTHING))
-        only = next(iter(operands[0])) if len(operands[0]) == 1 else None
+        only = sole(operands[0])
         if isinstance(only, Sequence) and len(node.args) == 1:
             return value(Sequence(only.items, only.element))
         if isinstance(first, cst.GeneratorExp):
             return value(Sequence(None, element_of(operands[0]) or UNKNOWN))
-        return value(Sequence(None, self.on.iterated(first, operands[0], state)))
+        return value(Sequence(None, self.on.iteration.iterated(first, operands[0], state)))
 
     def getattr_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`getattr(x, name, default)`."""
@@ -291,16 +296,16 @@ class BuiltinCalls:
         operands = [self.on.argument(argument.value, state) for argument in node.args]
         if len(operands) != 3 or arguments.is_open:
             for held in operands:
-                self.on.spoil(held, state)
+                self.on.targets.spoil(held, state)
                 self.on.escapes(held, state)
             return PLAIN
         name = string_value(arguments.get(1))
         for atom in operands[0]:
             if isinstance(atom, Instance) and name is not None:
                 surely = len(operands[0]) == 1
-                self.on.set_attribute(atom, name, operands[2], state, surely=surely)
+                self.on.targets.set_attribute(atom, name, operands[2], state, surely=surely)
             elif isinstance(atom, Instance):
-                self.on.spoil(operands[0], state)
+                self.on.targets.spoil(operands[0], state)
                 self.on.escapes(operands[2], state)
             else:
                 self.on.escapes(operands[2], state)
@@ -309,7 +314,7 @@ class BuiltinCalls:
     def vars_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`vars(x)`: a dict through which its attributes may be set."""
         for argument in node.args:
-            self.on.spoil(self.on.argument(argument.value, state), state)
+            self.on.targets.spoil(self.on.argument(argument.value, state), state)
         return UNKNOWN
 
     def partial(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
@@ -349,5 +354,5 @@ def _bound(computation: Computation, passed: CallArguments) -> Computation:
 
 def _items(held: Value) -> tuple[Value, ...] | None:
     """Give the items of what certainly is one list or tuple of known length."""
-    only = next(iter(held)) if len(held) == 1 else None
+    only = sole(held)
     return only.items if isinstance(only, Sequence) else None

@@ -200,7 +200,7 @@ class Calls:
         if qualified is not None:
             held = self._library_call(node, qualified, state)
             if held is not None:
-                return sited(held, self.on.made(node)) if is_container(held) else held
+                return sited(held, self.on.targets.made(node)) if is_container(held) else held
         elif isinstance(node.func, cst.Attribute):
             return self.methods.method(node, node.func, Arguments(node), state)
         return self.objects.called(node, self.on.evaluate(node.func, state), state)
@@ -233,7 +233,7 @@ class Calls:
         """Call a function of JAX, NumPy or Python; None for one of another package."""
         arguments = Arguments(node)
         if qualified in LAZY_CALLS and node is not self._at_once and _is_simple(node):
-            return self.on.later(node, [argument.value for argument in node.args], state)
+            return self.on.iteration.later(node, [argument.value for argument in node.args], state)
         special = self._by_name.get(qualified)
         if special is not None:
             return special(node, arguments, state)

@@ -120,7 +120,7 @@ class AppliedFunctions:
     def _element(self, node: cst.BaseExpression, held: Value, state: State) -> Value:
         if isinstance(node, cst.GeneratorExp):
             return element_of(held) or UNKNOWN
-        return self.on.iterated(node, held, state)
+        return self.on.iteration.iterated(node, held, state)
 
     def _is_consumed(self, node: cst.Call) -> bool:
         """Tell whether an iterator is consumed where it is made: `list(map(…))`, `for … in`."""

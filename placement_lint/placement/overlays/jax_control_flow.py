@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     element_of,
     join,
     parts_of,
+    sole,
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
@@ -88,7 +89,7 @@ class ControlFlow:
         """`jax.lax.switch(index, functions, *operands)`: what one of the functions gives."""
         call = _Call(self.on, node, arguments, state)
         branches = call.plain(1, "branches")
-        only = next(iter(branches)) if len(branches) == 1 else None
+        only = sole(branches)
         if not isinstance(only, Sequence) or not only.items:
             return call.result(None)
         call.is_scalar(0, "index")

@@ -207,7 +207,7 @@ class Effects:
         """`nnx.update(module, state)`: the module has other arrays from then on."""
         held = [self.on.argument(argument.value, state) for argument in node.args]
         for each in held[:1]:
-            self.on.spoil(each, state, UNKNOWN)
+            self.on.targets.spoil(each, state, UNKNOWN)
         for each in held:
             self.on.escapes(each, state)
         return NONE
@@ -400,7 +400,7 @@ class Effects:
         pickled = arguments.get(0, "obj")
         for each in held:
             self.on.escapes(frozenset(a for a in each if not isinstance(a, Array)), state)
-            self.on.may_change(each, state)
+            self.on.targets.may_change(each, state)
         return UNKNOWN if pickled is None else value(Pickled(self.on.module.place(pickled)))
 
     def _pickled(self, data: Value = UNKNOWN) -> Value:

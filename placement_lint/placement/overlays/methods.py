@@ -46,6 +46,7 @@ from placement_lint.placement.domain.values import (
     join,
     known_key,
     limited,
+    sole,
     value,
     without_parts,
 )
@@ -111,7 +112,7 @@ class MethodCalls:
             held -= objects
             if not held:
                 return frozenset(found)
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if isinstance(only, Executor):
             return self.on.calls.library.executed(node, name, state)
         if isinstance(only, Thread):
@@ -190,7 +191,7 @@ class MethodCalls:
             return self._by_hand(receiver, held, name, state)
         for _, given in operands:
             self.on.escapes(given, state)
-            self.on.may_change(given, state)
+            self.on.targets.may_change(given, state)
         if isinstance(atom, AnyTree):
             return self._tree_method(node, receiver, atom, name, state)
         return HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
@@ -199,7 +200,7 @@ class MethodCalls:
         """`generator.send(x)`: what it yields next; where x goes is not followed."""
         for _, given in self.on.arguments(node, state):
             self.on.escapes(given, state)
-            self.on.may_change(given, state)
+            self.on.targets.may_change(given, state)
         return element_of(self.on.program.functions.consumed(held, state)) or UNKNOWN
 
     def _array_method(
@@ -287,7 +288,7 @@ class MethodCalls:
         elif name == "clear":
             change = emptied
         elif name == "setdefault" and len(arguments.positional) == 2:
-            key = None if first is None else self.on.key(first, operands[0][1])
+            key = None if first is None else self.on.subscripts.key(first, operands[0][1])
             default = operands[-1][1]
 
             def change(container: Container) -> Container:
@@ -297,7 +298,7 @@ class MethodCalls:
                 return with_item(container, key, join(known, default))
 
         elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
-            named = None if first is None else self.on.key(first, operands[0][1])
+            named = None if first is None else self.on.subscripts.key(first, operands[0][1])
             taken: str | int | None = None if self.on.in_loop else named
             if name in {"pop", "popleft"} and first is None and not self.on.in_loop:
                 taken = -1 if name == "pop" else 0
@@ -311,7 +312,7 @@ class MethodCalls:
             if isinstance(receiver, cst.Name | cst.Attribute):
                 # An argument may have changed it already.
                 held = self.on.evaluate(receiver, state)
-            self.on.change(receiver, held, change, state)
+            self.on.targets.change(receiver, held, change, state)
 
     def _pops(self, held: Value) -> bool:
         """Tell whether a container has items whose place or key is known."""
@@ -329,10 +330,10 @@ class MethodCalls:
             for argument, (_, held) in zip(node.args, operands, strict=True)
             if argument.keyword is not None
         }
-        only = next(iter(given)) if len(given) == 1 else None
+        only = sole(given)
         element = NOTHING
         if first is not None and not (isinstance(only, Mapping) and name == "update"):
-            element = self.on.iterated(first, given, state)
+            element = self.on.iteration.iterated(first, given, state)
         is_open = arguments.is_open
         in_loop = self.on.in_loop
 
@@ -386,7 +387,7 @@ class MethodCalls:
             # An empty one raises, or waits.
             return join(*every)
         if name == "copy":
-            return value(replace(atom, site=self.on.made(node)))
+            return value(replace(atom, site=self.on.targets.made(node)))
         if name in _ADDING or name in _EXTENDING or name in _REMOVING or name == "clear":
             return PLAIN
         return UNKNOWN
@@ -399,13 +400,13 @@ class MethodCalls:
         if name == "keys":
             return value(Sequence(None, PLAIN))
         if name in {"get", "pop", "setdefault"} and node.args:
-            key = self.on.key(node.args[0].value, operands[0][1])
+            key = self.on.subscripts.key(node.args[0].value, operands[0][1])
             found = element_of(value(atom), key)
             if len(node.args) > 1 and known_key(key) not in dict(atom.items):
                 found = join(found, operands[1][1]) if found else operands[1][1]
             return found
         if name == "copy":
-            return value(replace(atom, site=self.on.made(node)))
+            return value(replace(atom, site=self.on.targets.made(node)))
         return PLAIN if name in {"clear", "update"} else UNKNOWN
 
     def _tree_method(
@@ -421,7 +422,7 @@ class MethodCalls:
         if name in transfer.HOST_METHODS:
             return PLAIN
         if name in _OF_ARRAYS or name == "get":
-            return self.on.part(node, atom, state)
+            return self.on.iteration.part(node, atom, state)
         if name == "values":
             return value(Sequence(None, held))
         if name == "items":
@@ -430,7 +431,7 @@ class MethodCalls:
             return value(Sequence(None, PLAIN))
         self.on.escapes(held, state)
         if name in _ADDING or name in _EXTENDING or name in {"pop", "popitem", "setdefault"}:
-            self.on.loosen(receiver, state)
+            self.on.targets.loosen(receiver, state)
         return UNKNOWN
 
     def _exit_stack_method(

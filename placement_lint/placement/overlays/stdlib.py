@@ -30,6 +30,7 @@ from placement_lint.placement.domain.values import (
     Value,
     element_of,
     join,
+    sole,
     value,
     without_parts,
 )
@@ -121,7 +122,7 @@ class LibraryCalls:
             return UNKNOWN
         given = node.args[0].value
         inner = self._element(given, self.on.argument(given, state), state)
-        return value(Sequence(None, self.on.iterated(given, inner, state)))
+        return value(Sequence(None, self.on.iteration.iterated(given, inner, state)))
 
     def repeated(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`itertools.repeat(x, n)`."""
@@ -155,7 +156,7 @@ class LibraryCalls:
         given = node.args[1].value
         with self.on.loop():
             element = self._element(given, held[1], state)
-            only = next(iter(element)) if len(element) == 1 else None
+            only = sole(element)
             if not isinstance(only, Sequence) or only.items is None:
                 self.on.escapes(element, state)
                 return UNKNOWN
@@ -167,7 +168,7 @@ class LibraryCalls:
         """Give what is iterated over; a generator expression was consumed already."""
         if isinstance(node, cst.GeneratorExp):
             return element_of(held) or UNKNOWN
-        return self.on.iterated(node, held, state)
+        return self.on.iteration.iterated(node, held, state)
 
     # -- getters --------------------------------------------------------------------------------
 
@@ -259,7 +260,7 @@ class LibraryCalls:
         if name not in {"map", "submit"} or not given or not is_plain:
             for held in passed.every():
                 self.on.escapes(held, state)
-                self.on.may_change(held, state)
+                self.on.targets.may_change(held, state)
             return UNKNOWN
         function, *positional = passed.positional
         places = [self.on.index(argument.value) for argument in given[1:]]
@@ -275,7 +276,7 @@ class LibraryCalls:
             state.blocks = blocks
             with self.on.loop():
                 elements = [
-                    (place, self.on.iterated(argument.value, held, state))
+                    (place, self.on.iteration.iterated(argument.value, held, state))
                     for place, argument, held in zip(places, given[1:], positional, strict=True)
                 ]
                 state.blocks = ()
@@ -299,7 +300,7 @@ class LibraryCalls:
         ):
             for held in passed.every():
                 self.on.escapes(held, state)
-                self.on.may_change(held, state)
+                self.on.targets.may_change(held, state)
             return UNKNOWN
         return frozenset(Thread(Partial(atom, *handed)) for atom in targets)
 
