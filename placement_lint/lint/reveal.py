@@ -14,7 +14,9 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.placement.domain.values import Place
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.flow import Flow
     from placement_lint.syntax.edits import Editor
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.record import Record
 from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
@@ -12,7 +13,6 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Anything,
     Array,
-    Device,
     External,
     Host,
     Plain,
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.counterfactual.commitments import Commitment
     from placement_lint.placement.domain.consequences import Target
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Place
     from placement_lint.placement.engine.linking import Sources
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree

@@ -27,15 +27,12 @@ from placement_lint.placement.domain.state import (
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
+    Container,
     Function,
     Instance,
-    Mapping,
-    Place,
-    Sequence,
     Value,
     arrays,
     join,
-    parts_of,
     value,
 )
 from placement_lint.placement.engine.classes import Classes
@@ -59,6 +56,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from placement_lint.placement.counterfactual.commitments import Commitments
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.engine.linking import Sources
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
@@ -263,8 +263,8 @@ class Program:
         for atom in held:
             if isinstance(atom, Function):
                 self._assumed_traced.add(atom.place)
-            elif isinstance(atom, Sequence | Mapping) and depth:
-                for part in parts_of(atom):
+            elif isinstance(atom, Container) and depth:
+                for part in atom.parts():
                     self.assume_traced(part, depth - 1)
 
     def _trace_functions(self, module: Module) -> None:

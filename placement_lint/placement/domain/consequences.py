@@ -9,7 +9,10 @@ import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Device, Place
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
 
 
 class Consequence(enum.Enum):

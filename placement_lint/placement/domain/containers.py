@@ -10,19 +10,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
     MAX_DEPTH,
     NOTHING,
     PLAIN,
     UNKNOWN,
+    Container,
     Mapping,
     Sequence,
-    Site,
     Value,
     join,
-    known_key,
-    parts_of,
     value,
 )
 
@@ -32,11 +31,16 @@ MAX_ITEMS = 128
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.placement.domain.places import (
+        Place,
+        Site,
+    )
     from placement_lint.placement.domain.state import State, Variable
-    from placement_lint.placement.domain.values import Atom, Place
+    from placement_lint.placement.domain.values import (
+        Atom,
+    )
 
-    Container: TypeAlias = Sequence | Mapping
-    Change: TypeAlias = Callable[[Container], Container]
+Change: TypeAlias = "Callable[[Container], Container]"
 
 _MAX_TOLD_APART = 8
 """Variables of one container of which each is known by itself when that changes."""
@@ -106,28 +110,28 @@ class Containers:
 def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
     """Give the sites of the containers in a value, those inside of others included."""
     for atom in held:
-        if isinstance(atom, Sequence | Mapping):
+        if isinstance(atom, Container):
             if atom.site is not None:
                 yield atom.site
             if depth:
-                for part in dict.fromkeys(parts_of(atom)):
+                for part in dict.fromkeys(atom.parts()):
                     yield from sites(part, depth - 1)
 
 
 def of_site(held: Value, site: Site, depth: int = MAX_DEPTH) -> Iterator[Container]:
     """Give the containers of a site in a value, those inside of others included."""
     for atom in held:
-        if isinstance(atom, Sequence | Mapping):
+        if isinstance(atom, Container):
             if atom.site == site:
                 yield atom
             elif depth:
-                for part in parts_of(atom):
+                for part in atom.parts():
                     yield from of_site(part, site, depth - 1)
 
 
 def is_container(held: Value) -> bool:
     """Tell whether a value may be a list, a tuple or a dict."""
-    return any(isinstance(atom, Sequence | Mapping) for atom in held)
+    return any(isinstance(atom, Container) for atom in held)
 
 
 def anonymous(held: Value) -> Value:
@@ -137,12 +141,10 @@ def anonymous(held: Value) -> Value:
 
 def sited(held: Value, site: Site) -> Value:
     """Give a value in which the containers that have no site have this one."""
-    if all(not isinstance(a, Sequence | Mapping) or a.site is not None for a in held):
+    if all(not isinstance(a, Container) or a.site is not None for a in held):
         return held
     return frozenset(
-        replace(atom, site=site)
-        if isinstance(atom, Sequence | Mapping) and atom.site is None
-        else atom
+        replace(atom, site=site) if isinstance(atom, Container) and atom.site is None else atom
         for atom in held
     )
 
@@ -154,7 +156,7 @@ def changed(
     atoms: list[Atom] = []
     touched = False
     for atom in held:
-        if not isinstance(atom, Sequence | Mapping):
+        if not isinstance(atom, Container):
             atoms.append(atom)
         elif atom.site == site:
             touched = True
@@ -200,7 +202,7 @@ def changed_holders(
 
 
 def _is_only(held: Value, site: Site) -> bool:
-    return all(isinstance(atom, Sequence | Mapping) and atom.site == site for atom in held)
+    return all(isinstance(atom, Container) and atom.site == site for atom in held)
 
 
 def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
@@ -215,17 +217,16 @@ def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
 def anonymous_outside(held: Value) -> Value:
     """Give a value in which the outermost containers are not known by their sites."""
     return frozenset(
-        replace(atom, site=None) if isinstance(atom, Sequence | Mapping) else atom for atom in held
+        replace(atom, site=None) if isinstance(atom, Container) else atom for atom in held
     )
 
 
-def with_item(container: Container, key: str | int | None, held: Value) -> Container:
+def with_item(container: Container, key: Key | None, held: Value) -> Container:
     """Give a container after `container[key] = held`; None: a key that is not known."""
     if isinstance(container, Mapping):
         known = dict(container.items)
-        name = known_key(key)
-        if name is not None and (name in known or len(known) < MAX_ITEMS):
-            return container.with_item(name, held)
+        if key is not None and (key in known or len(known) < MAX_ITEMS):
+            return container.with_item(key, held)
         element = join(container.element, held)
         if key is not None:
             return (
@@ -250,7 +251,7 @@ def merged(container: Container, other: Value) -> Container:
     if atom.element:
         container = with_item(container, None, atom.element)
     for key, held in atom.items:
-        container = with_item(container, _spelt(key), held)
+        container = with_item(container, key, held)
     return container
 
 
@@ -268,22 +269,17 @@ def _one_of(every: list[Mapping], container: Container) -> Mapping:
     """Give a dict that is one of several, which a container is merged with."""
     known = [dict(each.items) for each in every]
     before = dict(container.items) if isinstance(container, Mapping) else {}
-    items: dict[str, Value] = {}
+    items: dict[Key, Value] = {}
     for key in {key: None for each in known for key in each}:
         held = [each[key] for each in known if key in each]
         if len(held) < len(known) and key in before:
             # Where it is not, what was there before stays.
             held.append(before[key])
         items[key] = join(*held)
-    return Mapping(tuple(sorted(items.items())), join(*(each.element for each in every)))
+    return Mapping(sorted_items(items.items()), join(*(each.element for each in every)))
 
 
-def _spelt(name: str) -> str | int:
-    """Give the key that a mapping knows by a name."""
-    return int(name[1:]) if name.startswith("\0") else name
-
-
-def has_item(container: Container, key: str | int | None) -> bool:
+def has_item(container: Container, key: Key | None) -> bool:
     """Tell whether it is known which item a key is of, also where there is none yet."""
     if isinstance(container, Mapping):
         return key is not None
@@ -301,14 +297,12 @@ def with_more(
         return loosened(container)
     items = container.items
     if items is None or more is None or at is None or len(items) + len(more) > MAX_ITEMS:
-        return replace(container, items=None, element=join(*parts_of(container), element))
+        return replace(container, items=None, element=join(*container.parts(), element))
     kept = (*items, *more) if at < 0 else (*items[:at], *more, *items[at:])
     return replace(container, items=kept, element=join(*kept) if kept else container.element)
 
 
-def without_item(
-    container: Container, key: str | int | None, *, reverse: bool = False
-) -> Container:
+def without_item(container: Container, key: Key | None, *, reverse: bool = False) -> Container:
     """Give a container after an item was taken out, or all were put in another order.
 
     `key`: of the item, where it is known; `reverse`: none was taken out.
@@ -321,11 +315,10 @@ def without_item(
             at = key % len(items)
             kept = (*items[:at], *items[at + 1 :])
             return replace(container, items=kept, element=join(*kept) if kept else NOTHING)
-        return replace(container, items=None, element=join(*parts_of(container)))
+        return replace(container, items=None, element=join(*container.parts()))
     if key is not None:
-        name = known_key(key)
-        return replace(container, items=tuple(i for i in container.items if i[0] != name))
-    return replace(container, items=(), element=join(*parts_of(container)))
+        return replace(container, items=tuple(i for i in container.items if i[0] != key))
+    return replace(container, items=(), element=join(*container.parts()))
 
 
 def emptied(container: Container) -> Container:
@@ -388,7 +381,7 @@ def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MA
     touched = False
     for atom in held:
         new: Atom = atom
-        if isinstance(atom, Sequence | Mapping):
+        if isinstance(atom, Container):
             inner = _with_parts(atom, lambda p: _resited(p, rename, depth - 1)) if depth else atom
             site = None if atom.site is None else rename(atom.site)
             new = inner if site == atom.site else replace(inner, site=site)

@@ -10,6 +10,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Class,
     Computation,
+    Container,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -23,7 +24,6 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Lazy,
-    Mapping,
     Method,
     Optimizer,
     Partial,
@@ -38,7 +38,13 @@ from placement_lint.placement.domain.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from placement_lint.placement.domain.values import Atom, Place, Value
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
+    from placement_lint.placement.domain.values import (
+        Atom,
+        Value,
+    )
 
 _DEPTH = 3
 
@@ -56,7 +62,7 @@ def describe(held: Value, where: Callable[[Place], str], depth: int = _DEPTH) ->
 def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
     if isinstance(atom, Array):
         return _array(atom, where)
-    if isinstance(atom, Sequence | Mapping):
+    if isinstance(atom, Container):
         if not depth:
             return "a container"
         kind = "a sequence" if isinstance(atom, Sequence) else "a mapping"

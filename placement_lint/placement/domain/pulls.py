@@ -7,25 +7,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.devices import differ, is_host
+from placement_lint.placement.domain.places import (
+    NOWHERE,
+)
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
-    NOWHERE,
     Anything,
     Array,
+    Container,
     External,
-    Mapping,
-    Sequence,
     arrays,
-    differ,
-    is_host,
-    parts_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.domain.state import DefaultDevice
-    from placement_lint.placement.domain.values import Device, Place, Value
+    from placement_lint.placement.domain.values import (
+        Value,
+    )
 
 
 @dataclass
@@ -141,9 +146,9 @@ def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
         atom.committed
         if isinstance(atom, Array)
         else depth > 0
-        and isinstance(atom, Sequence | Mapping)
+        and isinstance(atom, Container)
         and all(array.committed for array in arrays(frozenset({atom}), depth))
-        and any(is_surely_committed(part, depth - 1) for part in parts_of(atom))
+        and any(is_surely_committed(part, depth - 1) for part in atom.parts())
         for atom in held
     )
 
@@ -154,8 +159,8 @@ def _is_surely_uncommitted(held: Value, depth: int = MAX_DEPTH) -> bool:
         not atom.committed and not atom.is_small
         if isinstance(atom, Array)
         else depth > 0
-        and isinstance(atom, Sequence | Mapping)
-        and any(_is_surely_uncommitted(part, depth - 1) for part in parts_of(atom))
+        and isinstance(atom, Container)
+        and any(_is_surely_uncommitted(part, depth - 1) for part in atom.parts())
         for atom in held
     )
 
@@ -166,8 +171,8 @@ def _may_be_anything(held: Value, depth: int = MAX_DEPTH) -> bool:
         isinstance(atom, Anything | External)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_may_be_anything(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(_may_be_anything(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )

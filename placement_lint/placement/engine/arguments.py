@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.keys import sorted_items
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
@@ -15,7 +17,6 @@ from placement_lint.placement.domain.values import (
     Mapping,
     Sequence,
     Value,
-    iterated_of,
     join,
     sole,
     value,
@@ -78,7 +79,7 @@ def sort_arguments(arguments: abc.Iterable[tuple[cst.Arg, Value]]) -> CallArgume
         elif argument.star == "**":
             more = UNKNOWN
             if isinstance(only, Mapping):
-                found.keywords.update(only.items)
+                found.keywords.update({k: v for k, v in only.items if isinstance(k, str)})
                 more = only.element
             if more:
                 found.more = more if found.more is None else join(found.more, more)
@@ -155,7 +156,7 @@ def bind_parameters(
             if isinstance(key, str) and key not in taken
         }
         bound_to[params.star_kwarg.name.value] = value(
-            Mapping(tuple(sorted(named.items())), more or NOTHING)
+            Mapping(sorted_items(named.items()), more or NOTHING)
         )
     return bound_to
 

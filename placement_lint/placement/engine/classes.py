@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import (
-    State,
-    Variable,
-    initial_state,
-    variable,
-)
+from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     UNKNOWN,
@@ -23,7 +19,6 @@ from placement_lint.placement.domain.values import (
     Method,
     NamedTupleType,
     Optimizer,
-    Place,
     Plain,
     Sequence,
     Value,
@@ -41,6 +36,9 @@ from placement_lint.placement.facts.decorators import (
 )
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
@@ -226,7 +224,7 @@ class Classes:
             if isinstance(node, cst.ClassDef):
                 scope = module.names.scope(node.body)
                 if name in scope.bindings and is_enumeration(module, node):
-                    return value(Plain(member=f"{place.module}:{place.node}.{name}"))
+                    return value(Plain(member=Member(f"{place.module}:{place.node}.{name}")))
                 if name in scope.bindings or variable(scope, name) in self._program.linking.rebound:
                     return self._program.linking.variable_of(module, scope, name, state)
         return UNKNOWN

@@ -12,18 +12,20 @@ from placement_lint.placement.domain.values import (
     Array,
     Context,
     DefaultDeviceContext,
-    Device,
     Executor,
     ExitStack,
     Host,
     Instance,
-    Place,
     Plain,
     TensorFile,
     Value,
 )
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.facts.module import Module
 
 _NEUTRAL = (Context, Executor, ExitStack, Plain, Host, Array, TensorFile)

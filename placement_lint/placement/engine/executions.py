@@ -12,8 +12,15 @@ from placement_lint.placement.domain.values import Instance
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+    from placement_lint.placement.domain.places import (
+        Place,
+        Site,
+    )
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable
-    from placement_lint.placement.domain.values import Generator, Place, Site, Value
+    from placement_lint.placement.domain.values import (
+        Generator,
+        Value,
+    )
 
 Key: TypeAlias = (
     "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"

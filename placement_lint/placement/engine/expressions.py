@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.placement.domain.contents import without_parts
+from placement_lint.placement.domain.devices import is_host
+from placement_lint.placement.domain.places import (
+    MADE_ON_TRACERS,
+    Place,
+    Taking,
+)
 from placement_lint.placement.domain.record import Record, UseKind
 from placement_lint.placement.domain.state import State, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
-    MADE_ON_TRACERS,
     NONE,
     NOTHING,
     PLAIN,
@@ -24,15 +30,11 @@ from placement_lint.placement.domain.values import (
     Function,
     Host,
     Instance,
-    Place,
     Plain,
-    Taking,
     Value,
     arrays,
-    is_host,
     limited,
     value,
-    without_parts,
 )
 from placement_lint.placement.engine.iteration import Iteration
 from placement_lint.placement.engine.literals import Literals
@@ -375,7 +377,7 @@ class Expressions:
                 return self.program.linking.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)
         name = node.attr.value
-        found: set[Any] = set()
+        found: set[Atom] = set()
         if any(isinstance(atom, Array) for atom in held):
             if name in transfer.COMPUTING_ATTRIBUTES:
                 operand = (self.index(node.value), without_parts(held))

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import (
-    is_container,
-    sited,
-    sites,
-)
+from placement_lint.placement.domain.containers import is_container, sited, sites
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     DefaultDevice,
@@ -34,7 +30,6 @@ from placement_lint.placement.domain.values import (
     Generator,
     Instance,
     Lazy,
-    Place,
     Sequence,
     Value,
     join,
@@ -45,14 +40,14 @@ from placement_lint.placement.engine.arguments import bind_parameters
 from placement_lint.placement.engine.executions import Execution
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.decorators import (
-    decorator_name,
-    makes_context,
-)
+from placement_lint.placement.facts.decorators import decorator_name, makes_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Scope

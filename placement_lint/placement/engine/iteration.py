@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import (
-    of_site,
-    view_of,
+from placement_lint.placement.domain.containers import of_site, view_of
+from placement_lint.placement.domain.contents import iterated_of, without_parts
+from placement_lint.placement.domain.places import (
+    Site,
+    Taking,
 )
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
@@ -18,20 +20,17 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
+    Container,
     Instance,
     Lazy,
     Mapping,
     Sequence,
-    Site,
-    Taking,
     Value,
     arrays,
     is_placed,
-    iterated_of,
     join,
     limited,
     value,
-    without_parts,
 )
 
 if TYPE_CHECKING:
@@ -145,13 +144,11 @@ class Iteration:
                 for changed in self._held_now(site, now, since):
                     if isinstance(changed, Mapping):
                         found.add(view_of(changed, pairs=pairs))
-            if isinstance(atom, Sequence | Mapping) and atom.site is not None:
+            if isinstance(atom, Container) and atom.site is not None:
                 found.update(self._held_now(atom.site, now, since))
         return limited(frozenset(found))
 
-    def _held_now(
-        self, site: Site, now: State, since: State | None
-    ) -> Iterator[Sequence | Mapping]:
+    def _held_now(self, site: Site, now: State, since: State | None) -> Iterator[Container]:
         """Give a container as variables hold it now that held something else before."""
         for key in self.program.containers.holders(site):
             before = None if since is None else self.program.held(key, since)

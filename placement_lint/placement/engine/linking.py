@@ -7,30 +7,24 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import (
-    State,
-    Variable,
-    variable,
-)
+from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
     UNKNOWN,
     Class,
     Dispatched,
     External,
     Function,
-    Place,
     Value,
     join,
     value,
 )
-from placement_lint.placement.facts.decorators import (
-    dispatches,
-    keeps_signature,
-    registered,
-)
+from placement_lint.placement.facts.decorators import dispatches, keeps_signature, registered
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Binding, Scope

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import (
-    merged,
-    of_items,
-    with_item,
-)
+from placement_lint.placement.domain.containers import merged, of_items, with_item
 from placement_lint.placement.domain.values import (
     NOTHING,
     PLAIN,
+    Container,
     Mapping,
     Plain,
     Sequence,
@@ -81,7 +78,7 @@ class Literals:
 
     def dict_(self, node: cst.Dict, state: State) -> Value:
         """Evaluate a literal dict."""
-        made: Sequence | Mapping = Mapping((), NOTHING, self.on.targets.made(node))
+        made: Container = Mapping((), NOTHING, self.on.targets.made(node))
         for item in node.elements:
             held = self.on.evaluate(item.value, state)
             if isinstance(item, cst.DictElement):

@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.placement.domain.values import (
     Anything,
     Array,
+    Container,
     External,
     Host,
     Mapping,
@@ -176,7 +177,7 @@ def _is_among(atom: Atom, items: list[Value]) -> bool | None:
 def equal(one: Atom, other: Atom) -> bool | None:
     """Tell whether two things are equal; None where that is not known."""
     if not isinstance(one, Plain) or not isinstance(other, Plain):
-        kinds = [isinstance(each, Sequence | Mapping) or is_known(each) for each in (one, other)]
+        kinds = [isinstance(each, Container) or is_known(each) for each in (one, other)]
         return False if all(kinds) and type(one) is not type(other) else None
     if one.text is not None and other.text is not None:
         return one.text == other.text

@@ -9,26 +9,23 @@ from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
     Computation,
+    Container,
     Function,
     Generator,
     Instance,
     Lazy,
-    Mapping,
     Method,
     Partial,
-    Place,
-    Sequence,
     Value,
     arrays,
-    parts_of,
 )
 from placement_lint.placement.engine.pytrees import objects_in, with_objects
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.state import (
-        State,
-        Variable,
+    from placement_lint.placement.domain.places import (
+        Place,
     )
+    from placement_lint.placement.domain.state import State, Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter
 
@@ -118,8 +115,8 @@ def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
         isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_has_function(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(_has_function(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )

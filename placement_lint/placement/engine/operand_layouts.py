@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.placement.domain.containers import merged, with_item
+from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
+    Container,
     Mapping,
     Sequence,
-    iterated_of,
     join,
     sole,
     value,
@@ -23,6 +24,7 @@ from placement_lint.placement.engine.arguments import CallArguments, sort_argume
 if TYPE_CHECKING:
     from collections import abc
 
+    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Value
     from placement_lint.placement.engine.arguments import Operand
@@ -35,7 +37,7 @@ class Literal:
 
     node: cst.List | cst.Tuple | cst.Dict
     parts: list[Layout]
-    keys: list[str | int | None] = field(default_factory=list)
+    keys: list[Key | None] = field(default_factory=list)
     """Of a dict: the keys, where they are known."""
 
 
@@ -49,7 +51,7 @@ def assembled(layout: Layout, operands: abc.Sequence[Value]) -> Value:
         return operands[layout]
     parts = [assembled(part, operands) for part in layout.parts]
     if isinstance(layout.node, cst.Dict):
-        made: Sequence | Mapping = Mapping((), NOTHING)
+        made: Container = Mapping((), NOTHING)
         for element, key, held in zip(layout.node.elements, layout.keys, parts, strict=True):
             is_item = isinstance(element, cst.DictElement)
             made = with_item(made, key, held) if is_item else merged(made, held)
@@ -86,7 +88,7 @@ class LaidOut:
             on.record.saw_value(on.index(node), UNKNOWN)
             return Literal(node, parts)
         if isinstance(node, cst.Dict):
-            keys: list[str | int | None] = []
+            keys: list[Key | None] = []
             parts = []
             for item in node.elements:
                 if isinstance(item, cst.DictElement):

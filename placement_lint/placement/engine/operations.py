@@ -10,36 +10,40 @@ import itertools
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
+from placement_lint.placement.domain.places import (
+    NO_CAUSES,
+    NOWHERE,
+    Origin,
+    Place,
+)
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
     MAX_DEPTH,
-    NO_CAUSES,
-    NOWHERE,
-    SYSTEM_DEFAULT,
     Anything,
     Array,
-    Device,
     External,
     Host,
     Mapping,
-    Origin,
-    Place,
     Sequence,
     Value,
     arrays,
-    differ,
     limited,
-    parts_of,
 )
 from placement_lint.placement.domain.values import Sequence as SequenceOf
 
 if TYPE_CHECKING:
     from collections import abc
 
+    from placement_lint.placement.domain.places import (
+        Causes,
+    )
     from placement_lint.placement.domain.record import Record, UseKind
     from placement_lint.placement.domain.state import Devices, State
-    from placement_lint.placement.domain.values import Atom, Causes
+    from placement_lint.placement.domain.values import (
+        Atom,
+    )
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
 
@@ -320,7 +324,7 @@ def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:
             _beside_others(part, depth - 1)
             for atom in held
             if isinstance(atom, Mapping | Sequence)
-            for part in parts_of(atom)
+            for part in atom.parts()
         )
     )
 

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import (
-    merged,
-    of_items,
-)
+from placement_lint.placement.domain.containers import merged, of_items
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.state import State, meet
 from placement_lint.placement.domain.values import (

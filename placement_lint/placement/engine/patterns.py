@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.state import variable
 from placement_lint.placement.domain.values import (
     UNKNOWN,
@@ -17,7 +18,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
-    element_of,
     join,
     value,
 )

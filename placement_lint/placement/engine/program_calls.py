@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.state import SYSTEM, State, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -18,8 +19,10 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Atom,
     Class,
     Computation,
+    Container,
     Context,
     Coroutine,
     DefaultDeviceContext,
@@ -34,12 +37,10 @@ from placement_lint.placement.domain.values import (
     Method,
     NamedTupleType,
     Partial,
-    Place,
     Plain,
     Sequence,
     Value,
     arrays,
-    iterated_of,
     join,
     limited,
     sole,
@@ -54,6 +55,9 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Names
@@ -101,7 +105,7 @@ class ObjectCalls:
     def called(self, node: cst.Call, held: Value, state: State) -> Value:
         """Call a value: a computation computes; a function of the program is executed."""
         computations = frozenset(atom for atom in held if isinstance(atom, Computation))
-        found: set[Any] = set()
+        found: set[Atom] = set()
         if computations:
             laid_out = LaidOut(self.on, node, state)
             trees = self.on.program.trees
@@ -203,7 +207,7 @@ class ObjectCalls:
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
     ) -> Value:
         """Call each thing that a value may be, with arguments that are evaluated already."""
-        found: set[Any] = set()
+        found: set[Atom] = set()
         several = len(held) > 1
         ends: list[State | None] = []
         for atom in sorted(held, key=repr) if several else held:
@@ -217,7 +221,7 @@ class ObjectCalls:
         return limited(frozenset(found)) or UNKNOWN
 
     def _atom_called(
-        self, node: cst.CSTNode, atom: Any, passed: CallArguments, state: State
+        self, node: cst.CSTNode, atom: Atom, passed: CallArguments, state: State
     ) -> Value:
         program = self.on.program
         if isinstance(atom, Function):
@@ -292,7 +296,7 @@ class ObjectCalls:
 
     def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value:
         """Give what a name stands for, with its module read."""
-        found: set[Any] = set()
+        found: set[Atom] = set()
         for atom in held:
             if isinstance(atom, External):
                 known = self.on.program.linking.loaded(atom, state)
@@ -316,8 +320,7 @@ class ObjectCalls:
         """Tell whether a container has no site, by which a change under another name is seen."""
         held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
         return any(
-            isinstance(a, AnyTree) or (isinstance(a, Sequence | Mapping) and a.site is None)
-            for a in held
+            isinstance(a, AnyTree) or (isinstance(a, Container) and a.site is None) for a in held
         )
 
     def _method_called(
@@ -522,7 +525,7 @@ class ObjectCalls:
         if passed.more is not None or passed.rest is not None:
             return UNKNOWN
         program = self.on.program
-        found: set[Any] = set()
+        found: set[Atom] = set()
         for atom in held:
             fields = program.classes.fields(atom.cls) if isinstance(atom, Instance) else None
             if not isinstance(atom, Instance) or fields is None:
@@ -553,7 +556,7 @@ class ObjectCalls:
         program = self.on.program
         if program.classes.method(instance.cls, "__iter__") is not None:
             held = program.functions.consumed(self.special(instance, "__iter__", [], state), state)
-            found: set[Any] = set()
+            found: set[Atom] = set()
             for atom in held:
                 if isinstance(atom, Instance):
                     found |= self.special(atom, "__next__", [], state)
@@ -566,7 +569,7 @@ class ObjectCalls:
 
     def entered_value(self, held: Value, state: State) -> Value:
         """Enter contexts, as far as the program says how; give what `with … as` binds."""
-        found: set[Any] = set()
+        found: set[Atom] = set()
         ends: list[State | None] = []
         for atom in held:
             if isinstance(atom, DefaultDeviceContext | Context):

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.domain.containers import Change, Containers
+    from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.places import (
+        Place,
+        Site,
+    )
     from placement_lint.placement.domain.record import Record
     from placement_lint.placement.domain.state import Devices, Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (
@@ -28,8 +33,6 @@ if TYPE_CHECKING:
         Getter,
         Instance,
         Lazy,
-        Place,
-        Site,
         Thread,
         Value,
     )
@@ -462,9 +465,9 @@ class IterationProtocol(Protocol):
 class SubscriptsProtocol(Protocol):
     """Evaluates the subscripts of one body."""
 
-    def key(self, node: cst.BaseExpression, held: Value) -> str | int | None: ...
+    def key(self, node: cst.BaseExpression, held: Value) -> Key | None: ...
 
-    def key_of(self, node: cst.Subscript, state: State) -> str | int | None: ...
+    def key_of(self, node: cst.Subscript, state: State) -> Key | None: ...
 
 
 class OperatorsProtocol(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import map_atoms
 from placement_lint.placement.domain.values import (
     ANYTHING,
     MAX_DEPTH,
@@ -14,6 +15,7 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Container,
     External,
     Host,
     Instance,
@@ -22,7 +24,6 @@ from placement_lint.placement.domain.values import (
     Sequence,
     join,
     limited,
-    parts_of,
     value,
 )
 from placement_lint.placement.engine.pytree_classes import Pytrees
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Atom, Place, Value
+    from placement_lint.placement.domain.values import (
+        Atom,
+        Value,
+    )
     from placement_lint.placement.engine.protocols import Interpreter
 
     Change: TypeAlias = Callable[[Value], Value]
@@ -142,7 +149,7 @@ class _Rebuilding:
         found: set[Atom] = set()
         # In the same order at every run.
         for atom in held if len(held) == 1 else sorted(held, key=repr):
-            if isinstance(atom, Sequence | Mapping):
+            if isinstance(atom, Container):
                 found.add(self._container(atom, depth - 1) if depth else ANYTHING)
             elif isinstance(atom, AnyTree):
                 found |= tree_of(self.change(atom.leaf))
@@ -154,7 +161,7 @@ class _Rebuilding:
                 found.add(atom)
         return limited(frozenset(found))
 
-    def _container(self, atom: Sequence | Mapping, depth: int) -> Atom:
+    def _container(self, atom: Container, depth: int) -> Atom:
         if isinstance(atom, Mapping):
             pairs = tuple((key, self.of(item, depth)) for key, item in atom.items)
             return Mapping(pairs, self.of(atom.element, depth))
@@ -184,8 +191,8 @@ def has_object(held: Value, depth: int = MAX_DEPTH) -> bool:
         isinstance(atom, Instance)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(has_object(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(has_object(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )
@@ -196,8 +203,8 @@ def objects_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Instance]:
     for atom in held:
         if isinstance(atom, Instance):
             yield atom
-        elif depth and isinstance(atom, Sequence | Mapping):
-            for part in parts_of(atom):
+        elif depth and isinstance(atom, Container):
+            for part in atom.parts():
                 yield from objects_in(part, depth - 1)
 
 
@@ -205,21 +212,7 @@ def with_objects(held: Value, others: dict[Instance, Instance], depth: int = MAX
     """Give a value with other objects in the place of some."""
     if not has_object(held, depth):
         return held
-    found: set[Atom] = set()
-    for atom in held:
-        if isinstance(atom, Instance):
-            found.add(others.get(atom, atom))
-        elif depth and isinstance(atom, Sequence):
-            items = atom.items and tuple(with_objects(i, others, depth - 1) for i in atom.items)
-            element = with_objects(atom.element, others, depth - 1)
-            found.add(replace(atom, items=items, element=element))
-        elif depth and isinstance(atom, Mapping):
-            pairs = tuple((key, with_objects(i, others, depth - 1)) for key, i in atom.items)
-            element = with_objects(atom.element, others, depth - 1)
-            found.add(replace(atom, items=pairs, element=element))
-        else:
-            found.add(atom)
-    return frozenset(found)
+    return map_atoms(held, lambda a: others.get(a, a) if isinstance(a, Instance) else a, depth)
 
 
 def tree_of(leaf: Value) -> Value:
@@ -228,8 +221,8 @@ def tree_of(leaf: Value) -> Value:
     pending = [leaf]
     while pending:
         for atom in pending.pop():
-            if isinstance(atom, Sequence | Mapping):
-                pending += parts_of(atom)
+            if isinstance(atom, Container):
+                pending += atom.parts()
             elif isinstance(atom, AnyTree):
                 pending.append(atom.leaf)
             elif isinstance(atom, External | Instance) or atom == ANYTHING:

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import (
-    State,
-    initial_state,
-)
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, is_host
+from placement_lint.placement.domain.state import State, initial_state
 from placement_lint.placement.domain.values import (
     NOTHING,
-    SYSTEM_DEFAULT,
     AnyTree,
     Array,
     Atom,
@@ -27,17 +24,18 @@ from placement_lint.placement.domain.values import (
     Mapping,
     Method,
     Partial,
-    Place,
     Sequence,
     TheDevice,
     Thread,
     Value,
-    is_host,
     join,
     value,
 )
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 

@@ -20,9 +20,9 @@ from placement_lint.placement.domain.values import (
     ExitStack,
     External,
     Instance,
-    Place,
     Value,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.contexts import entered_default, is_neutral_context
@@ -32,6 +32,9 @@ from placement_lint.placement.facts.import_statements import modules_named, name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.domain.state import DefaultDevice, Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter
@@ -167,14 +170,14 @@ class Statements:
         return state
 
     def _assign_target(
-        self, target: cst.CSTNode, source: cst.BaseExpression, held: Any, state: State
+        self, target: cst.CSTNode, source: cst.BaseExpression, held: Value, state: State
     ) -> None:
         if isinstance(target, cst.Tuple | cst.List):
             arrays = frozenset(atom for atom in held if isinstance(atom, Array))
             if arrays:
                 row = self.expressions.iteration.iterated(source, held, state)
-                rest = frozenset(atom for atom in held if not isinstance(atom, Array))
-                row |= rest and UNKNOWN
+                if arrays < held:
+                    row |= UNKNOWN
                 for element in target.elements:
                     is_starred = isinstance(element, cst.StarredElement)
                     part = value(values.Sequence(None, row)) if is_starred else row
@@ -193,10 +196,11 @@ class Statements:
         self.expressions.targets.assign(target, held, state)
 
     def _assign_pairs(
-        self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Any, state: State
+        self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Value, state: State
     ) -> None:
         """Bind each name of `a, b = x, y` to its own expression."""
-        items = next(iter(held)).items if len(held) == 1 else None
+        only = sole(held)
+        items = only.items if isinstance(only, values.Sequence) else None
         for position, element in enumerate(target.elements):
             part = items[position] if items else UNKNOWN
             expression = source.elements[position].value

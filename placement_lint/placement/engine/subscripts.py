@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -13,6 +13,8 @@ from placement_lint.placement.domain.containers import (
     of_items,
     sited,
 )
+from placement_lint.placement.domain.contents import element_of, without_parts
+from placement_lint.placement.domain.keys import Key, Member
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -20,6 +22,7 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Anything,
     Array,
+    Atom,
     DeviceList,
     External,
     Instance,
@@ -27,11 +30,9 @@ from placement_lint.placement.domain.values import (
     Sequence,
     Value,
     arrays,
-    element_of,
     join,
     sole,
     value,
-    without_parts,
 )
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.dotted import dotted
@@ -62,7 +63,7 @@ class Subscripts:
                 for bound in (element.slice.lower, element.slice.upper, element.slice.step):
                     if bound is not None:
                         indices.append(self.on.operand(bound, state))
-        found: set[Any] = set()
+        found: set[Atom] = set()
         key = self.key_of(node, state)
         own = [atom for atom in held if isinstance(atom, Array)]
         if any(isinstance(atom, Anything | External) for atom in held):
@@ -91,11 +92,11 @@ class Subscripts:
             others = held - objects
             parts = (
                 others
-                if isinstance(key, str)
+                if isinstance(key, str | Member)
                 else self.on.iteration.taken_apart(node, others, state)
             )
             found |= element_of(parts, key)
-        if own and not isinstance(key, str):
+        if own and not isinstance(key, str | Member):
             found |= self._indexed(node, held, indices, state)
         elif own:
             found.add(ANYTHING)
@@ -122,15 +123,15 @@ class Subscripts:
             certain=not _may_be_whole(node),
         )
 
-    def key(self, node: cst.BaseExpression, held: Value) -> str | int | None:
+    def key(self, node: cst.BaseExpression, held: Value) -> Key | None:
         """Give the key that an expression, which has a value, certainly is: a text, a number."""
         number = integer_value(node)
         only = sole(held)
         if number is None and isinstance(only, Plain):
-            return only.text if only.member is None else f"\1{only.member}"
+            return only.text if only.member is None else only.member
         return number
 
-    def key_of(self, node: cst.Subscript, state: State) -> str | int | None:
+    def key_of(self, node: cst.Subscript, state: State) -> Key | None:
         """Return the key in `container[key]`; None where it is not known."""
         if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
             return None

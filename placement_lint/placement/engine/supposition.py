@@ -14,20 +14,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.consequences import Consequence
+from placement_lint.placement.domain.contents import map_atoms
+from placement_lint.placement.domain.devices import differ
+from placement_lint.placement.domain.places import (
+    NO_CAUSES,
+    Place,
+    Taking,
+)
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
-    NO_CAUSES,
     Anything,
     AnyTree,
     Array,
     External,
     Host,
-    Place,
     Plain,
-    Taking,
     arrays,
-    differ,
-    map_atoms,
 )
 from placement_lint.placement.domain.values import Mapping as MappingOf
 from placement_lint.placement.domain.values import Sequence as SequenceOf
@@ -38,8 +40,15 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from placement_lint.placement.domain.consequences import Target
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Causes,
+    )
     from placement_lint.placement.domain.state import Devices
-    from placement_lint.placement.domain.values import Atom, Causes, Device, Value
+    from placement_lint.placement.domain.values import (
+        Atom,
+        Value,
+    )
     from placement_lint.placement.facts.module import Module
 
 

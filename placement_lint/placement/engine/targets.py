@@ -21,6 +21,7 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
+from placement_lint.placement.domain.contents import iterated_of, map_arrays
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
@@ -29,24 +30,25 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Class,
+    Container,
     DeviceList,
     Host,
     Instance,
     Mapping,
-    Place,
     Sequence,
-    Site,
     Value,
-    iterated_of,
     join,
     limited,
-    map_arrays,
     sole,
     value,
 )
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change
+    from placement_lint.placement.domain.places import (
+        Place,
+        Site,
+    )
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Scope
 
@@ -207,7 +209,7 @@ class Targets:
             held = iterated_of(held) or UNKNOWN
         all_committed = held and all(isinstance(a, Array) and a.committed for a in held)
 
-        def stored(atom: Sequence | Mapping) -> Sequence | Mapping:
+        def stored(atom: Container) -> Container:
             if all_committed and not has_item(atom, known):
                 # As a loop that commits every item does.
                 return loosened(atom)
@@ -232,7 +234,7 @@ class Targets:
             only = sole(right)
             items = only.items if isinstance(only, Sequence) and not self.on.in_loop else None
 
-            def change(container: Sequence | Mapping) -> Sequence | Mapping:
+            def change(container: Container) -> Container:
                 if adds and isinstance(container, Sequence):
                     return with_more(container, items, element, -1)
                 if isinstance(node.operator, cst.BitOrAssign):
@@ -274,7 +276,7 @@ class Targets:
         """
         change = once(change)
         own = self._variable_of(node, state)
-        containers = [atom for atom in held if isinstance(atom, Sequence | Mapping)]
+        containers = [atom for atom in held if isinstance(atom, Container)]
         surely = surely and len(held) == 1
         for site in {atom.site for atom in containers if atom.site is not None}:
             known = surely and self.program.containers.is_one(site)
@@ -286,7 +288,7 @@ class Targets:
             for key, after in changed_holders(held_by, site, change, surely=known):
                 self.program.bind(key, after, state)
         if own is not None or isinstance(node, cst.Name | cst.Attribute):
-            new = [change(a) if isinstance(a, Sequence | Mapping) else a for a in held]
+            new = [change(a) if isinstance(a, Container) else a for a in held]
             self.assign(node, limited(frozenset(new)), state)
         elif any(atom.site is None for atom in containers):
             self.loosen(node, state)

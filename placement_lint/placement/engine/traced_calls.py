@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel.structures import Structure
 from placement_lint.placement.domain.containers import anonymous
+from placement_lint.placement.domain.contents import element_of, map_arrays
+from placement_lint.placement.domain.places import (
+    MADE_ON_TRACERS,
+    Origin,
+    Place,
+)
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.values import (
     ANYTHING,
-    MADE_ON_TRACERS,
     MAX_DEPTH,
     UNKNOWN,
     Anything,
     AnyTree,
     Array,
     Computation,
+    Container,
     External,
     Host,
     Instance,
-    Mapping,
-    Origin,
-    Place,
     Plain,
     Sequence,
     arrays,
-    element_of,
     is_placed,
     join,
     limited,
-    map_arrays,
-    parts_of,
     value,
 )
 
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Atom, Step, Value
+    from placement_lint.placement.domain.transformations import Step
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.engine.arguments import CallArguments
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.placement.engine.pytrees import Change
@@ -315,8 +316,8 @@ def _has_leaf(held: Value, depth: int = MAX_DEPTH) -> bool:
         isinstance(atom, Array | Host | Instance | AnyTree)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_has_leaf(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(_has_leaf(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )

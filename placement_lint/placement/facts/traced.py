@@ -10,7 +10,8 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.structures import STRUCTURES, Structure
 from placement_lint.jaxmodel.tracing import COMPILING, TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.values import Computation, Step, Usage
+from placement_lint.placement.domain.transformations import Step, Usage
+from placement_lint.placement.domain.values import Computation
 from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.tree import children

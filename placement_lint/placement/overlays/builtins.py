@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.placement.domain.contents import element_of, iterated_of
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Array,
+    Atom,
     Class,
     Computation,
     DeviceList,
@@ -27,8 +29,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
-    element_of,
-    iterated_of,
     join,
     sole,
     value,
@@ -223,22 +223,21 @@ class BuiltinCalls:
         ]
         first = arguments.get(0)
         held = NOTHING if first is None else self.on.argument(first, state)
-        made: set[Any] = set()
-        for atom in held:
-            if isinstance(atom, Mapping):
-                made.add(Mapping(atom.items, atom.element))
-            else:
-                pairs = element_of(frozenset({atom}))
-                made.add(Mapping((), element_of(pairs, 1) or UNKNOWN))
         known = {
             keyword: self.on.evaluate(argument, state)
             for keyword, argument in arguments.keywords.items()
         }
-        merged: list[Any] = []
-        for atom in made or {Mapping((), NOTHING)}:
-            items = tuple(sorted((dict(atom.items) | known).items()))
-            merged.append(Mapping(items, join(atom.element, *rest) if rest else atom.element))
-        return frozenset(merged)
+        made: set[Atom] = set()
+        for atom in held or value(Mapping((), NOTHING)):
+            if isinstance(atom, Mapping):
+                each = Mapping(atom.items, join(atom.element, *rest) if rest else atom.element)
+            else:
+                element = element_of(element_of(value(atom)), 1) or UNKNOWN
+                each = Mapping((), join(element, *rest) if rest else element)
+            for key, item in known.items():
+                each = each.with_item(key, item)
+            made.add(each)
+        return frozenset(made)
 
     def from_keys(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
         """`dict.fromkeys(keys, value)`."""
@@ -325,7 +324,7 @@ class BuiltinCalls:
         first, passed.positional = passed.positional[:1], passed.positional[1:]
         if not first or passed.rest is not None or passed.more is not None:
             return UNKNOWN
-        made: set[Any] = set()
+        made: set[Atom] = set()
         for atom in first[0]:
             if isinstance(atom, Computation):
                 made.add(_bound(atom, passed))

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.placement.domain.contents import element_of, iterated_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
     HOST,
@@ -19,8 +20,6 @@ from placement_lint.placement.domain.values import (
     Sequence,
     Value,
     arrays,
-    element_of,
-    iterated_of,
     join,
     limited,
     value,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.values import (
     NONE,
     PLAIN,
@@ -16,14 +17,13 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Container,
     Mapping,
     Plain,
     Sequence,
     Value,
     arrays,
-    element_of,
     join,
-    parts_of,
     sole,
 )
 from placement_lint.placement.engine.arguments import CallArguments
@@ -34,6 +34,7 @@ from placement_lint.placement.engine.traced_calls import Trace, computed, is_wor
 if TYPE_CHECKING:
     import libcst as cst
 
+    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.operand_layouts import Layout
@@ -254,8 +255,8 @@ class _Call:
             atom = pending.pop()
             if isinstance(atom, AnyTree):
                 found.append(atom)
-            elif isinstance(atom, Sequence | Mapping):
-                pending += [each for part in parts_of(atom) for each in part]
+            elif isinstance(atom, Container):
+                pending += [each for part in atom.parts() for each in part]
         return found
 
     def stacked(self, rows: Value | None, made: Value) -> Value:
@@ -309,7 +310,7 @@ def _collect(before: Value, after: Value, found: set[Array]) -> None:
             _collect(atom.element, element_of(after) or UNKNOWN, found)
 
 
-def _at(held: Value, key: str) -> Value:
+def _at(held: Value, key: Key) -> Value:
     """Give what dicts hold at a key, as they know it."""
     found = [dict(a.items).get(key, a.element) for a in held if isinstance(a, Mapping)]
     return join(*found) if found and len(found) == len(held) else UNKNOWN

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices, State
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NONE,
     PLAIN,
     UNKNOWN,
+    Atom,
     Context,
     DefaultDeviceContext,
-    Device,
     DeviceList,
     ExitStack,
     External,
@@ -99,7 +100,7 @@ class DeviceCalls:
             return UNKNOWN
         if platform is None or is_none(platform):
             return value(DeviceList(None))
-        found: set[Any] = set()
+        found: set[Atom] = set()
         for atom in self.on.evaluate(platform, state):
             known = isinstance(atom, Plain) and atom.text is not None
             found.add(DeviceList(atom.text) if known else ANYTHING)  # type: ignore[union-attr]

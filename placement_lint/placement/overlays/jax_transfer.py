@@ -11,7 +11,14 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
 from placement_lint.jaxmodel.transfer import Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
+from placement_lint.placement.domain.contents import committed_to, map_arrays
+from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.places import (
+    Origin,
+    Place,
+)
 from placement_lint.placement.domain.state import SYSTEM
+from placement_lint.placement.domain.transformations import Usage
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBTFUL,
@@ -23,7 +30,7 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Computation,
-    Device,
+    Container,
     External,
     Function,
     Host,
@@ -31,19 +38,13 @@ from placement_lint.placement.domain.values import (
     Mapping,
     Method,
     Optimizer,
-    Origin,
     Partial,
     Pickled,
-    Place,
     Plain,
     Sequence,
-    Usage,
     Value,
     arrays,
-    committed_to,
     join,
-    map_arrays,
-    parts_of,
     value,
 )
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
@@ -562,8 +563,8 @@ def _as_arrays(held: Value) -> Value:
 
 def _is_of_arrays(atom: Atom) -> bool:
     """Tell whether a thing is an array, a number, or a container of nothing else."""
-    if isinstance(atom, Sequence | Mapping):
-        return all(map(_is_of_arrays, frozenset().union(*parts_of(atom))))
+    if isinstance(atom, Container):
+        return all(map(_is_of_arrays, frozenset().union(*atom.parts())))
     return isinstance(atom, Array | Host | Plain)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.containers import (
+    Change,
     emptied,
     loosened,
     merged,
@@ -17,6 +18,8 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
+from placement_lint.placement.domain.contents import committed_to, element_of, without_parts
+from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,
@@ -41,14 +44,10 @@ from placement_lint.placement.domain.values import (
     Thread,
     Value,
     arrays,
-    committed_to,
-    element_of,
     join,
-    known_key,
     limited,
     sole,
     value,
-    without_parts,
 )
 from placement_lint.placement.engine.arguments import sort_arguments
 from placement_lint.placement.engine.contexts import entered_by_hand, entered_default
@@ -56,9 +55,8 @@ from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.containers import Change, Container
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Atom
+    from placement_lint.placement.domain.values import Atom, Container
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
 
@@ -96,7 +94,7 @@ class MethodCalls:
             return self.on.calls.objects.super_method(node, name, state)
         held = self.on.evaluate(receiver, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
-        found: set[Any] = set()
+        found: set[Atom] = set()
         if name == "replace" and objects and all(map(self._has_replace, objects)):
             passed = self.on.calls.objects.passed(node, state)
             found |= self.on.calls.objects.like(node, objects, passed, state)
@@ -292,14 +290,14 @@ class MethodCalls:
             default = operands[-1][1]
 
             def change(container: Container) -> Container:
-                if isinstance(container, Mapping) and known_key(key) in dict(container.items):
+                if isinstance(container, Mapping) and key in dict(container.items):
                     return container
                 known = element_of(value(container), key)
                 return with_item(container, key, join(known, default))
 
         elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
             named = None if first is None else self.on.subscripts.key(first, operands[0][1])
-            taken: str | int | None = None if self.on.in_loop else named
+            taken: Key | None = None if self.on.in_loop else named
             if name in {"pop", "popleft"} and first is None and not self.on.in_loop:
                 taken = -1 if name == "pop" else 0
 
@@ -357,7 +355,7 @@ class MethodCalls:
         if atom.names and atom.items is not None:
             named = dict(zip(atom.names, atom.items, strict=True))
             if name == "_asdict":
-                return value(Mapping(tuple(sorted(named.items())), NOTHING))
+                return value(Mapping(sorted_items(named.items()), NOTHING))
             if name == "_replace" and all(argument.keyword for argument in node.args):
                 for argument, (_, held) in zip(node.args, operands, strict=True):
                     if argument.keyword is not None and argument.keyword.value in named:
@@ -402,7 +400,7 @@ class MethodCalls:
         if name in {"get", "pop", "setdefault"} and node.args:
             key = self.on.subscripts.key(node.args[0].value, operands[0][1])
             found = element_of(value(atom), key)
-            if len(node.args) > 1 and known_key(key) not in dict(atom.items):
+            if len(node.args) > 1 and key not in dict(atom.items):
                 found = join(found, operands[1][1]) if found else operands[1][1]
             return found
         if name == "copy":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.containers import MAX_ITEMS
+from placement_lint.placement.domain.contents import element_of, without_parts
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     NONE,
@@ -15,6 +16,7 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Array,
+    Atom,
     Coroutine,
     Executor,
     External,
@@ -28,16 +30,15 @@ from placement_lint.placement.domain.values import (
     Sequence,
     Thread,
     Value,
-    element_of,
     join,
     sole,
     value,
-    without_parts,
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.calls import Arguments
@@ -176,7 +177,7 @@ class LibraryCalls:
         """`operator.itemgetter(…)`, `operator.attrgetter(…)`."""
         self.on.arguments(node, state)
         by_name = self.names.qualified(node.func) == "operator.attrgetter"
-        keys: list[str | int | None] = []
+        keys: list[Key | None] = []
         for argument in node.args:
             text = string_value(argument.value)
             keys.append(integer_value(argument.value) if text is None else text)
@@ -193,10 +194,10 @@ class LibraryCalls:
         parts = [take(node, held, key, state) for key in getter.keys]
         return parts[0] if len(parts) == 1 else value(Sequence(tuple(parts), join(*parts)))
 
-    def _item(self, node: cst.CSTNode, held: Value, key: str | int | None, state: State) -> Value:
+    def _item(self, node: cst.CSTNode, held: Value, key: Key | None, state: State) -> Value:
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         own = frozenset(atom for atom in held if isinstance(atom, Array))
-        found: set[Any] = set()
+        found: set[Atom] = set()
         for instance in objects:
             found |= self.on.calls.objects.special(instance, "__getitem__", [PLAIN], state)
         if held - objects - own:
@@ -212,12 +213,10 @@ class LibraryCalls:
             )
         return frozenset(found) or UNKNOWN
 
-    def _attribute(
-        self, node: cst.CSTNode, held: Value, key: str | int | None, state: State
-    ) -> Value:
+    def _attribute(self, node: cst.CSTNode, held: Value, key: Key | None, state: State) -> Value:
         for name in str(key).split("."):
             own = frozenset(atom for atom in held if isinstance(atom, Array))
-            found: set[Any] = set()
+            found: set[Atom] = set()
             if held - own:
                 found |= self.on.program.classes.attribute(held - own, name, state)
             if own and name in transfer.COMPUTING_ATTRIBUTES:
@@ -352,13 +351,11 @@ def _handed(
     args: Value | None, kwargs: Value | None
 ) -> tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None:
     """Give what a thread hands to its target; None where that is not known."""
-    positional = next(iter(args)) if args and len(args) == 1 else None
-    keywords = next(iter(kwargs)) if kwargs and len(kwargs) == 1 else None
-    items: tuple[Value, ...] | None = ()
-    named: tuple[tuple[str, Value], ...] | None = ()
-    if args is not None:
-        items = positional.items if isinstance(positional, Sequence) else None
-    if kwargs is not None:
-        is_whole = isinstance(keywords, Mapping) and not keywords.element
-        named = keywords.items if isinstance(keywords, Mapping) and is_whole else None
-    return None if items is None or named is None else (items, named)
+    positional = Sequence((), NOTHING) if args is None else sole(args)
+    keywords = Mapping((), NOTHING) if kwargs is None else sole(kwargs)
+    if not isinstance(positional, Sequence) or positional.items is None:
+        return None
+    if not isinstance(keywords, Mapping) or keywords.element:
+        return None
+    named = ((key, held) for key, held in keywords.items if isinstance(key, str))
+    return positional.items, tuple(named)

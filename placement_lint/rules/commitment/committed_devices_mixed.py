@@ -20,8 +20,11 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.domain.record import Mixture
-    from placement_lint.placement.domain.values import Device, Place
     from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts

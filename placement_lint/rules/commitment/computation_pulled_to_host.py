@@ -9,7 +9,9 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.values import Place
+from placement_lint.placement.domain.places import (
+    Place,
+)
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.quantities import size
 from placement_lint.rules.base import FixPlan, Rule

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.devices import differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import (
@@ -128,7 +129,7 @@ class DevicePutWithoutDevice(Rule):
 
 def _is_elsewhere(array: values.Array, defaults: Devices, ctx: Context) -> bool:
     return all(
-        values.differ(array.device, default, accelerator=ctx.flow.accelerator) is True
+        differ(array.device, default, accelerator=ctx.flow.accelerator) is True
         for default in defaults
     )
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
@@ -119,15 +120,14 @@ class HostCommittedImport(Rule):
         )
 
 
-def _cpu() -> values.Device:
-    return values.Device("cpu", 0)
+def _cpu() -> Device:
+    return Device("cpu", 0)
 
 
 def _differs_from_default(call: cst.Call, ctx: Context) -> bool:
     defaults = ctx.flow.default_devices(call)
     return bool(defaults) and all(
-        values.differ(_cpu(), default, accelerator=ctx.flow.accelerator) is True
-        for default in defaults
+        differ(_cpu(), default, accelerator=ctx.flow.accelerator) is True for default in defaults
     )
 
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.values import Place, differ, is_host
+from placement_lint.placement.domain.devices import Device, differ, is_host
+from placement_lint.placement.domain.places import (
+    Place,
+)
 from placement_lint.rules.commitment.loop_copies import is_made_in, loops_around, targets_in
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.functions import calls_inside
@@ -114,7 +117,7 @@ def _was_on_accelerator(node: cst.CSTNode, ctx: Context) -> bool:
     return any(
         not is_host(array.device)
         and not array.is_small
-        and differ(array.device, values.Device("cpu", 0), accelerator=ctx.flow.accelerator)
+        and differ(array.device, Device("cpu", 0), accelerator=ctx.flow.accelerator)
         for array in values.arrays(ctx.flow.value(given))
     )
 

@@ -10,7 +10,9 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.values import Place
+from placement_lint.placement.domain.places import (
+    Place,
+)
 from placement_lint.rules.commitment.loop_copies import elements_of
 from placement_lint.syntax.dotted import dotted
 

@@ -24,8 +24,14 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import (
+        Origin,
+        Place,
+    )
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Array, Origin, Place
+    from placement_lint.placement.domain.values import (
+        Array,
+    )
     from placement_lint.rules.context import Context
 
 _MADE_HERE = "made here under a default device, uncommitted"

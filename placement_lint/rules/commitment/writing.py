@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.consequences import Consequence
-from placement_lint.placement.domain.values import is_host
+from placement_lint.placement.domain.devices import is_host
 from placement_lint.syntax.calls import is_none, string_value
 from placement_lint.syntax.spelling import Spelling, needed
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Edit
     from placement_lint.placement.counterfactual.commitments import Commitment
-    from placement_lint.placement.domain.values import Device, Taking
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Taking,
+    )
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.spelling import Needed

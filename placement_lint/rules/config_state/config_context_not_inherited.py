@@ -10,6 +10,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import TABLE
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
@@ -259,7 +260,7 @@ def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
         return Confidence.DEFINITE
     held = ctx.flow.value(device)
     answers = {
-        values.differ(atom.device, values.SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator)
+        differ(atom.device, SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator)
         for atom in held
         if isinstance(atom, values.TheDevice)
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import AllOf, AnyOf
 from placement_lint.rules.base import Rule
 from placement_lint.syntax.calls import Arguments, string_value
@@ -135,7 +135,7 @@ def _argument(call: cst.Call, value: cst.BaseExpression) -> cst.CSTNode:
 
 def _reads(node: cst.Call, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
     """Give the calls that read tensors from what a `safe_open` gives, each with its file."""
-    opened = values.Place(ctx.flow.module.name, ctx.tree.index(node))
+    opened = Place(ctx.flow.module.name, ctx.tree.index(node))
     for module in ctx.flow.program.modules.values():
         for place in sorted(module.record.reads.get(opened, ())):
             there = ctx.beside(place.module)

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Given, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
@@ -215,21 +216,21 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
     return FixPlan(level, what, build, imports=needed([sharding, devices]))
 
 
-def _device(node: cst.BaseExpression, ctx: Context) -> values.Device | None:
+def _device(node: cst.BaseExpression, ctx: Context) -> Device | None:
     """Give the device that an argument of jit means; None for one that is not known."""
     platform = string_value(followed(node, ctx))
     if platform is not None:
-        return values.Device(platform, 0)
+        return Device(platform, 0)
     held = ctx.flow.value(node)
     only = next(iter(held)) if len(held) == 1 else None
     return only.device if isinstance(only, values.TheDevice) else None
 
 
-def _is_given_committed(call: cst.Call, device: values.Device | None, ctx: Context) -> bool:
+def _is_given_committed(call: cst.Call, device: Device | None, ctx: Context) -> bool:
     """Tell whether a call that is seen gives a jitted function what is committed elsewhere."""
     return any(
         array.committed
-        and values.differ(array.device, device, accelerator=ctx.flow.accelerator) is not False
+        and differ(array.device, device, accelerator=ctx.flow.accelerator) is not False
         for each in _calls(call, ctx)
         for argument in each.args
         for array in values.arrays(ctx.flow.value(argument.value))

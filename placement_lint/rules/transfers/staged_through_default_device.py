@@ -10,6 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
@@ -305,10 +306,10 @@ def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> b
     return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
 
 
-def _differ_from_default(devices: list[values.Device | None], made: cst.Call, ctx: Context) -> bool:
+def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Context) -> bool:
     defaults = ctx.flow.default_devices(made)
     return bool(defaults) and all(
-        values.differ(device, default, accelerator=ctx.flow.accelerator) is True
+        differ(device, default, accelerator=ctx.flow.accelerator) is True
         for device in devices
         for default in defaults
     )

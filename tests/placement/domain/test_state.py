@@ -8,6 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
+from placement_lint.placement.domain.places import (
+    Place,
+)
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     SYSTEM,
@@ -19,9 +23,6 @@ from placement_lint.placement.domain.state import (
 from placement_lint.placement.domain.values import (
     HOST,
     PLAIN,
-    SYSTEM_DEFAULT,
-    Device,
-    Place,
     Plain,
     value,
 )
