@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from bisect import bisect_left
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -71,9 +71,8 @@ class Array(_Sized):
 
     @functools.cached_property
     def order(self) -> str:
-        """What arrays are sorted by: the same in every process, which the text of a set is not."""
-        sets = sorted(map(repr, self.via)), sorted(map(repr, self.supposed))
-        return repr((self.device, self.committed, self.origin, self.is_small, self.is_weak, sets))
+        """What arrays are sorted by: see `order_of`."""
+        return f"Array({', '.join(map(order_of, vars(self).values()))})"
 
 
 @dataclass(frozen=True)
@@ -586,6 +585,22 @@ NOTHING: Value = frozenset()
 def value(*atoms: Atom) -> Value:
     """Give the value that is one of these."""
     return frozenset(atoms)
+
+
+def order_of(thing: object) -> str:
+    """Return what things are sorted by: the same in every process, which the text of a set is not.
+
+    It tells apart what is not equal.
+    """
+    if isinstance(thing, Array):
+        return thing.order
+    if isinstance(thing, frozenset):
+        return f"{{{', '.join(sorted(map(order_of, thing)))}}}"
+    if isinstance(thing, tuple):
+        return f"({', '.join(map(order_of, thing))})"
+    if is_dataclass(thing):
+        return f"{type(thing).__name__}({', '.join(map(order_of, vars(thing).values()))})"
+    return repr(thing)
 
 
 def sole(held: Value) -> Atom | None:

@@ -43,6 +43,7 @@ from placement_lint.placement.domain.values import (
     arrays,
     join,
     limited,
+    order_of,
     sole,
     value,
 )
@@ -121,7 +122,7 @@ class ObjectCalls:
             if any(atom.changes_objects for atom in computations):
                 for _, given in laid_out.operands:
                     self.on.targets.spoil(given, state, UNKNOWN)
-            for atom in sorted(computations, key=repr):
+            for atom in sorted(computations, key=order_of):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
         others = held - computations
@@ -210,7 +211,7 @@ class ObjectCalls:
         found: set[Atom] = set()
         several = len(held) > 1
         ends: list[State | None] = []
-        for atom in sorted(held, key=repr) if several else held:
+        for atom in sorted(held, key=order_of) if several else held:
             branch = state.copy() if several else state
             found |= self._atom_called(node, atom, passed, branch)
             ends.append(branch)

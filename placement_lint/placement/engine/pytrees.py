@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Sequence,
     join,
     limited,
+    order_of,
     value,
 )
 from placement_lint.placement.engine.pytree_classes import Pytrees
@@ -148,7 +149,7 @@ class _Rebuilding:
         """Give what is made of a tree, or of a part of one."""
         found: set[Atom] = set()
         # In the same order at every run.
-        for atom in held if len(held) == 1 else sorted(held, key=repr):
+        for atom in held if len(held) == 1 else sorted(held, key=order_of):
             if isinstance(atom, Container):
                 found.add(self._container(atom, depth - 1) if depth else ANYTHING)
             elif isinstance(atom, AnyTree):
