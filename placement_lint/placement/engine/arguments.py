@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Operand: TypeAlias = "tuple[int, Value]"
 """The place of an expression, and what it may be."""
 
+Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
+"""The names of what a dataclass or a named tuple holds, each with its default."""
+
 
 @dataclass
 class CallArguments:

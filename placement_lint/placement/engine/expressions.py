@@ -16,7 +16,7 @@ from placement_lint.placement.domain.places import (
     Taking,
 )
 from placement_lint.placement.domain.record import Record, UseKind
-from placement_lint.placement.domain.state import State, variable
+from placement_lint.placement.domain.state import SYSTEM, State, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
@@ -31,6 +31,7 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Plain,
+    TheDevice,
     Value,
     arrays,
     limited,
@@ -366,7 +367,7 @@ class Expressions:
         qualified = self.names.qualified(node)
         if qualified is not None:
             if qualified == _DEFAULT_DEVICE:
-                return self.calls.devices.default_in_force(state)
+                return _default_in_force(state)
             if qualified.startswith(_LIBRARIES):
                 return PLAIN
             owner = self.names.qualified(node.value)
@@ -402,3 +403,11 @@ class Expressions:
         if others:
             found |= self.program.classes.attribute(others, name, state)
         return frozenset(found)
+
+
+def _default_in_force(state: State) -> Value:
+    """Return what `jax.config.jax_default_device` is: also what a block around sets (measured)."""
+    default = state.default
+    if default.expression is None and default.devices == SYSTEM:
+        return NONE
+    return value(*[TheDevice(device) for device in default.devices])

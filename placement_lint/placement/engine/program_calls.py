@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -44,29 +44,25 @@ from placement_lint.placement.domain.values import (
     join,
     limited,
     order_of,
-    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
+from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import Given, LaidOut
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import (
         Place,
     )
-    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.arguments import Fields, Operand
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
-
-
-Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
-"""The fields of a class that has its initializer from them, with their defaults."""
 
 
 @dataclass
@@ -241,7 +237,7 @@ class ObjectCalls:
             return self._instantiated(node, atom.place, passed, state)
         if isinstance(atom, NamedTupleType):
             fields: Fields = [(name, None) for name in atom.names]
-            return self._named_tuple(None, fields, _with_defaults(atom, passed), state)
+            return self.named_tuple(None, fields, _with_defaults(atom, passed), state)
         if isinstance(atom, Partial):
             inner = CallArguments(
                 [*atom.positional, *passed.positional],
@@ -251,7 +247,7 @@ class ObjectCalls:
             )
             return self._atom_called(node, atom.function, inner, state)
         if isinstance(atom, Getter):
-            return self.on.calls.library.got(node, atom, passed, state)
+            return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
             chosen = program.linking.chosen_for_arrays(atom)
             if chosen is not None and all(isinstance(a, Array) for a in passed.positional[0]):
@@ -378,7 +374,7 @@ class ObjectCalls:
         program = self.on.program
         fields = program.classes.tuple_fields(cls)
         if fields is not None and program.classes.method(cls, "__new__") is None:
-            return self._named_tuple(cls, fields, passed, state)
+            return self.named_tuple(cls, fields, passed, state)
         instance = Instance(cls, self.on.module.place(node))
         program.objects.made(instance)
         before = {
@@ -399,48 +395,13 @@ class ObjectCalls:
                 state.variables[instance, name] = join(held, now)
         return value(instance)
 
-    def _named_tuple(
+    def named_tuple(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
     ) -> Value:
         """Make a named tuple."""
         items = tuple(self._fields(cls, fields, passed, state).values())
         names = tuple(name for name, _ in fields)
         return value(Sequence(items, join(*items) if items else NOTHING, None, names, cls))
-
-    def named_tuple_type(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`collections.namedtuple(name, fields)`, `typing.NamedTuple(name, [(field, type)])`."""
-        given = arguments.get(1, "field_names", "fields")
-        names: list[str | None] = []
-        if isinstance(given, cst.List | cst.Tuple):
-            for element in given.elements:
-                part = element.value
-                if isinstance(part, cst.Tuple | cst.List) and part.elements:
-                    part = part.elements[0].value
-                names.append(string_value(part))
-        else:
-            names += (string_value(given) or "").replace(",", " ").split()
-        known = tuple(name for name in names if name is not None)
-        if len(known) != len(names) or not known or arguments.is_open:
-            return UNKNOWN
-        defaults = arguments.get(None, "defaults")
-        if defaults is None:
-            return value(NamedTupleType(known))
-        held = self.on.evaluate(defaults, state)
-        only = sole(held)
-        if not isinstance(only, Sequence) or only.items is None:
-            return UNKNOWN
-        return value(NamedTupleType(known, only.items))
-
-    def transformation(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`optax.GradientTransformation(init, update)`: two functions, which a training step calls.
-
-        The step is traced.
-        """
-        passed = self.passed(node, state)
-        for held in passed.every():
-            self.on.program.assume_traced(held)
-        made = NamedTupleType(("init", "update"))
-        return self._named_tuple(None, [(name, None) for name in made.names], passed, state)
 
     def _set_fields(
         self, instance: Instance, fields: Fields, passed: CallArguments, state: State
@@ -513,13 +474,6 @@ class ObjectCalls:
             return value(replace(made, site=there.targets.made(factory)))
         held = there.evaluate(factory, state)
         return there.calls.objects.called_with(factory, held, CallArguments([]), state)
-
-    def replaced(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
-        passed = self.passed(node, state)
-        if not passed.positional:
-            return UNKNOWN
-        return self.like(node, passed.positional[0], passed, state)
 
     def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value:
         """Give other objects like these, with the fields that are passed by keyword."""

@@ -24,19 +24,16 @@ if TYPE_CHECKING:
         Site,
     )
     from placement_lint.placement.domain.record import Record
-    from placement_lint.placement.domain.state import Devices, Layer, State, Variable, Variables
+    from placement_lint.placement.domain.state import Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (
         AnyTree,
         Dispatched,
         External,
-        Future,
-        Getter,
         Instance,
         Lazy,
-        Thread,
         Value,
     )
-    from placement_lint.placement.engine.arguments import CallArguments, Operand
+    from placement_lint.placement.engine.arguments import CallArguments, Fields, Operand
     from placement_lint.placement.engine.executions import Execution, Ledger
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.operations import Operations
@@ -336,6 +333,10 @@ class ProgramCalls(Protocol):
 
     def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value: ...
 
+    def named_tuple(
+        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
+    ) -> Value: ...
+
     def passed(self, node: cst.Call, state: State) -> CallArguments: ...
 
     def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value: ...
@@ -347,55 +348,11 @@ class ProgramCalls(Protocol):
     def super_method(self, node: cst.Call, name: str, state: State) -> Value: ...
 
 
-class DeviceCalls(Protocol):
-    """Calls that give devices."""
-
-    def default_in_force(self, state: State) -> Value: ...
-
-    def devices_of(self, node: cst.BaseExpression | None, state: State) -> Devices: ...
-
-
-class HigherOrderCalls(Protocol):
-    """Calls that call a function they are given."""
-
-    def apply(
-        self,
-        node: cst.Call,
-        function: cst.BaseExpression,
-        held: Value,
-        given: list[tuple[int, Value]],
-        state: State,
-    ) -> Value: ...
-
-
-class LibraryCalls(Protocol):
-    """Calls of the standard library."""
-
-    def executed(self, node: cst.Call, name: str, state: State) -> Value: ...
-
-    def of_thread(self, node: cst.Call, thread: Thread, name: str, state: State) -> Value: ...
-
-    def of_future(self, future: Future, name: str) -> Value: ...
-
-    def got(
-        self, node: cst.CSTNode, getter: Getter, passed: CallArguments, state: State
-    ) -> Value: ...
-
-
 class Calls(Protocol):
     """Evaluates the calls of one body."""
 
     @property
     def objects(self) -> ProgramCalls: ...
-
-    @property
-    def devices(self) -> DeviceCalls: ...
-
-    @property
-    def applied(self) -> HigherOrderCalls: ...
-
-    @property
-    def library(self) -> LibraryCalls: ...
 
     def gives_iterator(self, name: str) -> bool: ...
 

@@ -30,124 +30,121 @@ from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, computed, is_worth_following, pair
+from placement_lint.placement.overlays.registry import LibraryCall, models
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.placement.domain.keys import Key
-    from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.operand_layouts import Layout
-    from placement_lint.placement.engine.protocols import Evaluator
-    from placement_lint.syntax.calls import Arguments
 
 
-class ControlFlow:
-    """Evaluates calls that take functions which JAX traces, and their arguments."""
-
-    def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
-        self.on = expressions
-
-    def scan(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.scan(f, init, xs)`: a pair of the carry, and of what f gives, stacked."""
-        call = _Call(self.on, node, arguments, state)
-        init, rows = call.given(1, "init"), call.given(2, "xs") or NONE
-        made = call.call(0, "f", [init, rows])
-        carried = call.carried(init, element_of(made, 0) or UNKNOWN)
-        outputs = call.stacked(rows, element_of(made, 1) or UNKNOWN)
-        return call.result(None if init is None else pair(carried, outputs))
-
-    def while_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.while_loop(cond, body, init)`: a carry like the first one."""
-        call = _Call(self.on, node, arguments, state)
-        init = call.given(2, "init_val")
-        call.call(0, "cond_fun", [init])
-        made = call.call(1, "body_fun", [init])
-        if init is None:
-            return call.result(None)
-        call.is_used(init)
-        return call.result(call.carried(init, made))
-
-    def fori_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.fori_loop(lower, upper, body, init)`: a carry like the first one."""
-        call = _Call(self.on, node, arguments, state)
-        call.is_scalar(0, "lower")
-        call.is_scalar(1, "upper")
-        init = call.given(3, "init_val")
-        made = call.call(2, "body_fun", [PLAIN, init])
-        return call.result(None if init is None else call.carried(init, made))
-
-    def cond(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.cond(test, f, g, *operands)`: what one of the functions gives."""
-        call = _Call(self.on, node, arguments, state)
-        call.is_scalar(0, "pred")
-        operands = call.rest(3, "operand")
-        made = [call.call(1, "true_fun", operands), call.call(2, "false_fun", operands)]
-        return call.result(call.met(made))
-
-    def switch(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.switch(index, functions, *operands)`: what one of the functions gives."""
-        call = _Call(self.on, node, arguments, state)
-        branches = call.plain(1, "branches")
-        only = sole(branches)
-        if not isinstance(only, Sequence) or not only.items:
-            return call.result(None)
-        call.is_scalar(0, "index")
-        operands = call.rest(2, "operand")
-        return call.result(call.met([call.called(each, operands) for each in only.items]))
-
-    def map_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.map(f, xs)`: what f gives of each, stacked."""
-        call = _Call(self.on, node, arguments, state)
-        rows = call.given(1, "xs")
-        made = call.call(0, "f", [rows])
-        return call.result(None if rows is None else call.stacked(rows, made))
-
-    def associative_scan(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.associative_scan(f, xs)`: a tree like the one that it is given, all computed."""
-        call = _Call(self.on, node, arguments, state)
-        elements = call.given(1, "elems")
-        if elements is None:
-            return call.result(None)
-        call.is_used(elements)
-        return call.result(call.trace.rebuilt(elements, computed))
-
-    def derived(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.vjp(f, x)`, `jax.linearize(f, x)`: what f gives, and a function.
-
-        Or, of `jax.jvp(f, xs, ts)`, what is derived of it.
-        """
-        call = _Call(self.on, node, arguments, state, is_staged=False)
-        is_jvp = self.on.names.qualified(node.func) == "jax.jvp"
-        operands: list[Value | None] | None = call.rest(1)
-        if is_jvp:
-            primals = call.given(1, "primals")
-            only = next(iter(primals)) if primals and len(primals) == 1 else None
-            operands = list(only.items) if isinstance(only, Sequence) and only.items else None
-        has_aux = arguments.get(3 if is_jvp else None, "has_aux") is not None
-        if operands is None or has_aux:
-            return call.result(None)
-        return call.result(pair(call.call(0, "fun", operands), UNKNOWN))
+@models("jax.lax.scan")
+def scan(call: LibraryCall) -> Value:
+    """`jax.lax.scan(f, init, xs)`: a pair of the carry, and of what f gives, stacked."""
+    traced = _Tracing(call)
+    init, rows = traced.given(1, "init"), traced.given(2, "xs") or NONE
+    made = traced.call(0, "f", [init, rows])
+    carried = traced.carried(init, element_of(made, 0) or UNKNOWN)
+    outputs = traced.stacked(rows, element_of(made, 1) or UNKNOWN)
+    return traced.result(None if init is None else pair(carried, outputs))
 
 
-class _Call:
-    """One such call."""
+@models("jax.lax.while_loop")
+def while_loop(call: LibraryCall) -> Value:
+    """`jax.lax.while_loop(cond, body, init)`: a carry like the first one."""
+    traced = _Tracing(call)
+    init = traced.given(2, "init_val")
+    traced.call(0, "cond_fun", [init])
+    made = traced.call(1, "body_fun", [init])
+    if init is None:
+        return traced.result(None)
+    traced.is_used(init)
+    return traced.result(traced.carried(init, made))
 
-    def __init__(
-        self,
-        on: Evaluator,
-        node: cst.Call,
-        arguments: Arguments,
-        state: State,
-        *,
-        is_staged: bool = True,
-    ) -> None:
+
+@models("jax.lax.fori_loop")
+def fori_loop(call: LibraryCall) -> Value:
+    """`jax.lax.fori_loop(lower, upper, body, init)`: a carry like the first one."""
+    traced = _Tracing(call)
+    traced.is_scalar(0, "lower")
+    traced.is_scalar(1, "upper")
+    init = traced.given(3, "init_val")
+    made = traced.call(2, "body_fun", [PLAIN, init])
+    return traced.result(None if init is None else traced.carried(init, made))
+
+
+@models("jax.lax.cond")
+def cond(call: LibraryCall) -> Value:
+    """`jax.lax.cond(test, f, g, *operands)`: what one of the functions gives."""
+    traced = _Tracing(call)
+    traced.is_scalar(0, "pred")
+    operands = traced.rest(3, "operand")
+    made = [traced.call(1, "true_fun", operands), traced.call(2, "false_fun", operands)]
+    return traced.result(traced.met(made))
+
+
+@models("jax.lax.switch")
+def switch(call: LibraryCall) -> Value:
+    """`jax.lax.switch(index, functions, *operands)`: what one of the functions gives."""
+    traced = _Tracing(call)
+    branches = traced.plain(1, "branches")
+    only = sole(branches)
+    if not isinstance(only, Sequence) or not only.items:
+        return traced.result(None)
+    traced.is_scalar(0, "index")
+    operands = traced.rest(2, "operand")
+    return traced.result(traced.met([traced.called(each, operands) for each in only.items]))
+
+
+@models("jax.lax.map")
+def map_(call: LibraryCall) -> Value:
+    """`jax.lax.map(f, xs)`: what f gives of each, stacked."""
+    traced = _Tracing(call)
+    rows = traced.given(1, "xs")
+    made = traced.call(0, "f", [rows])
+    return traced.result(None if rows is None else traced.stacked(rows, made))
+
+
+@models("jax.lax.associative_scan")
+def associative_scan(call: LibraryCall) -> Value:
+    """`jax.lax.associative_scan(f, xs)`: a tree like the one that it is given, all computed."""
+    traced = _Tracing(call)
+    elements = traced.given(1, "elems")
+    if elements is None:
+        return traced.result(None)
+    traced.is_used(elements)
+    return traced.result(traced.trace.rebuilt(elements, computed))
+
+
+@models("jax.jvp", "jax.linearize", "jax.vjp")
+def derived(call: LibraryCall) -> Value:
+    """`jax.vjp(f, x)`, `jax.linearize(f, x)`: what f gives, and a function.
+
+    Or, of `jax.jvp(f, xs, ts)`, what is derived of it.
+    """
+    traced = _Tracing(call, is_staged=False)
+    is_jvp = call.name == "jax.jvp"
+    operands: list[Value | None] | None = traced.rest(1)
+    if is_jvp:
+        primals = traced.given(1, "primals")
+        only = next(iter(primals)) if primals and len(primals) == 1 else None
+        operands = list(only.items) if isinstance(only, Sequence) and only.items else None
+    has_aux = call.arguments.get(3 if is_jvp else None, "has_aux") is not None
+    if operands is None or has_aux:
+        return traced.result(None)
+    return traced.result(pair(traced.call(0, "fun", operands), UNKNOWN))
+
+
+class _Tracing:
+    """One call that traces the functions that it is given."""
+
+    def __init__(self, call: LibraryCall, *, is_staged: bool = True) -> None:
+        on, node, state = call.on, call.node, call.state
         self._on = on
         self._node = node
         self._state = state
         self._is_staged = is_staged
-        self._is_open = arguments.is_open
+        self._is_open = call.arguments.is_open
         self._laid_out = laid_out = LaidOut(on, node, state)
         self._held = [held for _, held in laid_out.operands]
         self._spread = on.spread(laid_out.operands, state)

@@ -51,6 +51,9 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import sort_arguments
 from placement_lint.placement.engine.contexts import entered_by_hand, entered_default
+from placement_lint.placement.overlays.jax_devices import devices_of
+from placement_lint.placement.overlays.registry import LibraryCall
+from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
 
@@ -112,9 +115,9 @@ class MethodCalls:
                 return frozenset(found)
         only = sole(held)
         if isinstance(only, Executor):
-            return self.on.calls.library.executed(node, name, state)
+            return executed(LibraryCall(self.on, node, state), name)
         if isinstance(only, Thread):
-            return self.on.calls.library.of_thread(node, only, name, state)
+            return of_thread(LibraryCall(self.on, node, state), only, name)
         if isinstance(only, Generator) and name == "send":
             return self._sent(node, held, state)
         if isinstance(only, Optimizer) and name in {"init", "update"}:
@@ -179,7 +182,7 @@ class MethodCalls:
             self.on.record.saw_read(atom.site, self.on.module.place(node))
             return self.on.operations.created(self.on.index(node), state)
         if isinstance(atom, Future):
-            return self.on.calls.library.of_future(atom, name)
+            return of_future(atom, name)
         if isinstance(atom, ExitStack):
             return self._exit_stack_method(node, atom, name, operands, state)
         if name in _ENTERING and isinstance(atom, Anything):
@@ -215,7 +218,7 @@ class MethodCalls:
         if name in transfer.IDENTITY_METHODS:
             return own
         if name == "to_device":
-            devices = self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
+            devices = devices_of(LibraryCall(self.on, node, state), arguments.get(0, "device"))
             return committed_to(own, devices, frozenset({self.on.module.place(node)}))
         if name in transfer.HOST_METHODS:
             if self.on.supposed is not None:
