@@ -9,7 +9,6 @@ seen there, and not on 0.6.2.
 from __future__ import annotations
 
 from placement_lint.jaxmodel import (
-    ecosystem,
     jax_arrays,
     jax_core,
     jax_lax,
@@ -20,6 +19,7 @@ from placement_lint.jaxmodel import (
     numpy_calls,
 )
 from placement_lint.jaxmodel.effects import UNINTERPRETED, DeviceParameter, Effect, Gives, Row
+from placement_lint.jaxmodel.libraries import libraries
 
 __all__ = [
     "COMPUTING_ATTRIBUTES",
@@ -53,12 +53,12 @@ _CALLS = [
     *jax_numpy.ROWS,
     *jax_random.ROWS,
     *jax_scipy.ROWS,
-    *ecosystem.ROWS,
+    *(row for library in libraries() for row in library.rows),
 ]
 
 ROWS: tuple[Row, ...] = (
     *_CALLS,
-    *ecosystem.METHOD_ROWS,
+    *(row for library in libraries() for row in library.method_rows),
     *jax_core.JIT_ARGUMENT_ROWS,
     *jax_core.DERIVATIVE_ROWS,
     *jax_numpy.ARGUMENT_ROWS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.jaxmodel.ecosystem import OPTIMIZERS_WITH_MOMENTS
+from placement_lint.jaxmodel.libraries import libraries
 from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
@@ -68,12 +68,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Atom
 
 _TAKING_APART = frozenset({
-    "equinox.filter", "equinox.filter_shard", "equinox.partition", "equinox.tree_at",
-    "flax.jax_utils.replicate", "flax.nnx.clone", "flax.nnx.split", "flax.nnx.state",
-    "flax.serialization.to_state_dict", "jax.tree.flatten_with_path",
-    "jax.tree_util.tree_flatten_with_path",
-})  # fmt: skip
-"""What gives the arrays of an object, or others, of which the program then makes another one."""
+    "jax.tree.flatten_with_path", "jax.tree_util.tree_flatten_with_path",
+}).union(*(library.taking_apart for library in libraries()))  # fmt: skip
+_WITH_MOMENTS = frozenset().union(*(library.optimizers_with_moments for library in libraries()))
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 """From the host they give arrays committed there, whatever the default device (measured)."""
 _NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
@@ -442,7 +439,7 @@ def _pickled(call: LibraryCall, data: Value = UNKNOWN) -> Value:
     return join(*found) if found and len(found) == len(data) else UNKNOWN
 
 
-@models("optax.chain", "optax.sgd", *OPTIMIZERS_WITH_MOMENTS)
+@models("optax.chain", "optax.sgd", *_WITH_MOMENTS)
 def optimizer(call: LibraryCall) -> Value:
     """`optax.adam(…)`, `optax.chain(…)`: whether it, or a part of it, keeps moments."""
     operands = call.operands()

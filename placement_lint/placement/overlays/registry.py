@@ -56,18 +56,22 @@ class LibraryCall:
 
     @property
     def program(self) -> Interpreter:
+        """Whatever the modules of the program define."""
         return self.on.program
 
     @property
     def place(self) -> Place:
+        """Where the call is."""
         return self.on.module.place(self.node)
 
     def index(self, node: cst.CSTNode) -> int:
+        """Return what the record knows an expression of this module by."""
         return self.on.index(node)
 
     # -- arguments ------------------------------------------------------------------------------
 
     def evaluate(self, node: cst.CSTNode) -> Value:
+        """Evaluate an expression, recording what that copies."""
         return self.on.evaluate(node, self.state)
 
     def argument(self, node: cst.BaseExpression | None) -> Value:
@@ -83,6 +87,7 @@ class LibraryCall:
         return self.on.arguments(self.node, self.state)
 
     def operand(self, node: cst.CSTNode) -> Operand:
+        """Evaluate one argument, with its place."""
         return self.on.operand(node, self.state)
 
     def operands_in(self, node: cst.CSTNode) -> list[Operand]:
