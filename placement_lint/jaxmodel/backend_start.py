@@ -93,7 +93,7 @@ JITTED_METHODS_THAT_START: frozenset[str] = frozenset({"__call__", "lower"})
 
 
 def starts_backend(name: str) -> bool | None:
-    """Tell whether calling a function starts the backend; None where that is not known."""
+    """Return whether calling a function starts the backend; None where that is not known."""
     if name in STARTS_BACKEND:
         return True
     return False if name in DOES_NOT_START_BACKEND else None

@@ -75,7 +75,7 @@ class OldApi:
     """Where the dates were read."""
 
     def state(self, version: str) -> State:
-        """Tell what a release makes of it."""
+        """Return what a release makes of it."""
         at = _numbers(version)
         if self.since is not None and at < _numbers(self.since):
             return State.UNKNOWN
@@ -86,7 +86,7 @@ class OldApi:
         return State.CURRENT
 
     def replacement_for(self, version: str) -> str | None:
-        """Give the replacement, if the release has it."""
+        """Return the replacement, if the release has it."""
         since = self.replacement_since
         return None if since and _numbers(version) < _numbers(since) else self.replacement
 

@@ -77,7 +77,7 @@ TABLE: dict[str, Row] = {row.name: row for row in _CALLS if row.effect not in UN
 
 
 def _short(rows: list[Row], *effects: Effect, certain: bool = True) -> frozenset[str]:
-    """Give the last part of the names of rows with one of the effects."""
+    """Return the last part of the names of rows with one of the effects."""
     return frozenset(
         row.name.rpartition(".")[2]
         for row in rows

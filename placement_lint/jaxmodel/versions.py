@@ -70,15 +70,15 @@ class Target:
     highest: Version = NEWEST
 
     def reaches(self, version: str | None) -> bool:
-        """Tell whether some of the versions are this one or newer. None: no version is."""
+        """Return whether some of the versions are this one or newer. None: no version is."""
         return version is not None and self.highest >= _known(version)
 
     def all_reach(self, version: str | None) -> bool:
-        """Tell whether all of the versions are this one or newer. None: no version is."""
+        """Return whether all of the versions are this one or newer. None: no version is."""
         return version is not None and self.lowest >= _known(version)
 
     def meets(self, since: str | None, until: str | None) -> bool:
-        """Tell whether one of the versions is `since` or newer, and older than `until`."""
+        """Return whether one of the versions is `since` or newer, and older than `until`."""
         return (since is None or self.reaches(since)) and not self.all_reach(until)
 
 
@@ -92,7 +92,7 @@ class Bound:
     """Whether it ends in `.*`."""
 
     def admits(self, version: Version) -> bool:
-        """Tell whether a release meets the condition."""
+        """Return whether a release meets the condition."""
         same = version[: len(self.version)] == self.version
         wide = version + (0,) * (len(self.version) - len(version))
         if self.operator in {"==", "==="}:
@@ -114,7 +114,7 @@ _FROM = frozenset({">=", ">", "==", "===", "~="})
 
 
 def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> Target | None:
-    """Give the versions that alternatives of conditions leave; None where there is no condition.
+    """Return the versions that alternatives of conditions leave; None where there is no condition.
 
     Without a lower bound only the newest of them: nobody says that older ones are meant as well.
     Where no known release is left, the version that is named stands for itself.
@@ -137,5 +137,5 @@ def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> Target | None:
 
 
 def written(version: Version) -> str:
-    """Give a version as text, as JAX writes it: three numbers at least."""
+    """Return a version as text, as JAX writes it: three numbers at least."""
     return ".".join(map(str, (*version, *(0,) * (3 - len(version)))))

@@ -35,7 +35,6 @@ from placement_lint.placement.domain.values import (
     Array,
     Class,
     Computation,
-    Context,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -51,6 +50,7 @@ from placement_lint.placement.domain.values import (
     Optimizer,
     Partial,
     Plain,
+    PlainContext,
     Sequence,
     TheDevice,
     join,
@@ -279,7 +279,7 @@ class Known:
                 return f"{type(atom).__name__.lower()}@{self._at(atom.place)}"
             case Computation():
                 return self._computation(atom)
-            case Context():
+            case PlainContext():
                 return f"context({self._value(atom.gives)})"
             case Coroutine() | Future():
                 return f"{type(atom).__name__.lower()}({self._value(atom.result)})"

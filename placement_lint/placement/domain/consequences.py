@@ -32,7 +32,7 @@ class Consequence(enum.Enum):
     """JAX may refuse an operation, because another operand may be committed elsewhere."""
 
 
-class Target(NamedTuple):
+class Destination(NamedTuple):
     """Where something is committed to."""
 
     device: Device | None

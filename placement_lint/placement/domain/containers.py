@@ -52,7 +52,6 @@ class Containers:
     """Every container that the program made, and the variables that may hold each."""
 
     def __init__(self) -> None:
-        """Know of none."""
         self._holders: dict[Site, dict[Variable, None]] = {}
         self._made: set[Site] = set()
         self._repeated: set[Site] = set()
@@ -64,26 +63,25 @@ class Containers:
         self._made.add(site)
 
     def hold(self, key: Variable, held: Value) -> None:
-        """Note what a variable is bound to."""
         for site in sites(held):
             holders = self._holders.setdefault(site, {})
             if len(holders) < _MAX_HOLDERS:
                 holders[key] = None
 
     def holders(self, site: Site) -> list[Variable]:
-        """Give the variables that were ever bound to a container."""
+        """Return the variables that were ever bound to a container."""
         return list(self._holders.get(site, ()))
 
     def named(self, held: Value) -> Value:
-        """Give a value without the sites that no variable holds: such a container has no alias."""
+        """Return a value without the sites that no variable holds: these have no alias."""
         return _resited(held, lambda site: site if site in self._holders else None)
 
     def is_one(self, site: Site) -> bool:
-        """Tell whether there is but one container of a site."""
+        """Return whether there is but one container of a site."""
         return site not in self._repeated
 
     def owned(self, held: Value, owner: Place, *, again: bool) -> Value:
-        """Give a value that an object comes to hold: a new container is of that object."""
+        """Return a value that an object comes to hold: a new container is of that object."""
 
         def of_owner(site: Site) -> Site:
             if site in self._holders or site[0] == owner:
@@ -95,7 +93,7 @@ class Containers:
         return _resited(held, of_owner)
 
     def returned(self, held: Value, made: set[Site], call: Place, *, again: bool) -> Value:
-        """Give what a call returns: containers that it made are others than the last time."""
+        """Return what a call returns: containers that it made are others than the last time."""
 
         def at_call(site: Site) -> Site:
             if site not in made:
@@ -108,7 +106,7 @@ class Containers:
 
 
 def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
-    """Give the sites of the containers in a value, those inside of others included."""
+    """Yield the sites of the containers in a value, those inside of others included."""
     for atom in held:
         if isinstance(atom, Container):
             if atom.site is not None:
@@ -119,7 +117,7 @@ def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
 
 
 def of_site(held: Value, site: Site, depth: int = MAX_DEPTH) -> Iterator[Container]:
-    """Give the containers of a site in a value, those inside of others included."""
+    """Yield the containers of a site in a value, those inside of others included."""
     for atom in held:
         if isinstance(atom, Container):
             if atom.site == site:
@@ -130,17 +128,17 @@ def of_site(held: Value, site: Site, depth: int = MAX_DEPTH) -> Iterator[Contain
 
 
 def is_container(held: Value) -> bool:
-    """Tell whether a value may be a list, a tuple or a dict."""
+    """Return whether a value may be a list, a tuple or a dict."""
     return any(isinstance(atom, Container) for atom in held)
 
 
 def anonymous(held: Value) -> Value:
-    """Give a value in which no container is known by its site."""
+    """Return a value in which no container is known by its site."""
     return _resited(held, lambda _: None)
 
 
 def sited(held: Value, site: Site) -> Value:
-    """Give a value in which the containers that have no site have this one."""
+    """Return a value in which the containers that have no site have this one."""
     if all(not isinstance(a, Container) or a.site is not None for a in held):
         return held
     return frozenset(
@@ -152,7 +150,7 @@ def sited(held: Value, site: Site) -> Value:
 def changed(
     held: Value, site: Site, change: Change, *, surely: bool, depth: int = MAX_DEPTH
 ) -> Value:
-    """Give a value after the container of a site in it has changed; `surely` False: or has not."""
+    """Return a value after the container of a site has changed; `surely` False: or has not."""
     atoms: list[Atom] = []
     touched = False
     for atom in held:
@@ -206,7 +204,7 @@ def _is_only(held: Value, site: Site) -> bool:
 
 
 def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
-    """Give what the values of a dict are, or `pairs`: its items."""
+    """Return what the values of a dict are, or `pairs`: its items."""
     element = join(*(held for _, held in mapping.items), mapping.element)
     if pairs:
         element = value(Sequence((PLAIN, element), join(PLAIN, element)))
@@ -215,14 +213,14 @@ def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
 
 
 def anonymous_outside(held: Value) -> Value:
-    """Give a value in which the outermost containers are not known by their sites."""
+    """Return a value in which the outermost containers are not known by their sites."""
     return frozenset(
         replace(atom, site=None) if isinstance(atom, Container) else atom for atom in held
     )
 
 
 def with_item(container: Container, key: Key | None, held: Value) -> Container:
-    """Give a container after `container[key] = held`; None: a key that is not known."""
+    """Return a container after `container[key] = held`; None: a key that is not known."""
     if isinstance(container, Mapping):
         known = dict(container.items)
         if key is not None and (key in known or len(known) < MAX_ITEMS):
@@ -243,7 +241,7 @@ def with_item(container: Container, key: Key | None, held: Value) -> Container:
 
 
 def merged(container: Container, other: Value) -> Container:
-    """Give a dict after `container.update(other)`; of another thing nothing is known."""
+    """Return a dict after `container.update(other)`; of another thing nothing is known."""
     every = [atom for atom in other if isinstance(atom, Mapping)]
     if not every or len(every) < len(other):
         return overlaid(container)
@@ -266,7 +264,7 @@ def of_items(items: tuple[Value, ...], site: Site | None = None, *, written: int
 
 
 def _one_of(every: list[Mapping], container: Container) -> Mapping:
-    """Give a dict that is one of several, which a container is merged with."""
+    """Return a dict that is one of several, which a container is merged with."""
     known = [dict(each.items) for each in every]
     before = dict(container.items) if isinstance(container, Mapping) else {}
     items: dict[Key, Value] = {}
@@ -280,7 +278,7 @@ def _one_of(every: list[Mapping], container: Container) -> Mapping:
 
 
 def has_item(container: Container, key: Key | None) -> bool:
-    """Tell whether it is known which item a key is of, also where there is none yet."""
+    """Return whether it is known which item a key is of, also where there is none yet."""
     if isinstance(container, Mapping):
         return key is not None
     count = len(container.items or ())
@@ -290,7 +288,7 @@ def has_item(container: Container, key: Key | None) -> bool:
 def with_more(
     container: Container, more: tuple[Value, ...] | None, element: Value, at: int | None
 ) -> Container:
-    """Give a list after items were added; `more` None: an unknown number. `at`: before which one,
+    """Return a list after items were added; `more` None: an unknown number. `at`: before which one,
     -1 for the end, None where that is not known.
     """
     if isinstance(container, Mapping):
@@ -303,7 +301,7 @@ def with_more(
 
 
 def without_item(container: Container, key: Key | None, *, reverse: bool = False) -> Container:
-    """Give a container after an item was taken out, or all were put in another order.
+    """Return a container after an item was taken out, or all were put in another order.
 
     `key`: of the item, where it is known; `reverse`: none was taken out.
     """
@@ -322,26 +320,25 @@ def without_item(container: Container, key: Key | None, *, reverse: bool = False
 
 
 def emptied(container: Container) -> Container:
-    """Give a container after all items were taken out."""
     if isinstance(container, Sequence):
         return replace(container, items=(), element=NOTHING)
     return replace(container, items=(), element=NOTHING)
 
 
 def loosened(container: Container) -> Container:
-    """Give a container of which only is known that there is one."""
+    """Return a container of which only is known that there is one."""
     if isinstance(container, Sequence):
         return replace(container, items=None, element=UNKNOWN)
     return replace(container, items=(), element=UNKNOWN)
 
 
 def unsure(container: Container) -> Container:
-    """Give a container that something may have changed: what it held, most likely."""
+    """Return a container that something may have changed: what it held, most likely."""
     return _with_other(container, DOUBTFUL)
 
 
 def overlaid(container: Container) -> Container:
-    """Give a container of which some items, nobody knows which, have become other things."""
+    """Return a container of which some items, nobody knows which, have become other things."""
     return _with_other(container, UNKNOWN)
 
 
@@ -357,7 +354,7 @@ def _with_other(container: Container, other: Value) -> Container:
 
 
 def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:
-    """Give a container with every part changed; itself where none is."""
+    """Return a container with every part changed; itself where none is."""
     if isinstance(container, Sequence):
         items = container.items and tuple(change(item) for item in container.items)
         element = change(container.element)
@@ -374,7 +371,7 @@ def _with_parts(container: Container, change: Callable[[Value], Value]) -> Conta
 
 
 def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MAX_DEPTH) -> Value:
-    """Give a value with the site of every container renamed."""
+    """Return a value with the site of every container renamed."""
     if not is_container(held):
         return held
     atoms: list[Atom] = []
@@ -391,7 +388,7 @@ def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MA
 
 
 def once(change: Change) -> Change:
-    """Give a change that is worked out once for all variables that hold the same."""
+    """Return a change that is worked out once for all variables that hold the same."""
     known: dict[Container, Container] = {}
 
     def changed_once(container: Container) -> Container:

@@ -47,17 +47,17 @@ AtomChange: TypeAlias = "Callable[[Atom], Atom]"
 
 
 def without_parts(of: Value) -> Value:
-    """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
+    """Return a value without what is in its containers: of a list, `x.T` computes nothing."""
     return frozenset(Plain() if isinstance(a, Sequence | Mapping | AnyTree) else a for a in of)
 
 
 def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
-    """Give a value with every array in it, and in its containers, changed."""
+    """Return a value with every array in it, and in its containers, changed."""
     return map_atoms(of, lambda a: change(a) if isinstance(a, Array) else a, depth)
 
 
 def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
-    """Give a value with everything in it changed, in its containers what these hold."""
+    """Return a value with everything in it changed, in its containers what these hold."""
     changed: list[Atom] = []
     for atom in of:
         if depth and isinstance(atom, Sequence):
@@ -77,7 +77,7 @@ def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
 def committed_to(
     of: Value, devices: Iterable[Device | None], by: frozenset[Place] = NOWHERE
 ) -> Value:
-    """Give a value after all of its arrays, and NumPy arrays, were put on one of the devices.
+    """Return a value after all of its arrays, and NumPy arrays, were put on one of the devices.
 
     `by`: the expressions that do so.
     """
@@ -107,7 +107,7 @@ def committed_to(
 
 
 def iterated_of(of: Value, position: int | None = None) -> Value:
-    """Give what iterating over the containers in a value gives, of a dict its keys.
+    """Return what iterating over the containers in a value gives, of a dict its keys.
 
     `position`: of the one that is asked for. Arrays are not looked at.
     """
@@ -115,7 +115,7 @@ def iterated_of(of: Value, position: int | None = None) -> Value:
 
 
 def element_of(of: Value, key: Key | None = None) -> Value:
-    """Give what indexing the containers in a value gives; arrays are not looked at."""
+    """Return what indexing the containers in a value gives; arrays are not looked at."""
     found: list[Value] = []
     for atom in of:
         if isinstance(atom, AnyTree):

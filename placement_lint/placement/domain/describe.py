@@ -30,7 +30,7 @@ from placement_lint.placement.domain.values import (
     Pickled,
     Plain,
     Sequence,
-    Target,
+    Sharding,
     TheDevice,
     Thread,
 )
@@ -50,7 +50,7 @@ _DEPTH = 3
 
 
 def describe(held: Value, where: Callable[[Place], str], depth: int = _DEPTH) -> str:
-    """Say what a value may be. `where` writes a place as `file:line`."""
+    """Return what a value may be. `where` writes a place as `file:line`."""
     known = sorted(
         {_describe(atom, where, depth) for atom in held if not isinstance(atom, Anything)}
     )
@@ -106,7 +106,7 @@ _NAMES: dict[type, str] = {
     Partial: "a partial",
     Pickled: "a pickle",
     Plain: "no array",
-    Target: "a sharding",
+    Sharding: "a sharding",
     Thread: "a thread",
 }
 

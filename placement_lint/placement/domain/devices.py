@@ -28,7 +28,7 @@ _GPU_PLATFORMS = frozenset({"cuda", "gpu", "rocm"})
 
 
 def differ(one: Device | None, other: Device | None, *, accelerator: bool) -> bool | None:
-    """Tell whether two devices are different ones; None where that cannot be known.
+    """Return whether two devices are different ones; None where that cannot be known.
 
     With an accelerator, the system default is one, and never the CPU; without, it is the CPU.
     """
@@ -45,7 +45,7 @@ def differ(one: Device | None, other: Device | None, *, accelerator: bool) -> bo
 
 
 def is_host(device: Device | None) -> bool:
-    """Tell whether a device surely is a CPU."""
+    """Return whether a device surely is a CPU."""
     return device is not None and device.platform == "cpu"
 
 

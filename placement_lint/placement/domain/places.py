@@ -38,7 +38,7 @@ Site: TypeAlias = "tuple[Place, ...]"
 
 
 @dataclass(frozen=True)
-class Origin:
+class ArrayOrigin:
     """Where an array was made."""
 
     created: Place

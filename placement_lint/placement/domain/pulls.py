@@ -58,7 +58,6 @@ class Pulls:
     """
 
     def __init__(self) -> None:
-        """Know of none."""
         self.found: dict[int, Pull] = {}
         self.meets_unknown = False
         """An array that is committed to the host was given to something that nobody follows, or to
@@ -126,7 +125,7 @@ class Pulls:
 
 
 def _uncommitted(held: Value, device: Device, operation: Place, *, accelerator: bool) -> set[Array]:
-    """Give the uncommitted arrays in a value that are on another device, and were made by another
+    """Return the uncommitted arrays in a value that are on another device, and were made by another
     operation: what an operation itself gives is on the device that it ran on.
     """
     return {
@@ -141,7 +140,7 @@ def _uncommitted(held: Value, device: Device, operation: Place, *, accelerator: 
 
 
 def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a value is committed arrays, or containers of such in which no other is."""
+    """Return whether a value is committed arrays, or containers of such in which no other is."""
     return bool(held) and all(
         atom.committed
         if isinstance(atom, Array)
@@ -154,7 +153,7 @@ def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
 
 
 def _is_surely_uncommitted(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a value is uncommitted arrays worth a word, or has one in it for sure."""
+    """Return whether a value is uncommitted arrays worth a word, or has one in it for sure."""
     return bool(held) and all(
         not atom.committed and not atom.is_small
         if isinstance(atom, Array)
@@ -166,7 +165,7 @@ def _is_surely_uncommitted(held: Value, depth: int = MAX_DEPTH) -> bool:
 
 
 def _may_be_anything(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether nothing is known of the arrays in a value, and there may be some."""
+    """Return whether nothing is known of the arrays in a value, and there may be some."""
     return not any(True for _ in arrays(held, depth)) and any(
         isinstance(atom, Anything | External)
         or (

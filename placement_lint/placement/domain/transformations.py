@@ -22,13 +22,13 @@ class Usage:
     """Of those by other keywords."""
 
     def of(self, argument: int | str) -> bool | None:
-        """Tell it of an argument by its position, or by its keyword."""
+        """Return whether the data of an argument is taken; None: perhaps."""
         if isinstance(argument, int):
             return self.positions[argument] if argument < len(self.positions) else self.rest
         return dict(self.keywords or ()).get(argument, self.more)
 
     def bound(self) -> Usage:
-        """Give that of a method of which the object is bound."""
+        """Return the usage of a method whose object is bound."""
         return replace(self, positions=self.positions[1:])
 
 

@@ -14,7 +14,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from placement_lint.placement.domain.keys import key_order
-from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, Causes, Origin, Place, Site
+from placement_lint.placement.domain.places import (
+    NO_CAUSES,
+    NOWHERE,
+    ArrayOrigin,
+    Causes,
+    Place,
+    Site,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +64,7 @@ class Array(_Sized):
 
     device: Device | None
     committed: bool
-    origin: Origin | None = None
+    origin: ArrayOrigin | None = None
     is_small: bool = False
     """A key or a scalar: moving it costs nothing worth a word."""
     is_weak: bool = False
@@ -132,7 +139,7 @@ class DeviceList(_Sized):
 
 
 @dataclass(frozen=True)
-class Target(_Sized):
+class Sharding(_Sized):
     """A sharding, a layout or a memory kind: something to commit to that is no single device."""
 
     replicated: bool = False
@@ -174,7 +181,7 @@ class DefaultDeviceContext(_Holder):
 
 
 @dataclass(frozen=True)
-class Context(_Holder):
+class PlainContext(_Holder):
     """Another context manager that changes no placement."""
 
     gives: Value = frozenset()
@@ -542,9 +549,9 @@ Atom: TypeAlias = (
     | Plain
     | TheDevice
     | DeviceList
-    | Target
+    | Sharding
     | DefaultDeviceContext
-    | Context
+    | PlainContext
     | Dispatched
     | Executor
     | ExitStack
@@ -583,7 +590,6 @@ NOTHING: Value = frozenset()
 
 
 def value(*atoms: Atom) -> Value:
-    """Give the value that is one of these."""
     return frozenset(atoms)
 
 
@@ -609,14 +615,14 @@ def sole(held: Value) -> Atom | None:
 
 
 def join(*values: Value) -> Value:
-    """Give what a value is that came by one of several ways."""
+    """Return what a value is that came by one of several ways."""
     if not values:
         return UNKNOWN
     return limited(_with_few_versions(_without_forgotten(frozenset().union(*values))))
 
 
 def _without_forgotten(joined: Value) -> Value:
-    """Give a value in which nothing is known of a container that was forgotten on one way."""
+    """Return a value in which nothing is known of a container that was forgotten on one way."""
     if len(joined) < 2:
         return joined
     forgotten = {
@@ -687,7 +693,7 @@ def limited(joined: Value) -> Value:
 
 
 def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
-    """Give every array in a value and in its containers; of items that are alike, those of one."""
+    """Yield every array in a value and in its containers; of items that are alike, those of one."""
     for atom in of:
         if isinstance(atom, Array):
             yield atom
@@ -700,5 +706,5 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
 
 
 def is_placed(array: Array) -> bool:
-    """Tell whether an array was made under a default device, or put anywhere."""
+    """Return whether an array was made under a default device, or put anywhere."""
     return array.committed or array.origin is None or array.origin.device is not None

@@ -49,12 +49,11 @@ class CallArguments:
     """What further ones of other names are, by keyword; None: there are no more."""
 
     def every(self) -> list[Value]:
-        """Give every argument."""
         others = (self.rest or UNKNOWN, self.more or NOTHING)
         return [*self.positional, *self.keywords.values(), *others]
 
     def numbered(self, first: int = 0) -> dict[int | str, Value]:
-        """Give them by position, counted from `first`, and by keyword."""
+        """Return them by position, counted from `first`, and by keyword."""
         found: dict[int | str, Value] = dict(enumerate(self.positional, first))
         found.update(self.keywords)
         return found
@@ -62,7 +61,7 @@ class CallArguments:
     def given_before(
         self, bound: abc.Sequence[Value], by_name: abc.Iterable[tuple[str, Value]]
     ) -> CallArguments:
-        """Give them behind what was bound before."""
+        """Return them behind what was bound before."""
         return CallArguments(
             [*bound, *self.positional], {**dict(by_name), **self.keywords}, self.rest, self.more
         )
@@ -105,7 +104,7 @@ def bind_parameters(
     more: Value | None,
     bound: bool,
 ) -> dict[str, Value]:
-    """Give what each parameter of a function holds that is called with arguments.
+    """Return what each parameter of a function holds that is called with arguments.
 
     `record`: that of the code that runs now, in which the defaults are. `rest`: what further
     positional arguments there are; `more`: what those by keyword are whose names are not known.

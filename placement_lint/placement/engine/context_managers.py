@@ -14,8 +14,8 @@ import libcst as cst
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.domain.state import State, Variable, meet
 from placement_lint.placement.domain.values import (
-    Context,
     DefaultDeviceContext,
+    PlainContext,
     Value,
     join,
 )
@@ -45,7 +45,6 @@ class Suspensions:
     """All context managers of a program that wait for their end."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Know of none."""
         self._program = program
         self._by_call: dict[Place, _Suspension] = {}
         self._never_left: dict[Place, None] = {}
@@ -54,7 +53,7 @@ class Suspensions:
         self._hides: dict[Place, bool] = {}
 
     def splits(self, module: Module, node: cst.CSTNode) -> bool:
-        """Tell whether a function makes context managers that do something at their end."""
+        """Return whether a function makes context managers that do something at their end."""
         if not isinstance(node, cst.FunctionDef) or not module.is_generator(node):
             return False
         place = module.place(node)
@@ -82,12 +81,14 @@ class Suspensions:
         self._by_call[call] = _Suspension(function, bindings, entered, own)
         self._never_left[call] = None
         return frozenset(
-            replace(atom, maker=call) if isinstance(atom, Context | DefaultDeviceContext) else atom
+            replace(atom, maker=call)
+            if isinstance(atom, PlainContext | DefaultDeviceContext)
+            else atom
             for atom in made
         )
 
     def may_hide(self, call: Place) -> bool:
-        """Tell whether an error in the `with` may go no further."""
+        """Return whether an error in the `with` may go no further."""
         suspension = self._by_call.get(call)
         if suspension is None:
             return False
@@ -100,7 +101,7 @@ class Suspensions:
     def stack(self, stack: Place, held: Value) -> None:
         """Note that contexts are left where an `ExitStack` is."""
         for atom in held:
-            if isinstance(atom, Context | DefaultDeviceContext) and atom.maker is not None:
+            if isinstance(atom, PlainContext | DefaultDeviceContext) and atom.maker is not None:
                 self._stacked.setdefault(stack, {})[atom.maker] = None
 
     def left_by(self, stack: Place, state: State) -> None:

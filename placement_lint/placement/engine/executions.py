@@ -50,7 +50,7 @@ class Execution:
 
 
 @dataclass
-class Ledger:
+class ExecutionLedger:
     """What is known of functions and objects by the executions so far."""
 
     executed: set[Place] = field(default_factory=set)
@@ -61,7 +61,7 @@ class Ledger:
     """What held at the end of the bodies that were executed. `keep` sets it."""
     attributes: dict[Place, dict[Variable, None]] = field(default_factory=dict)
     """Those variables of it that are attributes of objects, by the class of these."""
-    beneath: Ledger | None = None
+    beneath: ExecutionLedger | None = None
     """The one of what happened, for one of what is traced."""
     instances: dict[Place, dict[Instance, None]] = field(default_factory=dict)
     sets_default: set[Place] = field(default_factory=set)
@@ -99,12 +99,12 @@ class Ledger:
         beneath = [] if self.beneath is None else self.beneath.attributes_of(cls)
         return [*dict.fromkeys((*beneath, *self.attributes.get(cls, ())))]
 
-    def on_tracers(self) -> Ledger:
-        """Give an empty one, in which nothing happens that is seen here.
+    def on_tracers(self) -> ExecutionLedger:
+        """Return an empty one, in which nothing happens that is seen here.
 
         What happened here is seen there.
         """
-        return Ledger(
+        return ExecutionLedger(
             final=ChainMap({}, self.final),
             cached=ChainMap({}, self.cached),
             beneath=self,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from placement_lint.placement.engine.arguments import Operand
-    from placement_lint.placement.engine.protocols import Calls, Evaluator, Interpreter
+    from placement_lint.placement.engine.protocols import CallsProtocol, Evaluator, Interpreter
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
 
@@ -74,7 +74,7 @@ class Expressions:
         self,
         program: Interpreter,
         module: Module,
-        calls: Callable[[Evaluator], Calls],
+        calls: Callable[[Evaluator], CallsProtocol],
         touched: set[Place] | None = None,
     ) -> None:
         """Bind to the program, and to the module that the body is in.
@@ -148,11 +148,10 @@ class Expressions:
             self.program.loop_depth -= 1
 
     def index(self, node: cst.CSTNode) -> int:
-        """Give the place of a node in the tree."""
         return self.tree.index(node)
 
     def evaluate(self, node: cst.CSTNode, state: State) -> Value:
-        """Give what an expression may be, recording what evaluating it copies."""
+        """Return what an expression may be, recording what evaluating it copies."""
         if self.captured and (held := self.captured.get(self.index(node))) is not None:
             return held
         evaluator = self._evaluators.get(type(node))
@@ -167,7 +166,7 @@ class Expressions:
     def _supposed_of(
         self, node: cst.CSTNode, held: Value, supposed: Supposition, state: State
     ) -> Value:
-        """Give what an expression gives once what is supposed is written around it."""
+        """Return what an expression gives once what is supposed is written around it."""
         place = self.module.place(node)
         taking = Taking(place)
         if taking in supposed.put_back:
@@ -177,11 +176,11 @@ class Expressions:
         return supposed.commit(place, held) if is_committed else held
 
     def operand(self, node: cst.CSTNode, state: State) -> Operand:
-        """Give an expression's place and value, as an operand of an operation."""
+        """Return an expression's place and value, as an operand of an operation."""
         return self.index(node), self.evaluate(node, state)
 
     def operands(self, node: cst.CSTNode, state: State) -> list[Operand]:
-        """Give the operands in an argument: the elements of a literal list, tuple or dict."""
+        """Return the operands in an argument: the elements of a literal list, tuple or dict."""
         if isinstance(node, cst.List | cst.Tuple):
             found: list[Operand] = []
             for element in node.elements:
@@ -209,7 +208,7 @@ class Expressions:
         return found
 
     def spread(self, operands: list[Operand], state: State) -> list[Operand]:
-        """Give operands with dicts of their leaves in the place of objects."""
+        """Return operands with dicts of their leaves in the place of objects."""
         found: list[Operand] = []
         for place, held in operands:
             parts = self.program.trees.spread(held, state)
@@ -227,7 +226,7 @@ class Expressions:
         return self.evaluate(node, state)
 
     def read(self, node: cst.Call, operands: list[Operand]) -> Value:
-        """Give what a call gives that reads its first argument into NumPy."""
+        """Return what a call gives that reads its first argument into NumPy."""
         if not operands:
             return HOST
         place, held = operands[0]
@@ -257,13 +256,13 @@ class Expressions:
                     self.record.escaped.add(array.origin.created)
 
     def closed_over(self, held: Value, state: State) -> Value:
-        """Give the committed arrays that functions close over."""
+        """Return the committed arrays that functions close over."""
         return frozenset(
             atom for atom in self.closure(held, state) if isinstance(atom, Array) and atom.committed
         )
 
     def closure(self, held: Value, state: State) -> Value:
-        """Give the arrays that functions close over, noting that they meet their arguments."""
+        """Return the arrays that functions close over, noting that they meet their arguments."""
         found: set[Atom] = set()
         for atom in held:
             if not isinstance(atom, Function) or atom.place.module != self.module.name:
@@ -303,7 +302,6 @@ class Expressions:
     # -- names ------------------------------------------------------------------------------
 
     def name(self, node: cst.Name, state: State) -> Value:
-        """Read a variable."""
         qualified = self.names.qualified(node) or ""
         if qualified.startswith(_LIBRARIES) and qualified != _DEFAULT_DEVICE:
             # Of what a name was bound to once, only None says where something is.
@@ -328,7 +326,6 @@ class Expressions:
         return value(Function(self.module.place(node)))
 
     def await_(self, node: cst.Await, state: State) -> Value:
-        """Evaluate an await: what the coroutine returns."""
         held = self.evaluate(node.expression, state)
         return awaited(held)
 
@@ -351,7 +348,6 @@ class Expressions:
         return UNKNOWN
 
     def walrus(self, node: cst.NamedExpr, state: State) -> Value:
-        """Evaluate an assignment expression."""
         held = self.targets.bound(node.value, self.evaluate(node.value, state), state)
         self.targets.assign(node.target, held, state)
         return held

@@ -24,12 +24,12 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Atom,
-    Context,
     Coroutine,
     DefaultDeviceContext,
     Generator,
     Instance,
     Lazy,
+    PlainContext,
     Sequence,
     Value,
     join,
@@ -69,7 +69,6 @@ class Functions:
     """Calls the functions of a program, and knows which of them are being executed."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program that the functions are in."""
         self._program = program
         self._frames: list[Frame] = []
         self._consuming: list[Place] = []
@@ -176,7 +175,7 @@ class Functions:
         return limited(found)
 
     def _left_of(self, lazy: Lazy, state: State) -> Lazy:
-        """Give what is left of an iterator, which may have been consumed in part before.
+        """Return what is left of an iterator, which may have been consumed in part before.
 
         The first step over an array takes its rows to the default device of that step: under
         another one, later, they are not where the array itself would go.
@@ -322,7 +321,7 @@ class Functions:
                 frame.reads[key] = self.seen(key, frame.entry)
 
     def seen(self, key: Variable, variables: Variables) -> Value | None:
-        """Give what a function sees that reads a variable of another body.
+        """Return what a function sees that reads a variable of another body.
 
         That of a function which was left is what the last calls made of it, wherever they were.
         """
@@ -341,11 +340,11 @@ class Functions:
         return self._frames[-1] if self._frames else None
 
     def scopes_of(self, function: Place) -> set[int]:
-        """Give the scopes, by id, of a function and of what is defined in it."""
+        """Return the scopes, by id, of a function and of what is defined in it."""
         return _scopes_inside(self._program.module_of(function), self._program.node(function))
 
     def stored_parameters(self, function: Place) -> frozenset[int | str]:
-        """Give the parameters, by position and name, into which a function stores items."""
+        """Return the parameters, by position and name, into which a function stores items."""
         if function not in self._stored:
             node = self._program.node(function)
             tree = self._program.module_of(function).tree
@@ -365,7 +364,7 @@ class Functions:
 
 
 def _stored_into(node: cst.CSTNode) -> cst.Name | None:
-    """Give the variable into whose items a node stores: `x[k] = …`, `x.update(…)`."""
+    """Return the variable into whose items a node stores: `x[k] = …`, `x.update(…)`."""
     target: cst.CSTNode | None = None
     if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.Del):
         target = node.target if isinstance(node.target, cst.Subscript) else None
@@ -378,7 +377,7 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
 
 
 def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
-    """Give the scopes, by id, of a function and of everything defined in it."""
+    """Return the scopes, by id, of a function and of everything defined in it."""
     key = module.tree.index(node)
     cached = module.scopes_inside.get(key)
     if cached is None:
@@ -397,14 +396,14 @@ def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
 
 
 def _runs_later(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether a function makes an asynchronous generator, whose consumer is not followed."""
+    """Return whether a function makes an asynchronous generator, whose consumer is not followed."""
     return module.is_generator(node) and node.asynchronous is not None
 
 
 def _changed_blocks(
     before: tuple[DefaultDevice, ...], after: tuple[DefaultDevice, ...]
 ) -> tuple[frozenset[Place] | None, tuple[DefaultDevice, ...]]:
-    """Give what a function left of its caller's, and what it entered and did not leave."""
+    """Return what a function left of its caller's, and what it entered and did not leave."""
     shared = 0
     for mine, theirs in zip(before, after, strict=False):
         if mine != theirs:
@@ -419,7 +418,7 @@ def _changed_blocks(
 def _decorated_default(
     module: Module, node: cst.FunctionDef, state: State, program: Interpreter
 ) -> DefaultDevice | None:
-    """Give the default device of `@jax.default_device(d)`; None without it.
+    """Return the default device of `@jax.default_device(d)`; None without it.
 
     It has no effect on the body of a generator or of an `async def`; nor does anything say on
     whose default device such a body runs.
@@ -437,12 +436,12 @@ def _decorated_default(
 
 
 def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
-    """Give the context that a `@contextmanager` function makes: what holds where it yields."""
+    """Return the context that a `@contextmanager` function makes: what holds where it yields."""
     atoms: list[Atom] = []
     for defaults, given in yields:
         for default in defaults:
             if default.inherited:
-                atoms.append(Context(given))
+                atoms.append(PlainContext(given))
             else:
                 devices, expression = default.devices, default.expression
                 atoms.append(DefaultDeviceContext(devices, expression, True, given))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def got(
     on: Evaluator, node: cst.CSTNode, getter: Getter, passed: CallArguments, state: State
 ) -> Value:
-    """Give the parts that a getter takes of its argument."""
+    """Return the parts that a getter takes of its argument."""
     if len(passed.positional) != 1 or passed.rest is not None or passed.keywords:
         return UNKNOWN
     (held,) = passed.positional
@@ -78,7 +78,7 @@ def _attribute(
 
 
 def _operand(on: Evaluator, node: cst.CSTNode) -> int:
-    """Give the place of the argument that a getter is applied to, or elements of which are."""
+    """Return the place of the argument that a getter is applied to, or elements of which are."""
     if not isinstance(node, cst.Call) or not node.args:
         return on.index(node)
     called = on.names.qualified(node.func) or ""

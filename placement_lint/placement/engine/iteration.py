@@ -44,18 +44,15 @@ class Iteration:
     """Evaluates what iterates in one body."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
         self.program = expressions.program
         self.names = expressions.names
 
     def comprehension(self, node: cst.ListComp | cst.SetComp, state: State) -> Value:
-        """Evaluate a list or set comprehension."""
         element = self._comprehended(node.for_in, [node.elt], state)[0]
         return value(Sequence(None, element, self.on.targets.made(node)))
 
     def dict_comprehension(self, node: cst.DictComp, state: State) -> Value:
-        """Evaluate a dict comprehension."""
         _, element = self._comprehended(node.for_in, [node.key, node.value], state)
         return value(Mapping((), element, self.on.targets.made(node)))
 
@@ -95,7 +92,7 @@ class Iteration:
         return value(Lazy(self.on.module.place(node), operands, self.on.in_loop))
 
     def consume(self, lazy: Lazy, state: State) -> Value:
-        """Give what an iterator gives, which is consumed here."""
+        """Return what an iterator gives, which is consumed here."""
         node = self.on.tree.nodes[lazy.place.node]
         operands = {place: self.grown(held, state) for place, held in lazy.operands}
         before, self.on.captured = self.on.captured, operands
@@ -111,7 +108,7 @@ class Iteration:
             self.on.operations.later = frozenset(before)
 
     def _is_kept(self, node: cst.CSTNode) -> bool:
-        """Tell whether an iterator outlives the expression that makes it.
+        """Return whether an iterator outlives the expression that makes it.
 
         Then it may never be consumed. A loop over it, or a built-in function that is given it,
         consumes it at once; one that gives another iterator keeps it.
@@ -128,7 +125,7 @@ class Iteration:
         return True
 
     def grown(self, held: Value, now: State, since: State | None = None) -> Value:
-        """Give what is iterated, with what its lists hold now: they may change meanwhile.
+        """Return what is iterated, with what its lists hold now: they may change meanwhile.
 
         Those are known by the variables that hold them now, and held something else `since`.
         """
@@ -149,7 +146,7 @@ class Iteration:
         return limited(frozenset(found))
 
     def _held_now(self, site: Site, now: State, since: State | None) -> Iterator[Container]:
-        """Give a container as variables hold it now that held something else before."""
+        """Yield a container as variables hold it now that held something else before."""
         for key in self.program.containers.holders(site):
             before = None if since is None else self.program.held(key, since)
             after = self.program.held(key, now)
@@ -157,7 +154,7 @@ class Iteration:
                 yield from of_site(after, site)
 
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
-        """Give what iterating over an expression gives; iterating over an array indexes it."""
+        """Return what iterating over an expression gives; iterating over an array indexes it."""
         held = self.program.functions.consumed(held, state)
         if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
             held = self.grown(held, state)
@@ -183,7 +180,7 @@ class Iteration:
         return found or UNKNOWN
 
     def taken_apart(self, node: cst.CSTNode, held: Value, state: State) -> Value:
-        """Give a value in which a list of its parts is in the place of each unknown tree.
+        """Return a value in which a list of its parts is in the place of each unknown tree.
 
         Such a tree may be an array: then its rows are wherever taking them puts them.
         """
@@ -195,7 +192,7 @@ class Iteration:
         )
 
     def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value:
-        """Give what a part of a tree is, or what is computed of it, if it is an array."""
+        """Return what a part of a tree is, or what is computed of it, if it is an array."""
         if self.on.operations.stays(tree.leaf, state):
             return value(tree)
         if any(is_placed(array) for array in arrays(tree.leaf)):

@@ -30,15 +30,12 @@ class Literals:
     """Evaluates the literals of one body."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
 
     def number(self, node: cst.CSTNode, state: State) -> Value:
-        """Evaluate a number."""
         return PLAIN
 
     def string(self, node: cst.CSTNode, state: State) -> Value:
-        """Evaluate a string literal."""
         if isinstance(node, cst.ConcatenatedString):
             pending: list[cst.CSTNode] = [node]
             while pending:
@@ -58,7 +55,6 @@ class Literals:
         return PLAIN
 
     def sequence(self, node: cst.List | cst.Tuple | cst.Set, state: State) -> Value:
-        """Evaluate a literal list, tuple or set."""
         items: list[Value] = []
         written = sum(not isinstance(e, cst.StarredElement) for e in node.elements)
         starred = isinstance(node, cst.Set)
@@ -77,7 +73,6 @@ class Literals:
         return value(replace(made, items=None) if starred else made)
 
     def dict_(self, node: cst.Dict, state: State) -> Value:
-        """Evaluate a literal dict."""
         made: Container = Mapping((), NOTHING, self.on.targets.made(node))
         for item in node.elements:
             held = self.on.evaluate(item.value, state)

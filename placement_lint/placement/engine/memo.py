@@ -42,7 +42,6 @@ class Memo:
     """
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program that the functions are in."""
         self._program = program
 
     def run(
@@ -90,7 +89,7 @@ class Memo:
         return renamed
 
     def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
-        """Give what a function gives that may have kept what an earlier call gave."""
+        """Return what a function gives that may have kept what an earlier call gave."""
         before = self._program.now.cached.get(place)
         if before is None:
             self._program.now.cached[place] = self.reuse(execution, state)
@@ -143,7 +142,7 @@ class Memo:
         )
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:
-        """Give arguments that hold for all calls of a function which is called in many ways.
+        """Return arguments that hold for all calls of a function which is called in many ways.
 
         One with too many alternatives stays what it then is: to lose some and take in others
         would never end.

@@ -34,14 +34,12 @@ class Objects:
     """What is known of the objects of a program, but for what their attributes hold."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Know of none."""
         self._program = program
         self._attributes: dict[Instance, dict[str, None]] = {}
         self.superseded: set[Instance] = set()
         """Objects that the program goes on with in another place: what is put on a device."""
 
     def made(self, instance: Instance) -> None:
-        """Note that an object of a class was made."""
         self._program.now.instances.setdefault(instance.cls, {})[instance] = None
         frame = self._program.functions.frame
         if frame is not None:
@@ -62,15 +60,14 @@ class Objects:
         self.superseded.update(objects_in(held))
 
     def attribute_names(self, instance: Instance) -> list[str]:
-        """Give the attributes that were ever set on an object."""
+        """Return the attributes that were ever set on an object."""
         return list(self._attributes.get(instance, ()))
 
     def named_attribute(self, instance: Instance, name: str) -> None:
-        """Note that an attribute is set on an object."""
         self._attributes.setdefault(instance, {})[name] = None
 
     def own(self, frame: Frame, writes: dict[Variable, Value], result: Value) -> set[Instance]:
-        """Give the objects that an execution made, and that nothing but its result holds."""
+        """Return the objects that an execution made, and that nothing but its result holds."""
         inside = sum(1 for _ in objects_in(result))
         if not inside:
             return set()
@@ -88,7 +85,7 @@ class Objects:
         return frame.objects - kept
 
     def handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
-        """Give what a call returns: objects that it made are others than the last time."""
+        """Return what a call returns: objects that it made are others than the last time."""
         renamed: dict[Instance, Instance] = {}
         pending = [each for each in objects_in(result) if each in made]
         while pending:
@@ -110,7 +107,6 @@ class Objects:
 
 
 def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a function is in a value, or in its containers."""
     return any(
         isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
         or (

@@ -46,7 +46,7 @@ Layout: TypeAlias = "int | Literal"
 
 
 def assembled(layout: Layout, operands: abc.Sequence[Value]) -> Value:
-    """Give what an argument is, of what its operands are."""
+    """Return what an argument is, of what its operands are."""
     if isinstance(layout, int):
         return operands[layout]
     parts = [assembled(part, operands) for part in layout.parts]
@@ -110,12 +110,12 @@ class LaidOut:
         return all(isinstance(layout, int) for layout in self._layouts)
 
     def passed(self, operands: abc.Sequence[Value]) -> CallArguments:
-        """Give what is passed where the operands are these."""
+        """Return what is passed where the operands are these."""
         held = (assembled(layout, operands) for layout in self._layouts)
         return sort_arguments(zip(self._node.args, held, strict=True))
 
     def of(self, position: int | None, *keywords: str) -> Layout | None:
-        """Give the argument at a position, or under one of the keywords; None: it is not passed."""
+        """Return the argument at a position, or under one of the keywords; None: not passed."""
         starred = False
         for at, (argument, layout) in enumerate(zip(self._node.args, self._layouts, strict=True)):
             starred |= bool(argument.star)
@@ -125,18 +125,17 @@ class LaidOut:
         return None
 
 
-class Given:
+class GivenArguments:
     """Arguments that are evaluated already, all at one place."""
 
     def __init__(self, place: int, arguments: CallArguments) -> None:
-        """Take them."""
         self._arguments = arguments
         every = [*arguments.positional, *arguments.keywords.values()]
         others = [held for held in (arguments.rest, arguments.more) if held is not None]
         self.operands: list[Operand] = [(place, held) for held in (*every, *others)]
 
     def passed(self, operands: abc.Sequence[Value]) -> CallArguments:
-        """Give what is passed where the operands are these."""
+        """Return what is passed where the operands are these."""
         left = iter(operands)
         arguments = self._arguments
         return CallArguments(

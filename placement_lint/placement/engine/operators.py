@@ -24,8 +24,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
-from placement_lint.placement.engine.narrowing import Names as TestedNames
-from placement_lint.placement.engine.narrowing import compared, narrowed, truth
+from placement_lint.placement.engine.narrowing import TestedNames, compared, narrowed, truth
 
 if TYPE_CHECKING:
     from placement_lint.placement.engine.arguments import Operand
@@ -36,7 +35,6 @@ class Operators:
     """Evaluates the operators of one body."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names
 
@@ -74,7 +72,7 @@ class Operators:
     def _combined(
         self, node: cst.BinaryOperation, operands: list[Operand], state: State
     ) -> Value | None:
-        """Give the list that `xs + ys` or `xs * n` makes, the dict of `d | e`; None: no such."""
+        """Return the list that `xs + ys` or `xs * n` makes, the dict of `d | e`; None: no such."""
         (_, left), (_, right) = operands
         if len(left) != 1 or len(right) != 1:
             return None
@@ -98,7 +96,6 @@ class Operators:
         return None
 
     def unary(self, node: cst.UnaryOperation, state: State) -> Value:
-        """Evaluate a unary operation."""
         operand = self.on.operand(node.expression, state)
         if isinstance(node.operator, cst.Not):
             ways = {truth(atom) for atom in operand[1]}

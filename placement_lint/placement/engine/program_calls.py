@@ -23,7 +23,6 @@ from placement_lint.placement.domain.values import (
     Class,
     Computation,
     Container,
-    Context,
     Coroutine,
     DefaultDeviceContext,
     Dispatched,
@@ -38,6 +37,7 @@ from placement_lint.placement.domain.values import (
     NamedTupleType,
     Partial,
     Plain,
+    PlainContext,
     Sequence,
     Value,
     arrays,
@@ -48,7 +48,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
 from placement_lint.placement.engine.getters import got
-from placement_lint.placement.engine.operand_layouts import Given, LaidOut
+from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
@@ -84,7 +84,6 @@ class ObjectCalls:
     """Calls functions, classes and objects of the program."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names
 
@@ -127,9 +126,14 @@ class ObjectCalls:
         return limited(frozenset(found)) or UNKNOWN
 
     def _computed(
-        self, node: cst.CSTNode, atom: Computation, given: LaidOut | Given, left: Left, state: State
+        self,
+        node: cst.CSTNode,
+        atom: Computation,
+        given: LaidOut | GivenArguments,
+        left: Left,
+        state: State,
     ) -> Value:
-        """Give what a computation gives, and note what calling it copies."""
+        """Return what a computation gives, and note what calling it copies."""
         operands = given.operands
         if atom.places_arguments:
             if self.on.supposed is not None:
@@ -172,14 +176,14 @@ class ObjectCalls:
         return trace.given(made, placed(used, certain=certain))
 
     def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
-        """Give the committed arrays that a computation closes over, or was given before."""
+        """Return the committed arrays that a computation closes over, or was given before."""
         place = self.on.index(node.func if isinstance(node, cst.Call) else node)
         before = (*atom.bound, *(held for _, held in atom.bound_by_name))
         bound = frozenset(a for held in before for a in arrays(held) if a.committed)
         return [(place, held) for held in (atom.closure, bound) if held]
 
     def _left(self, node: cst.Call, computation: Computation) -> Left:
-        """Give the places of arguments that a computation leaves where they are, with their parts.
+        """Return the places of arguments that a computation leaves where they are, and parts.
 
         Perhaps so what is collected, of which it may take some.
         """
@@ -259,7 +263,9 @@ class ObjectCalls:
         if isinstance(atom, Computation) and program.is_tracing:
             # Which arguments it leaves is told by following it: their places are not known here.
             left = Left(is_certain=atom.usage is None)
-            return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
+            return self._computed(
+                node, atom, GivenArguments(self.on.index(node), passed), left, state
+            )
         placed = state.default.devices != SYSTEM or any(
             program.reach.carries_placement(held, state) for held in passed.every()
         )
@@ -292,7 +298,7 @@ class ObjectCalls:
             self.on.record.values[place] = limited(before - {external} | held)
 
     def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value:
-        """Give what a name stands for, with its module read."""
+        """Return what a name stands for, with its module read."""
         found: set[Atom] = set()
         for atom in held:
             if isinstance(atom, External):
@@ -314,7 +320,7 @@ class ObjectCalls:
                     self.on.targets.loosen(argument.value, state)
 
     def _has_no_site(self, argument: cst.BaseExpression) -> bool:
-        """Tell whether a container has no site, by which a change under another name is seen."""
+        """Return whether a container has no site, by which a change under another name is seen."""
         held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
         return any(
             isinstance(a, AnyTree) or (isinstance(a, Container) and a.site is None) for a in held
@@ -398,7 +404,6 @@ class ObjectCalls:
     def named_tuple(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
     ) -> Value:
-        """Make a named tuple."""
         items = tuple(self._fields(cls, fields, passed, state).values())
         names = tuple(name for name, _ in fields)
         return value(Sequence(items, join(*items) if items else NOTHING, None, names, cls))
@@ -418,7 +423,6 @@ class ObjectCalls:
     def _fields(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
     ) -> dict[str, Value]:
-        """Give what each field of a new object holds."""
         found: dict[str, Value] = {}
         position = -1
         for name, default in fields:
@@ -441,7 +445,7 @@ class ObjectCalls:
         return found
 
     def _is_not_passed(self, cls: Place | None, default: cst.BaseExpression | None) -> bool:
-        """Tell whether a field is no argument: `field(init=False)`."""
+        """Return whether a field is no argument: `field(init=False)`."""
         if cls is None or not isinstance(default, cst.Call):
             return False
         names = self.on.program.module_of(cls).names
@@ -455,7 +459,7 @@ class ObjectCalls:
     def _field_default(
         self, cls: Place | None, default: cst.BaseExpression | None, state: State
     ) -> Value:
-        """Give what a field of a dataclass is that nobody passes."""
+        """Return what a field of a dataclass is that nobody passes."""
         if default is None or _is_constant(default):
             return PLAIN
         if cls is None:
@@ -476,7 +480,7 @@ class ObjectCalls:
         return there.calls.objects.called_with(factory, held, CallArguments([]), state)
 
     def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value:
-        """Give other objects like these, with the fields that are passed by keyword."""
+        """Return other objects like these, with the fields that are passed by keyword."""
         if passed.more is not None or passed.rest is not None:
             return UNKNOWN
         program = self.on.program
@@ -507,7 +511,7 @@ class ObjectCalls:
         return self._method_called(function, value(instance), CallArguments(positional), state)
 
     def iterated_instance(self, instance: Instance, state: State) -> Value:
-        """Give what iterating over an object of the program gives."""
+        """Return what iterating over an object of the program gives."""
         program = self.on.program
         if program.classes.method(instance.cls, "__iter__") is not None:
             held = program.functions.consumed(self.special(instance, "__iter__", [], state), state)
@@ -527,7 +531,7 @@ class ObjectCalls:
         found: set[Atom] = set()
         ends: list[State | None] = []
         for atom in held:
-            if isinstance(atom, DefaultDeviceContext | Context):
+            if isinstance(atom, DefaultDeviceContext | PlainContext):
                 found |= atom.gives or PLAIN
             elif isinstance(atom, Instance):
                 branch = state.copy() if len(held) > 1 else state
@@ -545,7 +549,7 @@ class ObjectCalls:
         """Leave contexts, as far as the program says how; tell whether they may hide an error."""
         hides = False
         suspensions = self.on.program.suspensions
-        makers = {a.maker for a in held if isinstance(a, Context | DefaultDeviceContext)}
+        makers = {a.maker for a in held if isinstance(a, PlainContext | DefaultDeviceContext)}
         for maker in sorted(maker for maker in makers if maker is not None):
             branch = state.copy() if len(makers) > 1 else state
             suspensions.resume(maker, branch)
@@ -566,7 +570,7 @@ class ObjectCalls:
         return hides
 
     def contexts(self, held: Value) -> Value:
-        """Give contexts with those forgotten of which the program does not say what they do."""
+        """Return contexts with those forgotten of which the program does not say what they do."""
         return frozenset(
             ANYTHING
             if isinstance(atom, Instance)
@@ -576,7 +580,7 @@ class ObjectCalls:
         )
 
     def decorated(self, node: cst.FunctionDef, state: State) -> Value:
-        """Give what a function is after decorators of the program."""
+        """Return what a function is after decorators of the program."""
         held = value(Function(self.on.module.place(node)))
         for decorator in reversed(node.decorators):
             if keeps_signature(self.on.module, decorator):
@@ -591,7 +595,7 @@ class ObjectCalls:
 
 
 def _with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
-    """Give the arguments of a named tuple, with what its items are that are not passed."""
+    """Return the arguments of a named tuple, with what its items are that are not passed."""
     keywords = dict(passed.keywords)
     others = [held for held in (passed.rest, passed.more) if held is not None]
     last = len(made.names) - len(made.defaults)
@@ -605,7 +609,7 @@ _PLACING = frozenset({"default_device", "device_put"})
 
 
 def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
-    """Tell whether a function has a word in it of where arrays are put."""
+    """Return whether a function has a word in it of where arrays are put."""
     return any(
         (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING
         for node in tree.every(cst.Name, cst.Attribute, below=function)
@@ -613,12 +617,11 @@ def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
 
 
 def _is_array_or_number(operand: Operand) -> bool:
-    """Tell whether an argument certainly is no container of arrays."""
+    """Return whether an argument certainly is no container of arrays."""
     return all(isinstance(atom, Array | Host | Plain) for atom in operand[1])
 
 
 def awaited(held: Value) -> Value:
-    """Give what awaiting a value gives."""
     return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Value,
     )
     from placement_lint.placement.engine.arguments import CallArguments, Fields, Operand
-    from placement_lint.placement.engine.executions import Execution, Ledger
+    from placement_lint.placement.engine.executions import Execution, ExecutionLedger
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.operations import Operations
     from placement_lint.placement.engine.supposition import Supposition
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 
-class PytreeClasses(Protocol):
+class PytreeClassesProtocol(Protocol):
     """Which classes are trees to JAX."""
 
     def has_replace(self, cls: Place) -> bool: ...
 
 
-class Trees(Protocol):
+class TreesProtocol(Protocol):
     """Takes trees of arrays apart, and makes others of the same structure."""
 
     @property
-    def classes(self) -> PytreeClasses: ...
+    def classes(self) -> PytreeClassesProtocol: ...
 
     def rebuilt(
         self,
@@ -78,7 +78,7 @@ class Trees(Protocol):
     def make(self, made: Instance, fields: dict[str, Value], state: State) -> None: ...
 
 
-class Suspensions(Protocol):
+class SuspensionsProtocol(Protocol):
     """The context managers of functions that wait at their `yield`."""
 
     def stack(self, stack: Place, held: Value) -> None: ...
@@ -102,7 +102,7 @@ class Suspensions(Protocol):
     ) -> Value: ...
 
 
-class Linking(Protocol):
+class LinkingProtocol(Protocol):
     """What names stand for that are bound in other modules and bodies."""
 
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None: ...
@@ -131,7 +131,7 @@ class Linking(Protocol):
     def rebound(self) -> set[Variable]: ...
 
 
-class Objects(Protocol):
+class ObjectsProtocol(Protocol):
     """The objects that the program makes."""
 
     def attribute_names(self, instance: Instance) -> list[str]: ...
@@ -151,7 +151,7 @@ class Objects(Protocol):
     ) -> Value: ...
 
 
-class Classes(Protocol):
+class ClassesProtocol(Protocol):
     """The classes of the program."""
 
     def attribute(self, held: Value, name: str, state: State) -> Value: ...
@@ -173,7 +173,7 @@ class Classes(Protocol):
     def tuple_fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None: ...
 
 
-class Reach(Protocol):
+class ReachProtocol(Protocol):
     """Where placements get to from a module or a function."""
 
     def carries_placement(self, held: Value, state: State, depth: int = ...) -> bool: ...
@@ -183,7 +183,7 @@ class Reach(Protocol):
     def moves(self) -> None: ...
 
 
-class Memo(Protocol):
+class MemoProtocol(Protocol):
     """What the executions of functions did, to be used again."""
 
     def run(
@@ -193,7 +193,7 @@ class Memo(Protocol):
     def reuse(self, execution: Execution, state: State) -> Value: ...
 
 
-class Functions(Protocol):
+class FunctionsProtocol(Protocol):
     """Executes the functions of the program."""
 
     def call(
@@ -252,34 +252,34 @@ class Interpreter(Protocol):
     def supposed(self) -> Supposition | None: ...
 
     @property
-    def now(self) -> Ledger: ...
+    def now(self) -> ExecutionLedger: ...
 
     @property
-    def linking(self) -> Linking: ...
+    def linking(self) -> LinkingProtocol: ...
 
     @property
-    def objects(self) -> Objects: ...
+    def objects(self) -> ObjectsProtocol: ...
 
     @property
-    def classes(self) -> Classes: ...
+    def classes(self) -> ClassesProtocol: ...
 
     @property
-    def reach(self) -> Reach: ...
+    def reach(self) -> ReachProtocol: ...
 
     @property
-    def memo(self) -> Memo: ...
+    def memo(self) -> MemoProtocol: ...
 
     @property
-    def functions(self) -> Functions: ...
+    def functions(self) -> FunctionsProtocol: ...
 
     @property
     def containers(self) -> Containers: ...
 
     @property
-    def suspensions(self) -> Suspensions: ...
+    def suspensions(self) -> SuspensionsProtocol: ...
 
     @property
-    def trees(self) -> Trees: ...
+    def trees(self) -> TreesProtocol: ...
 
     def assume_traced(self, held: Value, depth: int = ...) -> None: ...
 
@@ -312,7 +312,7 @@ class Interpreter(Protocol):
     def run_import(self, importer: Module, qualified: str, state: State) -> None: ...
 
 
-class ProgramCalls(Protocol):
+class ProgramCallsProtocol(Protocol):
     """Calls of what the program defines."""
 
     def called(self, node: cst.Call, held: Value, state: State) -> Value: ...
@@ -348,11 +348,11 @@ class ProgramCalls(Protocol):
     def super_method(self, node: cst.Call, name: str, state: State) -> Value: ...
 
 
-class Calls(Protocol):
+class CallsProtocol(Protocol):
     """Evaluates the calls of one body."""
 
     @property
-    def objects(self) -> ProgramCalls: ...
+    def objects(self) -> ProgramCallsProtocol: ...
 
     def gives_iterator(self, name: str) -> bool: ...
 
@@ -463,7 +463,7 @@ class Evaluator(Protocol):
     def operations(self) -> Operations: ...
 
     @property
-    def calls(self) -> Calls: ...
+    def calls(self) -> CallsProtocol: ...
 
     @property
     def targets(self) -> TargetsProtocol: ...

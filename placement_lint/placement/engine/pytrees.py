@@ -50,12 +50,11 @@ class Trees:
     """Takes trees apart, and makes others of the same structure."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program that says what the classes of objects are."""
         self._program = program
         self.classes = Pytrees(program)
 
     def fields(self, instance: Instance, state: State) -> dict[str, Value]:
-        """Give what the attributes of an object hold, by name."""
+        """Return what the attributes of an object hold, by name."""
         found: dict[str, Value] = {}
         for name in self._program.objects.attribute_names(instance):
             held = self._program.held((instance, name), state)
@@ -64,11 +63,11 @@ class Trees:
         return found
 
     def is_tree(self, instance: Instance) -> bool | None:
-        """Tell whether JAX takes an object apart; None where that is not known."""
+        """Return whether JAX takes an object apart; None where that is not known."""
         return self.classes.is_tree(instance.cls)
 
     def spread(self, held: Value, state: State, depth: int = MAX_DEPTH) -> Value:
-        """Give a value in which a dict of its leaves is in the place of each object."""
+        """Return a value in which a dict of its leaves is in the place of each object."""
         if not has_object(held):
             return held
         found: set[Atom] = set()
@@ -99,7 +98,7 @@ class Trees:
         return Mapping(tuple(pairs), NOTHING)
 
     def leaves(self, held: Value, state: State, depth: int = MAX_DEPTH) -> Iterator[Value]:
-        """Give the leaves of a tree: what it may be that is no container."""
+        """Yield the leaves of a tree: what it may be that is no container."""
         for atom in self.spread(held, state, depth):
             yield from _leaves(atom)
 
@@ -114,7 +113,7 @@ class Trees:
         is_put: bool = False,
         into: State | None = None,
     ) -> Value:
-        """Give a tree of the same structure with every leaf changed, as the call `at` gives it.
+        """Return a tree of the same structure with every leaf changed, as the call `at` gives it.
 
         Its objects are others than those of the first one; `into`: where they are made.
         `is_given`: JAX takes it, so that objects are trees of which that is not known. `is_put`: it
@@ -146,7 +145,7 @@ class _Rebuilding:
     is_put: bool
 
     def of(self, held: Value, depth: int) -> Value:
-        """Give what is made of a tree, or of a part of one."""
+        """Return what is made of a tree, or of a part of one."""
         found: set[Atom] = set()
         # In the same order at every run.
         for atom in held if len(held) == 1 else sorted(held, key=order_of):
@@ -187,7 +186,7 @@ class _Rebuilding:
 
 
 def has_object(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether an object of a class of the program is somewhere in a value."""
+    """Return whether an object of a class of the program is somewhere in a value."""
     return any(
         isinstance(atom, Instance)
         or (
@@ -200,7 +199,7 @@ def has_object(held: Value, depth: int = MAX_DEPTH) -> bool:
 
 
 def objects_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Instance]:
-    """Give the objects in a value and in its containers."""
+    """Yield the objects in a value and in its containers."""
     for atom in held:
         if isinstance(atom, Instance):
             yield atom
@@ -210,14 +209,14 @@ def objects_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Instance]:
 
 
 def with_objects(held: Value, others: dict[Instance, Instance], depth: int = MAX_DEPTH) -> Value:
-    """Give a value with other objects in the place of some."""
+    """Return a value with other objects in the place of some."""
     if not has_object(held, depth):
         return held
     return map_atoms(held, lambda a: others.get(a, a) if isinstance(a, Instance) else a, depth)
 
 
 def tree_of(leaf: Value) -> Value:
-    """Give a tree of unknown structure, of what each of its leaves may be."""
+    """Return a tree of unknown structure, of what each of its leaves may be."""
     found: set[Atom] = set()
     pending = [leaf]
     while pending:
@@ -234,7 +233,7 @@ def tree_of(leaf: Value) -> Value:
 
 
 def is_leaf(atom: Atom) -> bool:
-    """Tell whether a thing that is no container may be a leaf that is an array, or becomes one."""
+    """Return whether a thing that is no container may be a leaf that is or becomes an array."""
     if isinstance(atom, Plain):
         return atom.text is None and atom.truth is None and atom.member is None
     return isinstance(atom, Array | Host | Anything | External)

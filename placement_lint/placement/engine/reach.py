@@ -44,11 +44,10 @@ class Reach:
     """Follows placements out of functions, objects and modules of a program that was run."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program."""
         self._program = program
 
     def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
-        """Tell whether a value holds an array that was placed on purpose."""
+        """Return whether a value holds an array that was placed on purpose."""
         if _is_placed(held):
             return True
         if any(isinstance(a, Generator | Lazy) and self._generates(a, state) for a in held):
@@ -62,7 +61,7 @@ class Reach:
         )
 
     def _generates(self, generator: Generator | Lazy, state: State) -> bool:
-        """Tell whether a generator has, or gives, an array made under a default device."""
+        """Return whether a generator has, or gives, an array made under a default device."""
         if isinstance(generator, Lazy):
             return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
         given = [held for _, held in generator.arguments]
@@ -70,7 +69,7 @@ class Reach:
         return any(self.carries_placement(held, state, 0) for held in (*given, result))
 
     def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
-        """Give the names of a module through which a placement, or a default device, gets out.
+        """Return the names of a module through which a placement, or a default device, gets out.
 
         And those by which no more than a device does.
         """
@@ -90,7 +89,7 @@ class Reach:
         return frozenset(names), frozenset(devices)
 
     def _lets_out(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds an array that was placed on purpose."""
+        """Return whether a thing is, makes or holds an array that was placed on purpose."""
         if isinstance(atom, Class | Instance):
             return self._holds_placement(atom.place if isinstance(atom, Class) else atom.cls)
         if isinstance(atom, DefaultDeviceContext):
@@ -103,7 +102,7 @@ class Reach:
         )
 
     def _acts(self, function: Place) -> bool:
-        """Tell whether calling a function does something with a placement, whatever it gives."""
+        """Return whether calling a function does something with a placement, whatever it gives."""
         acting = (
             self._program.now.hands_out,
             self._program.now.sets_default,
@@ -112,13 +111,13 @@ class Reach:
         return any(function in places for places in acting)
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds a device."""
+        """Return whether a thing is, makes or holds a device."""
         return isinstance(atom, TheDevice | DeviceList) or (
             depth > 0 and any(self._gives_device(each, depth - 1) for each in self._made_by(atom))
         )
 
     def _made_by(self, atom: Atom) -> Value:
-        """Give what a function gave when it was called, and what a container holds."""
+        """Return what a function gave when it was called, and what a container holds."""
         if isinstance(atom, Function):
             return self._program.now.results.get(atom.place, NOTHING)
         if isinstance(atom, Method):
@@ -147,7 +146,7 @@ class Reach:
         self._program.now.hands_out |= self._program.now.running
 
     def _holds_placement(self, cls: Place) -> bool:
-        """Tell whether an object of a class has such an array in an attribute, or returns one."""
+        """Return whether an object of a class has such an array in an attribute, or returns one."""
         state = initial_state()
         held = [self._program.now.final[key] for key in self._program.now.attributes_of(cls)]
         node = self._program.node(cls)
@@ -161,7 +160,7 @@ class Reach:
 
 
 def _is_placed(held: Value, depth: int = 4) -> bool:
-    """Tell whether an array in a value was made under a default device, or put on another one.
+    """Return whether an array in a value was made under a default device, or put on another one.
 
     Where one may be committed to some other device than others may be, or to one that is not
     known, no rule has anything to say, wherever it goes; unless that may be the host: who calls

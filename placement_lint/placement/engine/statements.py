@@ -15,11 +15,11 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Array,
     Class,
-    Context,
     DefaultDeviceContext,
     ExitStack,
     External,
     Instance,
+    PlainContext,
     Value,
     join,
     sole,
@@ -61,7 +61,6 @@ class Statements:
     """Executes one body: a module's, a class's or a function's."""
 
     def __init__(self, program: Interpreter, module: Module) -> None:
-        """Bind to the program, and to the module that the body is in."""
         self.program = program
         self.module = module
         self.names = module.names
@@ -103,7 +102,7 @@ class Statements:
         }
 
     def raised(self) -> State | None:
-        """Give the state in which the body may leave by an exception of its own."""
+        """Return the state in which the body may leave by an exception of its own."""
         return meet(self._raised)
 
     def function_body(self, node: cst.FunctionDef, state: State, frame: Frame) -> State | None:
@@ -119,7 +118,6 @@ class Statements:
     # -- blocks -----------------------------------------------------------------------------
 
     def suite(self, suite: cst.BaseSuite, state: State) -> State | None:
-        """Execute an indented block or a one-line body."""
         return self.block(suite.body, state)
 
     def block(self, statements: Sequence[cst.CSTNode], state: State) -> State | None:
@@ -143,7 +141,6 @@ class Statements:
     # -- small statements ---------------------------------------------------------------------
 
     def expression(self, node: cst.Expr, state: State) -> State:
-        """Execute an expression on its own."""
         self.expressions.evaluate(node.value, state)
         supposed = self.program.supposed
         if supposed is not None and supposed.rebinds:
@@ -161,7 +158,6 @@ class Statements:
             self.expressions.targets.assign(target, held, state)
 
     def assign(self, node: cst.Assign, state: State) -> State:
-        """`x = y = value`."""
         held = self.expressions.evaluate(node.value, state)
         if any(isinstance(target.target, cst.Name) for target in node.targets):
             held = self.expressions.targets.bound(node.value, held, state)
@@ -209,7 +205,6 @@ class Statements:
             self._assign_target(element.value, expression, part, state)
 
     def annotated(self, node: cst.AnnAssign, state: State) -> State:
-        """`x: T = value`."""
         if node.value is not None:
             held = self.expressions.evaluate(node.value, state)
             if isinstance(node.target, cst.Name):
@@ -223,14 +218,12 @@ class Statements:
         return state
 
     def assert_(self, node: cst.Assert, state: State) -> State:
-        """`assert test, message`."""
         self.expressions.evaluate(node.test, state)
         if node.msg is not None:
             self.expressions.evaluate(node.msg, state)
         return state
 
     def del_(self, node: cst.Del, state: State) -> State:
-        """`del x`."""
         pending: list[cst.CSTNode] = [node.target]
         while pending:
             target = pending.pop()
@@ -244,7 +237,6 @@ class Statements:
         return state
 
     def return_(self, node: cst.Return, state: State) -> None:
-        """`return value`."""
         held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
         frame = self.program.functions.frame
         if frame is not None:
@@ -252,7 +244,6 @@ class Statements:
             self._exits.append(state)
 
     def raise_(self, node: cst.Raise, state: State) -> None:
-        """`raise error from cause`."""
         self._raised.append(state)
         if node.exc is not None:
             self.expressions.evaluate(node.exc, state)
@@ -260,12 +251,10 @@ class Statements:
             self.expressions.evaluate(node.cause.item, state)
 
     def break_(self, node: cst.Break, state: State) -> None:
-        """`break`."""
         if self._loops:
             self._loops[-1].breaks.append(state)
 
     def continue_(self, node: cst.Continue, state: State) -> None:
-        """`continue`."""
         if self._loops:
             self._loops[-1].continues.append(state)
 
@@ -370,7 +359,6 @@ class Statements:
     # -- loops --------------------------------------------------------------------------------
 
     def for_(self, node: cst.For, state: State) -> State | None:
-        """`for x in iterable`."""
         held = self.expressions.evaluate(node.iter, state)
         with self.expressions.loop():
             element = self.expressions.iteration.iterated(node.iter, held, state)
@@ -388,7 +376,6 @@ class Statements:
         return self._loop(begin, node.body, node.orelse, state, ends=True)
 
     def while_(self, node: cst.While, state: State) -> State | None:
-        """`while test`."""
 
         def begin(branch: State) -> State:
             self.expressions.evaluate(node.test, branch)
@@ -462,7 +449,7 @@ class Statements:
         return meet([normal, *breaks])
 
     def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
-        """Give what holds at the head of a loop: what did in the round before, too."""
+        """Return what holds at the head of a loop: what did in the round before, too."""
         head = entered.copy()
         known = self._heads.get(id(body))
         if known is None:
@@ -487,7 +474,9 @@ class Statements:
         hides = self._suppresses(node)
         followed = any(
             isinstance(atom, Instance)
-            or (isinstance(atom, Context | DefaultDeviceContext) and self._may_hide(atom.maker))
+            or (
+                isinstance(atom, PlainContext | DefaultDeviceContext) and self._may_hide(atom.maker)
+            )
             for held in contexts
             for atom in held
         )
@@ -510,12 +499,12 @@ class Statements:
         return after
 
     def _ways(self) -> list[list[State | None]]:
-        """Give all lists of states in which the statement at hand may be left before its end."""
+        """Return all lists of states in which the statement at hand may be left before its end."""
         loops = [ends for loop in self._loops for ends in (loop.breaks, loop.continues)]
         return [*loops, self._exits, self._raised, *self._guarded]
 
     def _suppresses(self, node: cst.With) -> bool:
-        """Tell whether the body of a `with` may end early, and the program goes on."""
+        """Return whether the body of a `with` may end early, and the program goes on."""
         return any(
             isinstance(item.item, cst.Call)
             and self.names.qualified(item.item.func) in {"contextlib.suppress", "pytest.raises"}
@@ -530,7 +519,7 @@ class Statements:
         if held == UNKNOWN and isinstance(item.item, cst.Call):
             held = self._entered_elsewhere(item.item, state)
         if held == UNKNOWN and is_neutral_context(self.module, item.item):
-            held = value(Context())
+            held = value(PlainContext())
         objects = self.expressions.calls.objects
         held = objects.contexts(held)
         given = objects.entered_value(held, state)
@@ -542,7 +531,7 @@ class Statements:
         return held
 
     def _entered_elsewhere(self, call: cst.Call, state: State) -> Value:
-        """Give the context that a function or a class of another file makes, which is read now."""
+        """Return the context that a function or class of another file makes, which is read now."""
         objects = self.expressions.calls.objects
         held = self.expressions.evaluate(call.func, state)
         if not held or not all(isinstance(atom, External) for atom in held):
@@ -648,7 +637,7 @@ class _Left:
     """The `ExitStack`s that it leaves."""
 
     def blocks(self, now: tuple[DefaultDevice, ...]) -> tuple[DefaultDevice, ...]:
-        """Give the blocks around the next statement, from those around the end of the body.
+        """Return the blocks around the next statement, from those around the end of the body.
 
         Leaving a default device restores the one before, whatever was entered since. Leaving
         anything else ends only what was entered through it.

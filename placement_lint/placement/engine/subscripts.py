@@ -47,7 +47,6 @@ class Subscripts:
     """Evaluates the subscripts of one body."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:
@@ -124,7 +123,7 @@ class Subscripts:
         )
 
     def key(self, node: cst.BaseExpression, held: Value) -> Key | None:
-        """Give the key that an expression, which has a value, certainly is: a text, a number."""
+        """Return the key that an expression, which has a value, certainly is: a text, a number."""
         number = integer_value(node)
         only = sole(held)
         if number is None and isinstance(only, Plain):
@@ -142,7 +141,7 @@ class Subscripts:
 
 
 def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
-    """Give the part of a list of known length that a slice with literal bounds takes."""
+    """Return the part of a list of known length that a slice with literal bounds takes."""
     only = sole(held)
     index = node.slice[0].slice
     if not isinstance(only, Sequence) or only.items is None or not isinstance(index, cst.Slice):
@@ -156,7 +155,7 @@ def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
 
 
 def _is_whole(node: cst.Subscript) -> bool:
-    """Tell whether an index takes everything: `x[:]`, `x[...]`, `x[()]` give the array itself."""
+    """Return whether an index takes everything: `x[:]`, `x[...]`, `x[()]` give the array itself."""
     if len(node.slice) != 1:
         return False
     part = node.slice[0].slice
@@ -175,7 +174,7 @@ def _is_whole(node: cst.Subscript) -> bool:
 
 
 def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
-    """Tell whether an expression is `len(x)` or `x.shape[0]` of another."""
+    """Return whether an expression is `len(x)` or `x.shape[0]` of another."""
     text = dotted(of)
     if isinstance(node, cst.Call):
         given = [argument.value for argument in node.args]
@@ -184,7 +183,7 @@ def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
 
 
 def _may_be_whole(node: cst.Subscript) -> bool:
-    """Tell whether an index is `x[:n]`: for an `n` that is large enough, JAX gives `x` itself."""
+    """Return whether an index is `x[:n]`: for an `n` that is large enough, JAX gives `x` itself."""
     part = node.slice[0].slice
     return (
         len(node.slice) == 1

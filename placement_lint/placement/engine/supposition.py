@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from placement_lint.placement.domain.consequences import Target
+    from placement_lint.placement.domain.consequences import Destination
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import (
         Causes,
@@ -68,7 +68,7 @@ class Supposition:
 
     def __init__(
         self,
-        committed: Mapping[Place, Target],
+        committed: Mapping[Place, Destination],
         taken: AbstractSet[Taking] = frozenset(),
         put_back: AbstractSet[Taking] = frozenset(),
         *,
@@ -120,7 +120,7 @@ class Supposition:
     # -- what is supposed -----------------------------------------------------------------------
 
     def commit(self, place: Place, held: Value) -> Value:
-        """Give what an expression gives once it is committed."""
+        """Return what an expression gives once it is committed."""
         device, expression = self.committed[place]
         causes = frozenset({place})
         self._reached.add(place)
@@ -147,7 +147,7 @@ class Supposition:
         return map_atoms(held, committed)
 
     def rebound(self, place: Place, before: Value) -> Value:
-        """Give what a name holds that is bound to what a statement gives, and held before."""
+        """Return what a name holds that is bound to what a statement gives, and held before."""
         device, _ = self.committed[place]
         self._reached.add(place)
         if not all(
@@ -160,7 +160,7 @@ class Supposition:
         return map_atoms(before, lambda a: _put(a, device, causes))
 
     def returned(self, taking: Taking, held: Value, made: Value, *, alone: bool = True) -> Value:
-        """Give what an operation gives once it is put back; `made` is what is made there.
+        """Return what an operation gives once it is put back; `made` is what is made there.
 
         `alone` False: other things than arrays come by.
         """
@@ -278,7 +278,7 @@ class Supposition:
 
 
 def same(one: Device | None, other: Device | None) -> bool:
-    """Tell whether two devices surely are one; beside an accelerator, or nothing is copied."""
+    """Return whether two devices surely are one; beside an accelerator, or nothing is copied."""
     return differ(one, other, accelerator=True) is False
 
 
@@ -293,7 +293,7 @@ def _put(atom: Atom, device: Device | None, causes: Causes) -> Atom:
 
 
 def causes_in(found: Iterable[Array]) -> Causes:
-    """Give why arrays are committed, of those that only are because of something supposed."""
+    """Return why arrays are committed, of those that only are because of something supposed."""
     return NO_CAUSES.union(*(array.supposed for array in found))
 
 
@@ -339,7 +339,7 @@ class _Slot:
 def _slots(
     held: Value, *, is_index: bool, is_many: bool = False, depth: int = MAX_DEPTH
 ) -> Iterator[_Slot]:
-    """Give what is there at the same time in an operand: the items of lists, dicts and trees."""
+    """Yield what is there at the same time in an operand: the items of lists, dicts and trees."""
     containers = [
         atom for atom in held if depth and isinstance(atom, SequenceOf | MappingOf | AnyTree)
     ]

@@ -57,18 +57,15 @@ class Targets:
     """Binds the targets of one body, and changes the containers that they are."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
         self.program = expressions.program
         self.names = expressions.names
 
     def owner_of(self, node: cst.Name) -> Scope:
-        """Give the scope that an assignment to a name binds it in."""
         owner = self.names.owner(node.value, self.names.scope(node))
         return owner if owner is not None else self.names.module_scope
 
     def assign(self, target: cst.CSTNode, held: Value, state: State) -> None:
-        """Bind a target to a value."""
         if isinstance(target, cst.Name):
             self.program.bind(variable(self.owner_of(target), target.value), held, state)
             self.on.record.saw_value(self.on.index(target), held)
@@ -218,7 +215,6 @@ class Targets:
         self.change(target.value, container, stored, state)
 
     def delete_item(self, target: cst.Subscript, state: State) -> None:
-        """`del container[key]`."""
         held = self.on.evaluate(target.value, state)
         if is_container(held):
             key = None if self.on.in_loop else self.on.subscripts.key_of(target, state)
@@ -254,7 +250,7 @@ class Targets:
         self.on.record.values[place] = read
 
     def made(self, node: cst.CSTNode) -> Site:
-        """Give the site of a container that an expression makes now."""
+        """Return the site of a container that an expression makes now."""
         site = (self.on.module.place(node),)
         self.program.containers.made(site, again=self.on.in_loop)
         if self.program.functions.frame is not None:
@@ -294,7 +290,7 @@ class Targets:
             self.loosen(node, state)
 
     def _variable_of(self, node: cst.BaseExpression, state: State) -> Variable | None:
-        """Give the variable, or the attribute of one object, that an expression is."""
+        """Return the variable, or the attribute of one object, that an expression is."""
         if isinstance(node, cst.Name):
             return variable(self.owner_of(node), node.value)
         if isinstance(node, cst.Attribute):
@@ -332,7 +328,7 @@ def _with_commit_at(array: Array, place: Place) -> Array:
 
 
 def _middle(held: Value, star: int, count: int) -> Value:
-    """Give what a starred target takes of a value that is unpacked into `count` targets."""
+    """Return what a starred target takes of a value that is unpacked into `count` targets."""
     only = sole(held)
     if not isinstance(only, Sequence) or only.items is None:
         return value(Sequence(None, iterated_of(held) or UNKNOWN))

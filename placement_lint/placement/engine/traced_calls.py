@@ -16,7 +16,7 @@ from placement_lint.placement.domain.containers import anonymous
 from placement_lint.placement.domain.contents import element_of, map_arrays
 from placement_lint.placement.domain.places import (
     MADE_ON_TRACERS,
-    Origin,
+    ArrayOrigin,
     Place,
 )
 from placement_lint.placement.domain.state import SYSTEM
@@ -56,7 +56,7 @@ _MARKERS = f"{MADE_ON_TRACERS}marker"
 
 def _marker(number: int, *, is_small: bool = False) -> Array:
     place = Place(_MARKERS, number)
-    return Array(None, committed=False, origin=Origin(place, place, None), is_small=is_small)
+    return Array(None, committed=False, origin=ArrayOrigin(place, place, None), is_small=is_small)
 
 
 COMPUTED = _marker(0)
@@ -73,7 +73,6 @@ class Trace:
     """One call of what JAX traces."""
 
     def __init__(self, on: Evaluator, node: cst.CSTNode, state: State) -> None:
-        """Begin where a node is evaluated, in a state that stays as it is."""
         self.on = on
         self.program = on.program
         self.node = node
@@ -93,7 +92,7 @@ class Trace:
     # -- tracers ----------------------------------------------------------------------------------
 
     def tracers(self, held: Value) -> Value:
-        """Give an argument with a tracer in the place of each array."""
+        """Return an argument with a tracer in the place of each array."""
         if not _has_leaf(held):
             return held
         return self.rebuilt(anonymous(held), self._tracer)
@@ -107,14 +106,14 @@ class Trace:
         place = Place(self._place, len(self._originals))
         if isinstance(atom, Array):
             device = None if atom.origin is None else atom.origin.device
-            tracer = replace(atom, origin=Origin(place, place, device))
+            tracer = replace(atom, origin=ArrayOrigin(place, place, device))
         else:
-            tracer = Array(None, committed=False, origin=Origin(place, place, None))
+            tracer = Array(None, committed=False, origin=ArrayOrigin(place, place, None))
         self._originals[tracer] = atom
         return tracer
 
     def call(self, function: Value, passed: CallArguments) -> Value:
-        """Give what a function gives for tracers: tracers too."""
+        """Return what a function gives for tracers: tracers too."""
         with self.program.on_tracers():
             objects = self.program.expressions(self.on.module).calls.objects
             return objects.called_with(self.node, function, passed, self.state)
@@ -122,7 +121,7 @@ class Trace:
     # -- transformations --------------------------------------------------------------------------
 
     def transformed(self, computation: Computation, passed: CallArguments) -> Value:
-        """Give what a transformed function gives for tracers; unknown where that is not known."""
+        """Return what a transformed function gives for tracers; unknown where that is not known."""
         passed = passed.given_before(computation.bound, computation.bound_by_name)
         made = self.call(computation.of, passed) if computation.of else UNKNOWN
         self.is_followed = made != UNKNOWN
@@ -168,7 +167,7 @@ class Trace:
         return every[0] if step.is_single else value(Sequence(tuple(every), join(*every)))
 
     def _stacked(self, leaf: Value) -> Value:
-        """Give what `vmap` gives of a leaf: a stack, of what is not one a broadcast one."""
+        """Return what `vmap` gives of a leaf: a stack, of what is not one a broadcast one."""
         found: set[Atom] = set()
         for atom in leaf:
             is_kept = atom in self._originals or (isinstance(atom, Array) and _is_of_trace(atom))
@@ -181,12 +180,12 @@ class Trace:
         return frozenset(found)
 
     def _moved(self, leaf: Value) -> Value:
-        """Give what `vmap` gives of a leaf along another axis: computed, where it is none."""
+        """Return what `vmap` gives of a leaf along another axis: computed, where it is none."""
         stacked = self._stacked(leaf)
         return stacked | {COMPUTED} if any(a in self._originals for a in stacked) else stacked
 
     def rebuilt(self, made: Value, change: Change) -> Value:
-        """Give a tree of the same structure, of what becomes of each leaf, in the traced code."""
+        """Return a tree of the same structure, of what becomes of each leaf, in the traced code."""
         self._trees += 1
         at = Place(self._place, -self._trees)
         return self.program.trees.rebuilt(made, change, at, self.state, is_given=True)
@@ -194,11 +193,11 @@ class Trace:
     # -- what comes out ---------------------------------------------------------------------------
 
     def leaves(self, made: Value) -> list[Value]:
-        """Give the leaves of what a function gave for tracers."""
+        """Return the leaves of what a function gave for tracers."""
         return list(self.program.trees.leaves(made, self.state))
 
     def used(self, held: Value) -> Value:
-        """Give an argument, of tracers, with the arrays that the function does something with.
+        """Return an argument, of tracers, with the arrays that the function does something with.
 
         The arrays of objects are in dicts.
         """
@@ -213,7 +212,7 @@ class Trace:
         return known if is_used else Plain()
 
     def given(self, made: Value, placed: Value) -> Value:
-        """Give what a function gave for tracers as arrays; what it computes as a whole is there."""
+        """Return what a function gave for tracers as arrays; what it computes is there, whole."""
 
         def real(leaf: Value) -> Value:
             found: set[Atom] = set()
@@ -238,7 +237,7 @@ class Trace:
             return self._marked(atom, placed)
         # It is what the call makes, as far as anything outside can see.
         device = None if atom.origin is None else atom.origin.device
-        origin = None if atom.committed else Origin(self.at, self.at, device)
+        origin = None if atom.committed else ArrayOrigin(self.at, self.at, device)
         return value(replace(atom, origin=origin))
 
     def _marked(self, marker: Array, placed: Value) -> Value:
@@ -256,7 +255,7 @@ class Trace:
 
 
 def is_derivative(computation: Computation) -> bool:
-    """Tell whether one of the transformations of a function differentiates it."""
+    """Return whether one of the transformations of a function differentiates it."""
     derives = (None, Structure.SAME, Structure.MAPPED)
     return any(step.structure not in derives for step in computation.steps) or any(
         isinstance(atom, Computation) and is_derivative(atom) for atom in computation.of
@@ -264,7 +263,7 @@ def is_derivative(computation: Computation) -> bool:
 
 
 def is_worth_following(operands: list[Value], state: State) -> bool:
-    """Tell whether anything is placed, so that it matters what a computation gives."""
+    """Return whether anything is placed, so that it matters what a computation gives."""
     return state.default.devices != SYSTEM or any(
         is_placed(array) for held in operands for array in arrays(held)
     )
@@ -275,7 +274,7 @@ def _is_of_trace(array: Array) -> bool:
 
 
 def computed(leaf: Value) -> Value:
-    """Give what a compiled program gives of a leaf."""
+    """Return what a compiled program gives of a leaf."""
     found: set[Atom] = set()
     for atom in leaf:
         if isinstance(atom, Plain):
@@ -292,7 +291,7 @@ def computed(leaf: Value) -> Value:
 
 
 def _gradient_of(leaf: Value) -> Value:
-    """Give the derivative by a leaf."""
+    """Return the derivative by a leaf."""
     found: set[Atom] = set()
     for atom in leaf:
         if isinstance(atom, External) or atom == ANYTHING:
@@ -307,7 +306,6 @@ def _gradient_of(leaf: Value) -> Value:
 
 
 def pair(first: Value, second: Value) -> Value:
-    """Give a tuple of two."""
     return value(Sequence((first, second), join(first, second)))
 
 

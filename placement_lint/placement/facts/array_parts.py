@@ -34,7 +34,7 @@ _BINDERS = (cst.AnnAssign, cst.AssignTarget, cst.CompFor, cst.Del, cst.For, cst.
 
 
 def taking_of(module: Module, operation: int, operand: int) -> Taking | None:
-    """Give what an operation is that takes a part of an operand; None for any other."""
+    """Return what an operation is that takes a part of an operand; None for any other."""
     nodes = module.tree.nodes
     if operation == operand:
         return Taking(Place(module.name, operand), iterated=True)
@@ -56,7 +56,6 @@ class Stays:
     """
 
     def __init__(self, module: Module) -> None:
-        """Look at nothing yet."""
         self._module = module
         self._tree = module.tree
         self._names = module.names
@@ -66,7 +65,7 @@ class Stays:
         """Of which variables it was told, and what."""
 
     def __call__(self, taking: Taking) -> bool:
-        """Tell it of an operation."""
+        """Return whether what an operation takes is only read on the host, or put explicitly."""
         node = self._tree.nodes[taking.place.node]
         return self._items(node) if taking.iterated else self._result(node)
 
@@ -121,7 +120,7 @@ class Stays:
         return name == "to_device" or (name in transfer.HOST_METHODS and name != "devices")
 
     def _target(self, target: cst.CSTNode) -> bool:
-        """Tell whether a name is bound of which all uses only read."""
+        """Return whether a name is bound of which all uses only read."""
         if not isinstance(target, cst.Name):
             return False
         scope = self._names.scope(target)
@@ -150,7 +149,7 @@ class Stays:
         return stays
 
     def _is_of_one_loop(self, uses: list[cst.Name]) -> bool:
-        """Tell whether a name of the module is mentioned in one loop, and nowhere else."""
+        """Return whether a name of the module is mentioned in one loop, and nowhere else."""
         around: cst.CSTNode | None = None
         for use in uses:
             loop: cst.CSTNode | None = None
@@ -165,7 +164,7 @@ class Stays:
         return around is not None
 
     def _is_bound(self, use: cst.Name) -> bool:
-        """Tell whether a name is bound or deleted where it stands, and not read."""
+        """Return whether a name is bound or deleted where it stands, and not read."""
         child: cst.CSTNode = use
         parent = self._tree.parent(use)
         while parent is not None and isinstance(parent, _IN_TARGETS):
@@ -175,7 +174,7 @@ class Stays:
         return isinstance(parent, _BINDERS) and parent.target is child
 
     def _items(self, node: cst.CSTNode) -> bool:
-        """Tell it of what iterating over an expression gives."""
+        """Return whether each row that iterating over an expression gives is only read, or put."""
         parent = self._tree.parent(node)
         if isinstance(parent, cst.For | cst.CompFor):
             return parent.iter is node and self._target(parent.target)

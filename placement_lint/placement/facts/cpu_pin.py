@@ -17,7 +17,7 @@ _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
 
 
 def pins_cpu(tree: Tree, names: Names) -> bool:
-    """Tell whether the module sets the platform to the CPU, unconditionally."""
+    """Return whether the module sets the platform to the CPU, unconditionally."""
     return any(
         _sets_cpu(node, names) and not _is_conditional(node, tree)
         for node in tree.every(cst.Call, cst.Assign)
@@ -76,7 +76,7 @@ def _is_conditional(node: cst.CSTNode, tree: Tree) -> bool:
 
 
 def _is_always_true(test: cst.BaseExpression) -> bool:
-    """Tell whether a condition holds whenever the file is run as a program."""
+    """Return whether a condition holds whenever the file is run as a program."""
     if isinstance(test, cst.Comparison):
         return isinstance(test.left, cst.Name) and test.left.value == "__name__"
     return isinstance(test, cst.Name) and test.value == "True"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def modules_named(node: cst.Import | cst.ImportFrom) -> Iterator[str]:
-    """Give, in the order in which they are run, the names of what may be modules in a statement.
+    """Yield, in the order in which they are run, the names of what may be modules in a statement.
 
     `import a.b` runs `a`, then `a.b`; so does `from a import b`, where `a.b` is a module.
     """
@@ -30,7 +30,7 @@ def modules_named(node: cst.Import | cst.ImportFrom) -> Iterator[str]:
 
 
 def names_bound(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]]:
-    """Give the variables that a statement binds, each with the qualified name that it stands for.
+    """Yield the variables that a statement binds, each with the qualified name that it stands for.
 
     Without those of a star.
     """
@@ -48,7 +48,7 @@ def names_bound(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]]:
 
 
 def star_import(node: cst.CSTNode) -> str | None:
-    """Give the module of `from module import *`; None for any other node."""
+    """Return the module of `from module import *`; None for any other node."""
     if not isinstance(node, cst.ImportFrom) or not isinstance(node.names, cst.ImportStar):
         return None
     return "." * len(node.relative) + (dotted(node.module) if node.module else "")

@@ -68,17 +68,15 @@ class Module:
         return frozenset(found)
 
     def again(self) -> Module:
-        """Give the same module, of which nothing was seen yet."""
+        """Return the same module, of which nothing was seen yet."""
         module = copy.copy(self)
         module.record = Record()
         return module
 
     def place(self, node: cst.CSTNode) -> Place:
-        """Give the place of one of its nodes."""
         return Place(self.name, self.tree.index(node))
 
     def is_generator(self, function: cst.FunctionDef) -> bool:
-        """Tell whether a function yields."""
         key = id(function)
         if key not in self._generators:
             scope = self.names.scope(function.body)

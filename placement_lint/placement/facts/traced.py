@@ -60,7 +60,7 @@ class Traced:
                     self._mark(argument.value, functions, self._handed)
 
     def __contains__(self, function: cst.CSTNode) -> bool:
-        """Tell whether a function, or one around it, is traced."""
+        """Return whether a function, or one around it, is traced."""
         key = id(function)
         if key not in self._traced:
             self._traced[key] = key in self._nodes or any(
@@ -69,11 +69,11 @@ class Traced:
         return self._traced[key]
 
     def is_handed_over(self, function: cst.CSTNode) -> bool:
-        """Tell whether a function is given to a library which calls it in traced code."""
+        """Return whether a function is given to a library which calls it in traced code."""
         return id(function) in self._handed
 
     def computation(self, function: cst.FunctionDef) -> Computation | None:
-        """Give what the name of a decorated function is: a computation, or None."""
+        """Return what the name of a decorated function is: a computation, or None."""
         # The statement that defines it may be executed again and again.
         key = id(function)
         if key not in self._computations:
@@ -105,17 +105,17 @@ class Traced:
         )
 
     def is_only_jitted(self, function: cst.FunctionDef) -> bool:
-        """Tell whether a decorated function is traced by `jax.jit` and by nothing else."""
+        """Return whether a decorated function is traced by `jax.jit` and by nothing else."""
         found = [self._tracing(decorator.decorator) for decorator in function.decorators]
         return bool(found) and all(each is not None and each.gives_array for each in found)
 
     def keeps_arguments(self, function: cst.FunctionDef) -> bool:
-        """Tell whether a decorated function takes the arguments of its definition."""
+        """Return whether a decorated function takes the arguments of its definition."""
         decorators = self._transforming(function)
         return len(decorators) == 1 and self._keeps(decorators[0].decorator)
 
     def _transforming(self, function: cst.FunctionDef) -> list[cst.Decorator]:
-        """Give the decorators of a function but `@staticmethod`, which changes no call of it."""
+        """Return the decorators of a function but `@staticmethod`, which changes no call of it."""
         return [
             each
             for each in function.decorators
@@ -132,7 +132,7 @@ class Traced:
         return self.names.qualified(transform) in KEEPING_ARGUMENTS
 
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
-        """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
+        """Return the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
         places = donates = False
         calls: list[Arguments] = []
         while isinstance(decorator, cst.Call):
@@ -179,7 +179,7 @@ class Traced:
 
 
 def step_of(name: str, calls: list[Arguments]) -> Step:
-    """Give what a transformation does to what a function gives, by the arguments that it has.
+    """Return what a transformation does to what a function gives, by the arguments that it has.
 
     `calls`: its own, and those of the `functools.partial` around it.
     """
@@ -229,7 +229,7 @@ def usage_of(
     handed_back: bool = False,
     keeps_arguments: bool = True,
 ) -> Usage | None:
-    """Tell of which of its arguments a function touches the data; None: of all of them.
+    """Return of which of its arguments a function touches the data; None: of all of them.
 
     It does not name the others, or takes only their metadata, or makes others like them: JAX then
     leaves such arguments where they are (measured on all versions; what `*` and `**` collect, too).
@@ -266,7 +266,7 @@ def usage_of(
 def _touched(
     function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool
 ) -> tuple[set[str], set[str]]:
-    """Give the names of which a function touches the data, and those of which it takes parts."""
+    """Return the names of which a function touches the data, and those of which it takes parts."""
     touched: set[str] = set()
     partly: set[str] = set()
     pending: list[cst.CSTNode] = [function.body]
@@ -302,7 +302,7 @@ def _touched(
 
 
 def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
-    """Give the parts of what is returned that are more than names in containers."""
+    """Return the parts of what is returned that are more than names in containers."""
     if isinstance(node, cst.Tuple | cst.List):
         return [part for element in node.elements for part in _computed(element.value)]
     if isinstance(node, cst.Dict):
@@ -311,7 +311,7 @@ def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
 
 
 def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
-    """Tell whether a function makes an array of a shape that it takes from a parameter."""
+    """Return whether a function makes an array of a shape that it takes from a parameter."""
     params = function.params
     parameters = {param.name.value for param in (*params.posonly_params, *params.params)}
     pending: list[cst.CSTNode] = [function.body]
@@ -327,7 +327,6 @@ def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    """Tell whether one of these names is somewhere in a node."""
     pending = [node]
     while pending:
         part = pending.pop()
@@ -338,7 +337,7 @@ def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
 
 
 def _alike(call: cst.Call, names: Names) -> cst.Name | None:
-    """Give the name of which a call takes the shapes only: `zeros_like(x)`, mapped or not."""
+    """Return the name of which a call takes the shapes only: `zeros_like(x)`, mapped or not."""
     name = names.qualified(call.func)
     given = [argument.value for argument in call.args]
     row = transfer.TABLE.get(name or "")

@@ -59,7 +59,6 @@ def numpy_function(call: LibraryCall) -> Value:
 
 
 def builtin(call: LibraryCall) -> Value:
-    """Apply a builtin."""
     name = call.name.removeprefix("builtins.")
     if call.name in transfer.COMPUTING_BUILTINS:
         operands = call.operands()
@@ -123,7 +122,7 @@ def _sum(call: LibraryCall) -> Value:
 
 
 def _summed(call: LibraryCall, given: cst.BaseExpression) -> list[tuple[int, Value]]:
-    """Give what `sum` adds, each with its place, the first ones of a list of unknown length.
+    """Return what `sum` adds, each with its place, the first ones of a list of unknown length.
 
     What stars put into a literal list are parts of it, too.
     """
@@ -150,7 +149,6 @@ def _summed(call: LibraryCall, given: cst.BaseExpression) -> list[tuple[int, Val
 
 @models("builtins.enumerate")
 def enumerate_(call: LibraryCall) -> Value:
-    """`enumerate(x)`."""
     first = call.arguments.get(0, "iterable")
     if first is None:
         return UNKNOWN
@@ -161,7 +159,6 @@ def enumerate_(call: LibraryCall) -> Value:
 
 @models("builtins.zip")
 def zip_(call: LibraryCall) -> Value:
-    """`zip(x, y)`, `zip(*xs)`."""
     if len(call.node.args) == 1 and call.node.args[0].star == "*":
         return _transposed(call, call.node.args[0].value)
     parts = []
@@ -199,7 +196,6 @@ def _transposed(call: LibraryCall, given: cst.BaseExpression) -> Value:
 
 @models("builtins.next")
 def next_(call: LibraryCall) -> Value:
-    """`next(iterator)`."""
     held = [
         call.program.functions.consumed(call.argument(argument.value), call.state)
         for argument in call.node.args
@@ -209,7 +205,6 @@ def next_(call: LibraryCall) -> Value:
 
 @models("builtins.dict", "collections.OrderedDict")
 def dict_(call: LibraryCall) -> Value:
-    """`dict(a=x, b=y)`, `dict(other)`, `dict(pairs)`."""
     rest = [
         element_of(call.argument(argument.value)) or UNKNOWN
         for argument in call.node.args
@@ -235,7 +230,6 @@ def dict_(call: LibraryCall) -> Value:
 
 @models("builtins.dict.fromkeys")
 def from_keys(call: LibraryCall) -> Value:
-    """`dict.fromkeys(keys, value)`."""
     operands = call.values()
     return value(Mapping((), operands[1] if len(operands) > 1 else PLAIN))
 
@@ -265,7 +259,6 @@ def default_dict(call: LibraryCall) -> Value:
 
 @models("collections.deque")
 def deque(call: LibraryCall) -> Value:
-    """`collections.deque(xs, maxlen)`."""
     first = call.arguments.get(0, "iterable")
     operands = call.values()
     if first is None:
@@ -282,7 +275,6 @@ def deque(call: LibraryCall) -> Value:
 
 @models("builtins.getattr")
 def getattr_(call: LibraryCall) -> Value:
-    """`getattr(x, name, default)`."""
     operands = call.values()
     name = string_value(call.arguments.get(1))
     if name is None or call.arguments.is_open:
@@ -296,7 +288,6 @@ def getattr_(call: LibraryCall) -> Value:
 
 @models("builtins.setattr")
 def setattr_(call: LibraryCall) -> Value:
-    """`setattr(x, name, value)`."""
     operands = call.values()
     if len(operands) != 3 or call.arguments.is_open:
         for held in operands:
@@ -346,7 +337,7 @@ def partial(call: LibraryCall) -> Value:
 
 
 def _bound(computation: Computation, passed: CallArguments) -> Computation:
-    """Give a computation with arguments bound."""
+    """Return a computation with arguments bound."""
     usage = computation.usage
     for _ in passed.positional if usage is not None else ():
         usage = usage and usage.bound()
@@ -361,6 +352,6 @@ def _bound(computation: Computation, passed: CallArguments) -> Computation:
 
 
 def _items(held: Value) -> tuple[Value, ...] | None:
-    """Give the items of what certainly is one list or tuple of known length."""
+    """Return the items of what certainly is one list or tuple of known length."""
     only = sole(held)
     return only.items if isinstance(only, Sequence) else None

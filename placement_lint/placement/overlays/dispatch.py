@@ -12,7 +12,6 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     AnyTree,
     Array,
-    Context,
     DefaultDeviceContext,
     Executor,
     ExitStack,
@@ -20,8 +19,9 @@ from placement_lint.placement.domain.values import (
     Generator,
     Host,
     Mapping,
+    PlainContext,
     Sequence,
-    Target,
+    Sharding,
     TensorFile,
     Thread,
     Value,
@@ -47,8 +47,8 @@ LAZY_CALLS = frozenset({
 
 
 _WITH_METHODS = (
-    Array, Context, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
-    Sequence, TensorFile, Thread, AnyTree,
+    AnyTree, Array, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
+    PlainContext, Sequence, TensorFile, Thread,
 )  # fmt: skip
 """What has methods that are known here, and is no module or class."""
 
@@ -57,7 +57,6 @@ class Calls:
     """Evaluates the calls of one body."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body's other expressions."""
         self.on = expressions
         self.names = expressions.names
         self.objects = ObjectCalls(expressions)
@@ -66,7 +65,7 @@ class Calls:
         """The call that gives the iterator which is consumed now."""
 
     def call(self, node: cst.Call, state: State) -> Value:
-        """Give what a call may return."""
+        """Return what a call may return."""
         self.on.record.saw_default(self.on.index(node), state.default)
         qualified = self.names.qualified(node.func)
         if isinstance(node.func, cst.Attribute) and self._is_of_variable(node.func, state):
@@ -88,15 +87,15 @@ class Calls:
             self._at_once = before
 
     def is_at_once(self, node: cst.Call) -> bool:
-        """Tell whether a call gives the iterator that is consumed now."""
+        """Return whether a call gives the iterator that is consumed now."""
         return node is self._at_once
 
     def gives_iterator(self, name: str) -> bool:
-        """Tell whether what is called gives an iterator, and touches nothing before."""
+        """Return whether what is called gives an iterator, and touches nothing before."""
         return name in LAZY_CALLS
 
     def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
-        """Tell whether it is a method of an array or a container that a module of ours holds."""
+        """Return whether it is a method of an array or a container that a module of ours holds."""
         owner = self.names.qualified(function.value)
         if owner is None or not self.on.program.linking.is_in_module(self.on.module, owner):
             return False
@@ -121,14 +120,14 @@ class Calls:
         if qualified.startswith("jax."):
             for _, given in self.on.arguments(node, state):
                 self.on.escapes(given, state)
-            return value(Target()) if qualified.startswith("jax.sharding.") else UNKNOWN
+            return value(Sharding()) if qualified.startswith("jax.sharding.") else UNKNOWN
         if qualified == "asyncio.run" and node.args:
             return awaited(self.on.argument(node.args[0].value, state))
         return None
 
 
 def _is_simple(node: cst.Call) -> bool:
-    """Tell whether all arguments are passed by position, each evaluated to what is iterated."""
+    """Return whether all arguments are passed by position, each evaluated to what is iterated."""
     is_sentinel = isinstance(node.func, cst.Name) and node.func.value == "iter"
     return (
         bool(node.args)

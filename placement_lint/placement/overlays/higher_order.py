@@ -103,7 +103,7 @@ def _mapped(call: LibraryCall, parts: list[Value]) -> Value:
 
 
 def _is_consumed(call: LibraryCall) -> bool:
-    """Tell whether an iterator is consumed where it is made: `list(map(…))`, `for … in`."""
+    """Return whether an iterator is consumed where it is made: `list(map(…))`, `for … in`."""
     parent = next(iter(call.on.tree.ancestors(call.node)), None)
     if isinstance(parent, cst.Arg):
         outer = next(iter(call.on.tree.ancestors(parent)), None)
@@ -114,7 +114,6 @@ def _is_consumed(call: LibraryCall) -> bool:
 
 @models("builtins.filter")
 def filter_(call: LibraryCall) -> Value:
-    """`filter(f, xs)`."""
     parts = call.values()
     if len(parts) != 2:
         return UNKNOWN
@@ -129,7 +128,6 @@ def filter_(call: LibraryCall) -> Value:
 
 @models("builtins.max", "builtins.min", "builtins.sorted")
 def ordered(call: LibraryCall) -> Value:
-    """`sorted(xs, key=f)`, `min(xs, key=f)`, `max(xs, key=f)`."""
     name = call.name
     several = name != "builtins.sorted" and sum(a.keyword is None for a in call.node.args) > 1
     elements: list[Value] = []
@@ -237,7 +235,7 @@ def _leaves(call: LibraryCall, tree: Value) -> Value:
 
 
 def _every_array(tree: Value) -> Value:
-    """Give what a leaf of a tree may be: one of its arrays, where it has any."""
+    """Return what a leaf of a tree may be: one of its arrays, where it has any."""
     return frozenset(arrays(tree)) or UNKNOWN
 
 

@@ -163,12 +163,12 @@ class _Tracing:
         return None if self._is_open else self._laid_out.of(position, *keywords)
 
     def given(self, position: int | None, *keywords: str) -> Value | None:
-        """Give an argument as tracers; None where it is not known."""
+        """Return an argument as tracers; None where it is not known."""
         layout = self._of(position, *keywords)
         return None if layout is None else assembled(layout, self._tracers)
 
     def plain(self, position: int | None, *keywords: str) -> Value:
-        """Give an argument as it is."""
+        """Return an argument as it is."""
         layout = self._of(position, *keywords)
         return UNKNOWN if layout is None else assembled(layout, self._held)
 
@@ -179,7 +179,7 @@ class _Tracing:
             self._numbers.add(layout)
 
     def rest(self, first: int, *keywords: str) -> list[Value | None]:
-        """Give the arguments from a position on, as tracers."""
+        """Return the arguments from a position on, as tracers."""
         found: list[Value | None] = []
         while (held := self.given(first + len(found))) is not None:
             found.append(held)
@@ -189,11 +189,11 @@ class _Tracing:
     # -- functions --------------------------------------------------------------------------------
 
     def call(self, position: int, keyword: str, operands: list[Value | None]) -> Value:
-        """Give what the function at a position gives for tracers."""
+        """Return what the function at a position gives for tracers."""
         return self.called(self.plain(position, keyword), operands)
 
     def called(self, function: Value, operands: list[Value | None]) -> Value:
-        """Give what a function gives for tracers."""
+        """Return what a function gives for tracers."""
         if not self._is_followed or self._is_open:
             return UNKNOWN
         passed = CallArguments([UNKNOWN if held is None else held for held in operands])
@@ -204,13 +204,13 @@ class _Tracing:
     # -- what comes out ---------------------------------------------------------------------------
 
     def carried(self, before: Value | None, after: Value) -> Value:
-        """Give the carry after a loop: of the structure that it had before it."""
+        """Return the carry after a loop: of the structure that it had before it."""
         if before is None:
             return UNKNOWN
         return self._partly(before, after)
 
     def met(self, made: list[Value]) -> Value | None:
-        """Give what one of several branches gives: they give the same structure."""
+        """Return what one of several branches gives: they give the same structure."""
         known = [held for held in made if held != UNKNOWN]
         if not known:
             return None
@@ -220,7 +220,7 @@ class _Tracing:
         return self._partly(result, result) if len(known) == 1 else result
 
     def _partly(self, before: Value, after: Value) -> Value:
-        """Give a tree like the first one, of leaves that are computed.
+        """Return a tree like the first one, of leaves that are computed.
 
         Or, where the other tree has the same tracer at the same place, handed back.
         """
@@ -238,14 +238,14 @@ class _Tracing:
         return self.trace.rebuilt(before, kept)
 
     def _same(self, before: Value, after: Value) -> set[Array]:
-        """Give the tracers that are, or may be, at the same place of two trees."""
+        """Return the tracers that are, or may be, at the same place of two trees."""
         trees, state = self.trace.program.trees, self.trace.state
         same: set[Array] = set()
         _collect(trees.spread(before, state), trees.spread(after, state), same)
         return same
 
     def _unknown(self, held: Value) -> list[AnyTree]:
-        """Give the parts of a tree of which the structure is not known: they may be kept."""
+        """Return the parts of a tree of which the structure is not known: they may be kept."""
         found: list[AnyTree] = []
         pending = [*self.trace.program.trees.spread(held, self.trace.state)]
         while pending:
@@ -257,7 +257,7 @@ class _Tracing:
         return found
 
     def stacked(self, rows: Value | None, made: Value) -> Value:
-        """Give what a function gives of each row, stacked: rows that it hands back are all."""
+        """Return what a function gives of each row, stacked: rows that it hands back are all."""
         every: set[Array] = set()
         for leaf in () if rows is None else self.trace.leaves(rows):
             every.update(arrays(leaf))
@@ -273,7 +273,7 @@ class _Tracing:
             self.trace.handed_back.update(arrays(leaf))
 
     def result(self, made: Value | None) -> Value:
-        """Give what the call gives, which the functions give for tracers."""
+        """Return what the call gives, which the functions give for tracers."""
         is_known = self._is_followed and made is not None and not self._is_unknown
         used: list[Operand] = [
             (place, self.trace.used(tracers) if is_known else held)
@@ -308,6 +308,6 @@ def _collect(before: Value, after: Value, found: set[Array]) -> None:
 
 
 def _at(held: Value, key: Key) -> Value:
-    """Give what dicts hold at a key, as they know it."""
+    """Return what dicts hold at a key, as they know it."""
     found = [dict(a.items).get(key, a.element) for a in held if isinstance(a, Mapping)]
     return join(*found) if found and len(found) == len(held) else UNKNOWN

@@ -14,14 +14,14 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Atom,
-    Context,
     DefaultDeviceContext,
     DeviceList,
     ExitStack,
     External,
     Host,
     Plain,
-    Target,
+    PlainContext,
+    Sharding,
     TensorFile,
     TheDevice,
     Value,
@@ -38,7 +38,7 @@ _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
 
 
 def devices_of(call: LibraryCall, node: cst.BaseExpression | None) -> Devices:
-    """Give the devices that an expression names; `None` is the system default."""
+    """Return the devices that an expression names; `None` is the system default."""
     if node is None:
         return ANY_DEVICE
     if isinstance(node, cst.Call) and call.on.names.qualified(node.func) not in _DEVICE_CALLS:
@@ -76,7 +76,6 @@ def default_device(call: LibraryCall) -> Value:
 
 @models("jax.devices")
 def devices(call: LibraryCall) -> Value:
-    """`jax.devices(platform)`."""
     return _device_list(call, call.arguments.get(0, "backend"))
 
 
@@ -116,7 +115,7 @@ def partition_spec(call: LibraryCall) -> Value:
     """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
     parts = _escaping(call)
     is_whole = not call.arguments.is_open and all(held == NONE for _, held in parts)
-    return value(Target(replicated=is_whole))
+    return value(Sharding(replicated=is_whole))
 
 
 @models("jax.NamedSharding", "jax.sharding.NamedSharding")
@@ -126,8 +125,8 @@ def named_sharding(call: LibraryCall) -> Value:
     spec = call.arguments.get(1, "spec")
     held = UNKNOWN if spec is None else given.get(call.index(spec), UNKNOWN)
     in_memory = not call.arguments.may_pass(None, "memory_kind")
-    whole = (isinstance(atom, Target) and atom.replicated for atom in held)
-    return value(*[Target(replicated=in_memory and each) for each in whole])
+    whole = (isinstance(atom, Sharding) and atom.replicated for atom in held)
+    return value(*[Sharding(replicated=in_memory and each) for each in whole])
 
 
 def _escaping(call: LibraryCall) -> list[Operand]:
@@ -143,13 +142,12 @@ def null_context(call: LibraryCall) -> Value:
     """`contextlib.nullcontext(x)`, which gives x."""
     given = call.arguments.get(0, "enter_result")
     if call.arguments.is_open:
-        return value(Context(UNKNOWN))
-    return value(Context(NONE if given is None else call.argument(given)))
+        return value(PlainContext(UNKNOWN))
+    return value(PlainContext(NONE if given is None else call.argument(given)))
 
 
 @models("contextlib.AsyncExitStack", "contextlib.ExitStack")
 def exit_stack(call: LibraryCall) -> Value:
-    """`contextlib.ExitStack()`."""
     return value(ExitStack(call.place))
 
 

@@ -15,7 +15,7 @@ from placement_lint.placement.domain.containers import anonymous, anonymous_outs
 from placement_lint.placement.domain.contents import committed_to, map_arrays
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.places import (
-    Origin,
+    ArrayOrigin,
     Place,
 )
 from placement_lint.placement.domain.state import SYSTEM
@@ -101,7 +101,7 @@ def _result_on_device(
 
 
 def _names_device(call: LibraryCall, node: cst.BaseExpression | None) -> bool | None:
-    """Tell whether an argument names a device; None: or it is None, which names none."""
+    """Return whether an argument names a device; None: or it is None, which names none."""
     if node is None or is_none(node):
         return False
     held = call.evaluate(node)
@@ -128,7 +128,7 @@ def create(call: LibraryCall) -> Value:
 
 
 def _like(call: LibraryCall, made: Value, held: Value, *, keeps_type: bool) -> Value:
-    """Give what a creator makes that follows a committed array to its device."""
+    """Return what a creator makes that follows a committed array to its device."""
     if call.on.supposed is not None:
         causes = call.on.supposed.followed(held, call.state.default.devices, copied=True)
         if causes:
@@ -150,7 +150,7 @@ def _like(call: LibraryCall, made: Value, held: Value, *, keeps_type: bool) -> V
 
 
 def _is_number(call: LibraryCall, node: cst.BaseExpression | None) -> bool:
-    """Tell whether an argument may be a Python number."""
+    """Return whether an argument may be a Python number."""
     if node is None:
         return False
     held = call.on.record.values.get(call.index(node), UNKNOWN)
@@ -297,7 +297,6 @@ def copy(call: LibraryCall) -> Value:
 
 @applies(Effect.HOST)
 def host(call: LibraryCall) -> Value:
-    """Read arrays into NumPy."""
     operands = call.operands()
     if call.name != "jax.device_get":
         return HOST
@@ -324,7 +323,7 @@ def commit(call: LibraryCall) -> Value:
     if call.name in _IMPORTS_FROM_DLPACK and target is None and held and not call.arguments.is_open:
         on_host = all(isinstance(atom, Host) for atom in held)
         place = call.place
-        origin = Origin(place, place, None)
+        origin = ArrayOrigin(place, place, None)
         made = Array(None, committed=True, origin=origin)
         if on_host:
             made = replace(made, device=Device("cpu", 0), via=frozenset({place}))
@@ -420,7 +419,6 @@ def remade(call: LibraryCall) -> Value:
 
 @models("pickle.dumps")
 def pickled(call: LibraryCall) -> Value:
-    """`pickle.dumps(x)`."""
     held = call.values()
     pickled = call.arguments.get(0, "obj")
     for each in held:
@@ -430,7 +428,6 @@ def pickled(call: LibraryCall) -> Value:
 
 
 def _pickled(call: LibraryCall, data: Value = UNKNOWN) -> Value:
-    """Give what was pickled."""
     found = [
         call.program.modules[atom.of.module].record.values.get(atom.of.node, UNKNOWN)
         for atom in data
@@ -551,7 +548,7 @@ def transform(call: LibraryCall) -> Value:
 
 
 def _function(call: LibraryCall, held: Value, transformation: str) -> Place | None:
-    """Give the function that a transformation is given.
+    """Return the function that a transformation is given.
 
     None for what another one gives: a jitted gradient may not depend on an argument.
     """
@@ -566,7 +563,7 @@ def _function(call: LibraryCall, held: Value, transformation: str) -> Place | No
 
 
 def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset()) -> str | None:
-    """Give the optimizer of which a function, `init` or one that calls it, makes moments."""
+    """Return the optimizer of which a function, `init` or one that calls it, makes moments."""
     if len(held) != 1:
         return None
     (atom,) = held
@@ -592,20 +589,20 @@ def distribute(call: LibraryCall) -> Value:
 
 
 def _as_arrays(held: Value) -> Value:
-    """Give a value with what an unknown tree may be in its place, if it is an array."""
+    """Return a value with what an unknown tree may be in its place, if it is an array."""
     trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
     return (held - trees).union(*(tree.leaf for tree in trees), DOUBTFUL) if trees else held
 
 
 def _is_of_arrays(atom: Atom) -> bool:
-    """Tell whether a thing is an array, a number, or a container of nothing else."""
+    """Return whether a thing is an array, a number, or a container of nothing else."""
     if isinstance(atom, Container):
         return all(map(_is_of_arrays, frozenset().union(*atom.parts())))
     return isinstance(atom, Array | Host | Plain)
 
 
 def _is_scalar(node: cst.BaseExpression | None) -> bool:
-    """Tell whether an expression is a literal number: an array of it is not worth a word."""
+    """Return whether an expression is a literal number: an array of it is not worth a word."""
     if isinstance(node, cst.UnaryOperation):
         node = node.expression
     return isinstance(node, cst.Integer | cst.Float | cst.Imaginary) or (

@@ -29,7 +29,6 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Class,
-    Context,
     DefaultDeviceContext,
     Executor,
     ExitStack,
@@ -39,6 +38,7 @@ from placement_lint.placement.domain.values import (
     Instance,
     Mapping,
     Optimizer,
+    PlainContext,
     Sequence,
     TensorFile,
     Thread,
@@ -80,7 +80,6 @@ class MethodCalls:
     """Evaluates `x.method(…)` where `x` is no module."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names
 
@@ -153,7 +152,7 @@ class MethodCalls:
         return value(Sequence((limited(updates), UNKNOWN), UNKNOWN))
 
     def _has_replace(self, atom: Atom) -> bool:
-        """Tell whether a library gives an object its method `replace`."""
+        """Return whether a library gives an object its method `replace`."""
         program = self.on.program
         return (
             isinstance(atom, Instance)
@@ -188,7 +187,7 @@ class MethodCalls:
         if name in _ENTERING and isinstance(atom, Anything):
             # A stack that nobody knows: what it enters stays, until the function ends.
             return self._exit_stack_method(node, ExitStack(), name, operands, state)
-        if isinstance(atom, DefaultDeviceContext | Context) and name in _BY_HAND:
+        if isinstance(atom, DefaultDeviceContext | PlainContext) and name in _BY_HAND:
             return self._by_hand(receiver, held, name, state)
         for _, given in operands:
             self.on.escapes(given, state)
@@ -316,13 +315,13 @@ class MethodCalls:
             self.on.targets.change(receiver, held, change, state)
 
     def _pops(self, held: Value) -> bool:
-        """Tell whether a container has items whose place or key is known."""
+        """Return whether a container has items whose place or key is known."""
         return any(isinstance(atom, Mapping | Sequence) and atom.items for atom in held)
 
     def _extension(
         self, node: cst.Call, name: str, operands: list[Operand], state: State
     ) -> Change:
-        """Give what `xs.extend(ys)` and `d.update(other, key=x)` do."""
+        """Return what `xs.extend(ys)` and `d.update(other, key=x)` do."""
         arguments = Arguments(node)
         first = arguments.get(0)
         given = PLAIN if first is None else operands[0][1]
@@ -468,7 +467,7 @@ class MethodCalls:
 
     def _by_hand(self, receiver: cst.BaseExpression, held: Value, name: str, state: State) -> Value:
         """`context.__enter__()` and `context.__exit__(…)`."""
-        if all(isinstance(atom, Context) for atom in held):
+        if all(isinstance(atom, PlainContext) for atom in held):
             return PLAIN
         owners = entered_by_hand(held)
         if not owners or isinstance(receiver, cst.Call):
@@ -484,14 +483,14 @@ class MethodCalls:
 
 
 def ready_pieces(held: Value) -> Value:
-    """Give what an operand is after uncommitted arrays were taken where the operation runs."""
+    """Return what an operand is after uncommitted arrays were taken where the operation runs."""
     return frozenset(
         Host() if isinstance(atom, Array) and not atom.committed else atom for atom in held
     )
 
 
 def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
-    """Give `x` of `x.at[i].set`."""
+    """Return `x` of `x.at[i].set`."""
     indexed = function.value
     if not isinstance(indexed, cst.Subscript) or not isinstance(indexed.value, cst.Attribute):
         return None
@@ -499,7 +498,7 @@ def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
 
 
 def is_array(held: Value) -> bool:
-    """Tell whether a value may be an array."""
+    """Return whether a value may be an array."""
     return any(isinstance(atom, Array) for atom in held)
 
 
@@ -510,7 +509,7 @@ def _host_method(atom: Host, name: str) -> Value:
 
 
 def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:
-    """Tell whether a call asks for the shape or the type that the array has: `x.astype(x.dtype)`.
+    """Return whether a call asks for the shape or the type that the array has: `x.astype(x.dtype)`.
 
     Then it gives back the array itself.
     """

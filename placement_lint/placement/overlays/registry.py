@@ -56,22 +56,18 @@ class LibraryCall:
 
     @property
     def program(self) -> Interpreter:
-        """Whatever the modules of the program define."""
         return self.on.program
 
     @property
     def place(self) -> Place:
-        """Where the call is."""
         return self.on.module.place(self.node)
 
     def index(self, node: cst.CSTNode) -> int:
-        """Return what the record knows an expression of this module by."""
         return self.on.index(node)
 
     # -- arguments ------------------------------------------------------------------------------
 
     def evaluate(self, node: cst.CSTNode) -> Value:
-        """Evaluate an expression, recording what that copies."""
         return self.on.evaluate(node, self.state)
 
     def argument(self, node: cst.BaseExpression | None) -> Value:
@@ -127,11 +123,11 @@ class LibraryCall:
         return self.on.calls.objects.called_with(self.node, function, passed, self.state)
 
     def escapes(self, held: Value) -> None:
-        """Give arrays to something that nobody follows."""
+        """Note that arrays go to something that nobody follows."""
         self.on.escapes(held, self.state)
 
     def may_change(self, held: Value) -> None:
-        """Give containers to something that may change them."""
+        """Note that containers go to something that may change them."""
         self.on.targets.may_change(held, self.state)
 
 

@@ -102,7 +102,6 @@ def _filtered(call: LibraryCall, given: list[cst.Arg], held: list[Value]) -> Val
 
 @models("itertools.chain.from_iterable")
 def chained(call: LibraryCall) -> Value:
-    """`itertools.chain.from_iterable(xss)`."""
     if len(call.node.args) != 1 or call.arguments.is_open:
         return UNKNOWN
     given = call.node.args[0].value
@@ -112,7 +111,6 @@ def chained(call: LibraryCall) -> Value:
 
 @models("itertools.repeat")
 def repeated(call: LibraryCall) -> Value:
-    """`itertools.repeat(x, n)`."""
     held = call.values()
     if not held or call.arguments.is_open:
         return UNKNOWN
@@ -121,7 +119,6 @@ def repeated(call: LibraryCall) -> Value:
 
 @models("itertools.count")
 def counted(call: LibraryCall) -> Value:
-    """`itertools.count()`."""
     call.operands()
     return value(Sequence(None, PLAIN))
 
@@ -160,7 +157,6 @@ def starred(call: LibraryCall) -> Value:
 
 @models(*GETTERS)
 def getter(call: LibraryCall) -> Value:
-    """`operator.itemgetter(…)`, `operator.attrgetter(…)`."""
     call.operands()
     by_name = call.name == "operator.attrgetter"
     keys: list[Key | None] = []
@@ -250,7 +246,6 @@ def of_thread(call: LibraryCall, thread: Thread, name: str) -> Value:
 
 
 def of_future(future: Future, name: str) -> Value:
-    """`future.result()`."""
     if name == "result":
         return future.result
     return PLAIN if name in {"cancel", "cancelled", "done", "running"} else UNKNOWN
@@ -290,7 +285,7 @@ def gathered(call: LibraryCall) -> Value:
 def _handed(
     args: Value | None, kwargs: Value | None
 ) -> tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None:
-    """Give what a thread hands to its target; None where that is not known."""
+    """Return what a thread hands to its target; None where that is not known."""
     positional = Sequence((), NOTHING) if args is None else sole(args)
     keywords = Mapping((), NOTHING) if kwargs is None else sole(kwargs)
     if not isinstance(positional, Sequence) or positional.items is None:

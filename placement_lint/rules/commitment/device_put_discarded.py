@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
 from placement_lint.prefilter.conditions import AnyOf, Begins, Says
 from placement_lint.rules.base import FixPlan, Rule
@@ -143,7 +143,7 @@ def _assign(
     if not isinstance(only, TheDevice) or only.device is None:
         # Nothing is known of the device but what the line asks for.
         return FixPlan(level, what, partial(build, []))
-    committed = ctx.flow.committed_by(call, Target(only.device), rebinds=True)
+    committed = ctx.flow.committed_by(call, Destination(only.device), rebinds=True)
 
     def plan() -> FixPlan | None:
         commitment = committed()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
@@ -153,7 +153,7 @@ def _name_device(
     there = next(iter(where)) if len(where) == 1 else None
     if device is None or there is None:
         return None
-    committed = ctx.flow.committed_by(call, Target(there, place))
+    committed = ctx.flow.committed_by(call, Destination(there, place))
 
     def plan() -> FixPlan | None:
         commitment = committed()

@@ -25,7 +25,7 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import (
-        Origin,
+        ArrayOrigin,
         Place,
     )
     from placement_lint.placement.domain.record import Use
@@ -73,7 +73,7 @@ def _advice(name: str, device: str, *, indexed: bool) -> str:
     return f"Put it on the accelerator once, {once}; or {commit}, if the host is to compute"
 
 
-def _origins(use: Use) -> list[Origin]:
+def _origins(use: Use) -> list[ArrayOrigin]:
     found = {array.origin for array in use.moved if array.origin is not None}
     return sorted(found, key=lambda origin: origin.created)
 

@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
@@ -233,7 +233,7 @@ def _on_host(node: cst.Call, ctx: Context) -> LaterPlan | None:
     if None in names:
         return None
     default_device, device_put, devices = names
-    host = Target(Device("cpu", 0))
+    host = Destination(Device("cpu", 0))
     committed = ctx.flow.committed_by(statement.value, host, moves=True)
 
     def plan() -> FixPlan | None:

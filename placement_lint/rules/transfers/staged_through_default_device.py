@@ -300,7 +300,7 @@ def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> b
     held = ctx.flow.value(target)
     if _is_sharding(target, ctx):
         # Of what stays whole, the part of the first device is the array that was made there.
-        is_split = not any(isinstance(each, values.Target) and each.replicated for each in held)
+        is_split = not any(isinstance(each, values.Sharding) and each.replicated for each in held)
         return is_split and ctx.flow.runs_on_system_default(made)
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
     return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
@@ -318,7 +318,7 @@ def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Cont
 def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
     """Tell whether a target certainly spreads an array over devices."""
     held = ctx.flow.value(target)
-    return bool(held) and all(isinstance(atom, values.Target) for atom in held)
+    return bool(held) and all(isinstance(atom, values.Sharding) for atom in held)
 
 
 # -- the fix ----------------------------------------------------------------------------------
