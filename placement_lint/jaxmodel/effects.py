@@ -124,7 +124,7 @@ class Row:
     """The newest of the measured versions that has it, or that treats it so; None: the newest
     still does."""
     source: str = "measured"
-    """Where this was read, beside the run of every row."""
+    """Where this was read, besides the run of every row."""
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class OldApi:
     """Its qualified name; of arrays, one of `jax.Array`."""
     use: Use
     since: str | None = None
-    """The release that brought it; None: older than all releases that were looked at."""
+    """The release that brought it; None: older than all releases that were examined."""
     deprecated: str | None = None
     """The first release that warns; None: none does."""
     removed: str | None = None
@@ -62,7 +62,7 @@ class OldApi:
     """What can be written in its stead, with all else left as it is: a qualified name, or of arrays
     what follows the dot. None: the code around it has to change too."""
     replacement_since: str | None = None
-    """The release that brought the replacement; None: older than all releases looked at."""
+    """The release that brought the replacement; None: older than all releases examined."""
     same_without: tuple[str, ...] = ()
     """Arguments with which the replacement does something else, or fails: without them the two do
     the same, but for where a mesh is entered. Then replacing it is no safe fix."""

@@ -118,7 +118,7 @@ COMPUTING_ATTRIBUTES = _short(jax_arrays.ATTRIBUTE_ROWS, Effect.COMPUTE)
 """Attributes of an array that run an operation."""
 
 HOST_METHODS = _short(jax_arrays.METHOD_ROWS, Effect.HOST)
-"""Methods of an array that read it to the host, or look at what is known of it: nothing moves."""
+"""Methods of an array that read it to the host, or read what is known of it: nothing moves."""
 
 IDENTITY_METHODS = _short(jax_arrays.METHOD_ROWS, Effect.IDENTITY)
 """Methods of an array that hand it back where it is."""

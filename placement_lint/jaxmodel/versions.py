@@ -23,7 +23,7 @@ RELEASES: tuple[str, ...] = tuple(
     0.11.0 0.11.1 0.11.2 0.12.0 0.12.0.1
     """.split()
 )
-"""The releases that can be told apart, oldest first. What is older than the first is treated as it,
+"""The releases that are distinguished, oldest first. What is older than the first is treated as it,
 what is newer than the last as that one: the model knows of no difference."""
 
 

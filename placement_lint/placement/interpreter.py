@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """All modules that are looked at together."""
+    """The modules of one program, executed abstractly."""
 
     def __init__(
         self,

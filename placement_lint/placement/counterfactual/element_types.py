@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _FULL = frozenset({"jax.lax.full", "jax.numpy.full"})
 _FLOATS = frozenset(f"jax.numpy.{name}" for name in ("empty", "eye", "linspace", "ones", "zeros"))
-"""What makes floating-point numbers unless it is told otherwise."""
+"""What makes floating-point numbers by default."""
 _FLOAT_SAMPLES = frozenset(
     f"jax.random.{name}" for name in ("normal", "truncated_normal", "uniform")
 )

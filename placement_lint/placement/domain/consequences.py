@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Consequence(enum.Enum):
-    """What comes of supposing that something is committed, beside that it is."""
+    """What comes of supposing that something is committed, besides that it is."""
 
     RETYPED = enum.auto()
     """What is put back may be of another type than it was: NumPy knows no weak ones."""

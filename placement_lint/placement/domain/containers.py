@@ -26,7 +26,7 @@ from placement_lint.placement.domain.values import (
 )
 
 MAX_ITEMS = 128
-"""Items of one container that are told apart, where not each is written in a literal."""
+"""Items of one container that are distinguished, where not each is written in a literal."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 Change: TypeAlias = "Callable[[Container], Container]"
 
-_MAX_TOLD_APART = 8
+_MAX_DISTINGUISHED = 8
 """Variables of one container of which each is known by itself when that changes."""
 _MAX_HOLDERS = 64
-"""Variables of one container that are told of a change: a program with more has none for it."""
+"""Variables of one container that a change reaches."""
 
 
 class Containers:
@@ -190,7 +190,7 @@ def changed_holders(
             else:
                 after[held] = new
     touched = {key: held for key, held in held_by.items() if held in after}
-    if len(touched) > _MAX_TOLD_APART:
+    if len(touched) > _MAX_DISTINGUISHED:
         alike = [held for held in after if _is_only(held, site)]
         if alike:
             after |= dict.fromkeys(alike, join(*(after[held] for held in alike)))

@@ -109,13 +109,13 @@ def committed_to(
 def iterated_of(of: Value, position: int | None = None) -> Value:
     """Return what iterating over the containers in a value gives, of a dict its keys.
 
-    `position`: of the one that is asked for. Arrays are not looked at.
+    `position`: of the one that is asked for. Arrays are ignored.
     """
     return element_of(frozenset(_KEYS if isinstance(a, Mapping) else a for a in of), position)
 
 
 def element_of(of: Value, key: Key | None = None) -> Value:
-    """Return what indexing the containers in a value gives; arrays are not looked at."""
+    """Return what indexing the containers in a value gives; arrays are ignored."""
     found: list[Value] = []
     for atom in of:
         if isinstance(atom, AnyTree):

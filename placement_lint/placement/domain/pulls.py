@@ -153,7 +153,7 @@ def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
 
 
 def _is_surely_uncommitted(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Return whether a value is uncommitted arrays worth a word, or has one in it for sure."""
+    """Return whether a value is, or surely holds, uncommitted arrays that are not small."""
     return bool(held) and all(
         not atom.committed and not atom.is_small
         if isinstance(atom, Array)

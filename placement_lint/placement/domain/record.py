@@ -49,7 +49,7 @@ class Use:
     """The arrays, of those that the operand may be, that are copied to another device."""
     possible: set[Array] = field(default_factory=set)
     """Those that are copied where a device that is chosen at run time comes out one way, and not
-    where it comes out the other: nobody is told of them."""
+    where it comes out the other: they are not reported."""
     always: bool = True
     """On every way that leads here the operand is one of these, and it is copied."""
     in_loop: bool = False

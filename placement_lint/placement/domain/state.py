@@ -46,8 +46,8 @@ class DefaultDevice:
     """What leaves it, where that is not the end of a `with` of its own: an `ExitStack`, or a
     context that was entered by hand."""
     is_chosen: bool = False
-    """Which of the devices it is, is decided when the program runs: nobody is told of what only
-    happens for some of them, for the arrays are mostly made under the same choice."""
+    """The program chooses one of the devices when it runs. What happens for some of them only is
+    not reported: the arrays are mostly made under the same choice."""
 
     def for_callee(self) -> DefaultDevice:
         """Return what a function that is called now sees of it."""

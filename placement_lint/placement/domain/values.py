@@ -39,7 +39,7 @@ MAX_NESTING = 5
 MAX_SIZE = 2_000
 """Things in one value, those inside of others included: of more, only what they may be is known.
 
-`x = x + x` doubles a list with each line, and `x = (x, x)` what it is to look at all of a tuple.
+`x = x + x` doubles a list with each line, and `x = (x, x)` the time to visit all of a tuple.
 """
 
 
@@ -66,7 +66,7 @@ class Array(_Sized):
     committed: bool
     origin: ArrayOrigin | None = None
     is_small: bool = False
-    """A key or a scalar: moving it costs nothing worth a word."""
+    """A key or a scalar: moving it costs next to nothing."""
     is_weak: bool = False
     """It has the type of a Python number, or may have: what is made like it stays on the default
     device, wherever it is committed (`lax.full_like`; measured on 0.4.30 to 0.12)."""
@@ -308,7 +308,7 @@ class Mapping(_Container):
         size = self.size + size_of(held)
         if not is_new or nesting > MAX_NESTING or size > MAX_SIZE:
             return replace(self, items=made)
-        # One more item must not cost a look at all others: dicts are filled item by item.
+        # One more item must not visit all others: dicts are filled item by item.
         changed = copy(self)
         object.__setattr__(changed, "items", made)
         object.__setattr__(changed, "nesting", nesting)
@@ -497,7 +497,7 @@ class Computation(_Holder):
     """A function that computes on the default device: `jax.jit(f)`, `jax.vmap(f)`."""
 
     places_arguments: bool = False
-    """It was told where its arguments or results go: what it moves, it moves on purpose."""
+    """Its caller says where arguments or results go: what it moves, it moves on purpose."""
     is_known: bool = True
     """Its function is in this file: of another it cannot be known which arguments it uses."""
     donates: bool = False
@@ -507,7 +507,7 @@ class Computation(_Holder):
     usage: Usage | None = None
     """Which arguments it leaves where they are; None: none of them."""
     keeps_unused: bool = False
-    """It was told to take also those arguments that it does not use."""
+    """It also takes the arguments that it does not use (`keep_unused`)."""
     gives_array: bool = False
     """Given arrays, it gives one array, where it runs."""
     closure: Value = frozenset()
@@ -522,9 +522,9 @@ class Computation(_Holder):
     """Arguments that it was given before: an object by its method, some by `functools.partial`."""
     bound_by_name: tuple[tuple[str, Value], ...] = ()
     fills: bool = False
-    """It makes arrays of the shapes of arguments, and was told nothing of where."""
+    """It makes arrays of the shapes of arguments, and nothing says where."""
     moments: str | None = None
-    """The optimizer of which it makes the moments, told nothing of where."""
+    """The optimizer of which it makes the moments, and nothing says where."""
 
     @property
     def is_staged(self) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Value,
     )
 
-Key: TypeAlias = (
+CallKey: TypeAlias = (
     "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
 )
 """A way to call a function: with which arguments, under which default device, in a loop or not."""
@@ -30,7 +30,7 @@ Key: TypeAlias = (
 
 @dataclass
 class Execution:
-    """One execution of a function, and what it depends on and does beside its result."""
+    """One execution of a function, and what it depends on and does besides its result."""
 
     result: Value
     reads: dict[Variable, Value | None]
@@ -55,7 +55,7 @@ class ExecutionLedger:
 
     executed: set[Place] = field(default_factory=set)
     results: dict[Place, Value] = field(default_factory=dict)
-    memo: dict[Place, dict[Key, list[Execution]]] = field(default_factory=dict)
+    memo: dict[Place, dict[CallKey, list[Execution]]] = field(default_factory=dict)
     running: set[Place] = field(default_factory=set)
     final: MutableMapping[Variable, Value] = field(default_factory=dict)
     """What held at the end of the bodies that were executed. `keep` sets it."""

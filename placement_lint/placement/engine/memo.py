@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import (
         Place,
     )
-    from placement_lint.placement.engine.executions import Execution, Key
+    from placement_lint.placement.engine.executions import CallKey, Execution
     from placement_lint.placement.engine.protocols import Interpreter
 
 
 _MAX_CONTEXTS = 12
-"""Ways to call one function that are told apart; further ones share one in which all is unknown."""
+"""Ways to call one function that are distinguished; all further ones share unknown arguments."""
 _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
 _MAX_RECURSIONS = 64
@@ -133,7 +133,7 @@ class Memo:
         del contexts[key][:-_MAX_CONTEXTS]
         return execution
 
-    def _key(self, bindings: dict[str, Value], state: State) -> Key:
+    def _key(self, bindings: dict[str, Value], state: State) -> CallKey:
         return (
             tuple(bindings.items()),
             state.seen_by_callee(),

@@ -186,7 +186,7 @@ def equal(one: Atom, other: Atom) -> bool | None:
     if one.truth is True and other.truth is True:
         return True
     if one.truth is False and other.truth is False:
-        # None and False are not told apart.
+        # None and False are not distinguished.
         return None
     return False if is_known(one) and is_known(other) else None
 

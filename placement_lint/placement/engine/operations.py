@@ -65,7 +65,7 @@ class Operations:
     ) -> None:
         """Record into a record of a module; `name`: what the places of what is made are in.
 
-        `moves` is told that something is, or may be, copied. `touched`: what made the operands.
+        `moves` is called when something is, or may be, copied. `touched`: what made the operands.
         """
         self._touched = touched
         self._module = module
@@ -313,7 +313,7 @@ def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:
     """Return the arrays in a value in the place of which there may be something else.
 
     A NumPy array, or nobody knows what, which is chosen when the program runs: mostly by what also
-    chooses what is done to it. Nobody is told of it.
+    chooses what is done to it. It is not reported.
     """
     if any(isinstance(atom, External | Host) or atom == ANYTHING for atom in held):
         return frozenset(arrays(held, depth))

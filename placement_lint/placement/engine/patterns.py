@@ -68,7 +68,7 @@ def _is_singleton(name: str, atom: Atom) -> bool | None:
         return False
     if atom.truth is None or name == "True":
         return atom.truth
-    # None and False are not told apart.
+    # None and False are not distinguished.
     return False if atom.truth else None
 
 

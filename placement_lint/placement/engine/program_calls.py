@@ -106,7 +106,7 @@ class ObjectCalls:
             laid_out = LaidOut(self.on, node, state)
             trees = self.on.program.trees
             for _, given in laid_out.operands:
-                # What is in an object that is no tree is not looked at as an operand.
+                # What is in an object that is no tree is no operand.
                 closed = (a for a in given if isinstance(a, Instance) and not trees.is_tree(a))
                 self.on.escapes(frozenset(closed), state)
                 if any(atom.donates for atom in computations):
@@ -261,7 +261,7 @@ class ObjectCalls:
             if function is not None:
                 return self._method_called(function, value(atom), passed, state, node)
         if isinstance(atom, Computation) and program.is_tracing:
-            # Which arguments it leaves is told by following it: their places are not known here.
+            # Following it shows which arguments it leaves: their places are not known here.
             left = Left(is_certain=atom.usage is None)
             return self._computed(
                 node, atom, GivenArguments(self.on.index(node), passed), left, state

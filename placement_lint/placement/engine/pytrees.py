@@ -123,7 +123,7 @@ class Trees:
         return rebuilding.of(held, MAX_DEPTH)
 
     def make(self, made: Instance, fields: dict[str, Value], state: State) -> None:
-        """Make an object that has these fields, beside those of its site that are in use."""
+        """Make an object that has these fields, besides those of its site that are in use."""
         self._program.objects.made(made)
         for name, held in fields.items():
             before = state.variables.get((made, name))

@@ -3,7 +3,7 @@
 In such an execution some expressions give committed arrays, as if `jax.device_put(…, d)` were
 written around them, and what some operations take of arrays is put back where it was before, as if
 `jax.device_put(jax.device_get(…))` were. An array that is committed by that alone carries the
-causes of it. So at each operation it can be told where it would run without them, which is where
+causes of it. So it is known of each operation where it would run without them, which is where
 it runs in the program as it is.
 """
 
@@ -60,7 +60,7 @@ _TELLING = _TELLING_COMMITMENT | {
 
 
 _PUTTABLE = (Anything, External, Host, Plain)
-"""What may be put on a device, beside arrays, or is not known to be something else."""
+"""What may be put on a device besides arrays, or is not known to be something else."""
 
 
 class Supposition:
@@ -278,7 +278,7 @@ class Supposition:
 
 
 def same(one: Device | None, other: Device | None) -> bool:
-    """Return whether two devices surely are one; beside an accelerator, or nothing is copied."""
+    """Return whether two devices surely are one; there is an accelerator, or nothing is copied."""
     return differ(one, other, accelerator=True) is False
 
 
@@ -321,7 +321,7 @@ class _Slot:
 
     @property
     def uncommitted(self) -> set[Device | None]:
-        """Where it is, if it is not committed, and worth a word."""
+        """Where it is, if it is not committed, and not small."""
         return {a.device for a in self._arrays if not a.committed and not a.is_small}
 
     @property

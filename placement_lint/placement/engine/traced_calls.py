@@ -1,9 +1,9 @@
 """What a function gives that JAX traces: its body executed on tracers, of which nothing is seen.
 
-A tracer stands for one array of the arguments, so that what the function hands back is told from
-what it computes. Of a compiled program every array is where the program runs; where the operations
-run one by one, each result is where they put it, and what is handed back stays where it was
-(measured on JAX 0.4.30, 0.6.2 and 0.10.2).
+A tracer stands for one array of the arguments, which distinguishes what the function hands back
+from what it computes. Of a compiled program every array is where the program runs; where the
+operations run one by one, each result is where they put it, and what is handed back stays where it
+was (measured on JAX 0.4.30, 0.6.2 and 0.10.2).
 """
 
 from __future__ import annotations

@@ -60,9 +60,9 @@ class Stays:
         self._tree = module.tree
         self._names = module.names
         self._asked: set[tuple[int, str]] = set()
-        """The variables that are being looked at."""
+        """The variables that are being examined now: one may depend on itself."""
         self._known: dict[tuple[int, str], bool] = {}
-        """Of which variables it was told, and what."""
+        """The answers for variables that were asked about."""
 
     def __call__(self, taking: Taking) -> bool:
         """Return whether what an operation takes is only read on the host, or put explicitly."""

@@ -53,7 +53,7 @@ class Module:
         """The qualified names in functions that import through DLPack.
 
         Where their modules are of the run, these are read: what is imported may be a NumPy array
-        that another file makes, in which there need be no word of JAX.
+        that another file makes, which need not mention JAX.
         """
         found: set[str] = set()
         for node in self.tree.every(cst.Name, cst.Attribute):

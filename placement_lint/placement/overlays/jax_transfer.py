@@ -264,7 +264,7 @@ def convert(call: LibraryCall) -> Value:
 
 @models("jax.numpy.array")
 def array(call: LibraryCall) -> Value:
-    """`jnp.array(x)`, which copies unless it is told not to."""
+    """`jnp.array(x)`, which copies unless `copy=False`."""
     copying = call.arguments.get(2, "copy")
     if isinstance(copying, cst.Name) and copying.value == "False":
         return convert(call)
@@ -406,7 +406,7 @@ def deep_copied(call: LibraryCall) -> Value:
 def remade(call: LibraryCall) -> Value:
     """`pickle.loads(pickle.dumps(x))`, `equinox.tree_deserialise_leaves(path, x)`.
 
-    The arrays are made anew, on the default device, uncommitted, wherever those of x are.
+    The arrays are new ones on the default device, uncommitted, wherever those of x are.
     """
     held = call.values()
     like = held[1] if len(held) > 1 else _pickled(call, *held)
@@ -521,7 +521,7 @@ def transform(call: LibraryCall) -> Value:
     else:
         usage = Usage((False,)) if alike else None
     keeps_unused = "keep_unused" in call.arguments.keywords
-    told_nothing = call.name in MAPPING and len(call.node.args) == 1
+    is_unplaced = call.name in MAPPING and len(call.node.args) == 1
     return value(
         Computation(
             places_arguments=places or call.arguments.has_double_star,
@@ -541,8 +541,8 @@ def transform(call: LibraryCall) -> Value:
             of=frozenset(atom for atom in held if isinstance(atom, _FOLLOWED)),
             steps=(step_of(call.name, [call.arguments]),),
             function=place if call.name in KEEPING_ARGUMENTS else None,
-            fills=told_nothing and (alike if function is None else fills_shapes(function, names)),
-            moments=_moments(call, held) if told_nothing else None,
+            fills=is_unplaced and (alike if function is None else fills_shapes(function, names)),
+            moments=_moments(call, held) if is_unplaced else None,
         )
     )
 
@@ -572,7 +572,7 @@ def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset(
         if not isinstance(function, cst.Lambda) or not isinstance(function.body, cst.Call):
             return None
         if atom.place in seen:
-            # Functions that call one another for ever.
+            # Functions that call one another.
             return None
         called = call.on.evaluate(function.body.func, call.state.copy())
         return _moments(call, called, seen | {atom.place}) if len(called) == 1 else None
@@ -602,7 +602,7 @@ def _is_of_arrays(atom: Atom) -> bool:
 
 
 def _is_scalar(node: cst.BaseExpression | None) -> bool:
-    """Return whether an expression is a literal number: an array of it is not worth a word."""
+    """Return whether an expression is a literal number: an array of it is too small to report."""
     if isinstance(node, cst.UnaryOperation):
         node = node.expression
     return isinstance(node, cst.Integer | cst.Float | cst.Imaginary) or (
