@@ -72,36 +72,52 @@ def builtin(call: LibraryCall) -> Value:
         for _, held in operands:
             call.escapes(held)
         return UNKNOWN
-    if name == "sum" and call.node.args and not call.node.args[0].star:
-        return _sum(call)
-    if name == "iter" and len(call.node.args) == 1:
-        held = call.argument(call.node.args[0].value)
+    return iterated(call)
+
+
+@models("builtins.all", "builtins.any")
+def tested(call: LibraryCall) -> Value:
+    """`all(xs)`, `any(xs)`: each element is tested."""
+    iterated(call)
+    return PLAIN
+
+
+@models("builtins.iter", lazy=True)
+def iter_(call: LibraryCall) -> Value:
+    """`iter(xs)`, `iter(f, end)`."""
+    given = [argument.value for argument in call.node.args]
+    if len(given) == 1:
+        held = call.argument(given[0])
         if any(isinstance(atom, DeviceList) for atom in held):
             return held
-        return value(Sequence(None, call.iterated(call.node.args[0].value, held)))
-    if name == "iter" and len(call.node.args) == 2 and not any(a.star for a in call.node.args):
-        held = call.argument(call.node.args[0].value)
-        call.argument(call.node.args[1].value)
+        return value(Sequence(None, call.iterated(given[0], held)))
+    if len(given) == 2 and not any(a.star for a in call.node.args):
+        held = call.argument(given[0])
+        call.argument(given[1])
         with call.on.loop():
-            made = apply(call, call.node.args[0].value, held, [])
+            made = apply(call, given[0], held, [])
         return value(Sequence(None, made))
+    return iterated(call)
+
+
+@models("builtins.reversed", lazy=True)
+def iterated(call: LibraryCall) -> Value:
+    """Iterate over every argument, and return what gives the elements of any."""
     elements: list[Value] = []
     for argument in call.node.args:
         held = call.argument(argument.value)
         if argument.keyword is not None or argument.star:
             continue
-        if isinstance(argument.value, cst.GeneratorExp):
-            elements.append(element_of(held) or UNKNOWN)
-        else:
-            elements.append(call.iterated(argument.value, held))
-    if name in {"all", "any"}:
-        return PLAIN
+        elements.append(call.element(argument.value, held))
     element = join(*elements) if elements else UNKNOWN
     return value(Sequence(None, element))
 
 
-def _sum(call: LibraryCall) -> Value:
+@models("builtins.sum")
+def sum_(call: LibraryCall) -> Value:
     """`sum(xs, start)`: adds one after the other to the start, which is 0 unless given."""
+    if not call.node.args or call.node.args[0].star:
+        return iterated(call)
     given = call.node.args[0].value
     place = total_place = call.index(given)
     parts = _summed(call, given)
@@ -147,7 +163,7 @@ def _summed(call: LibraryCall, given: cst.BaseExpression) -> list[tuple[int, Val
     return [(place, call.iterated(given, held))] * 2
 
 
-@models("builtins.enumerate")
+@models("builtins.enumerate", lazy=True)
 def enumerate_(call: LibraryCall) -> Value:
     first = call.arguments.get(0, "iterable")
     if first is None:
@@ -157,7 +173,7 @@ def enumerate_(call: LibraryCall) -> Value:
     return value(Sequence(None, value(Sequence((PLAIN, element), join(PLAIN, element)))))
 
 
-@models("builtins.zip")
+@models("builtins.zip", lazy=True)
 def zip_(call: LibraryCall) -> Value:
     if len(call.node.args) == 1 and call.node.args[0].star == "*":
         return _transposed(call, call.node.args[0].value)

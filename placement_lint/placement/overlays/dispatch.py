@@ -27,23 +27,20 @@ from placement_lint.placement.domain.values import (
     Value,
     value,
 )
-from placement_lint.placement.engine.program_calls import ObjectCalls, awaited
+from placement_lint.placement.engine.program_calls import ObjectCalls
 from placement_lint.placement.overlays.builtins import builtin, numpy_function
 from placement_lint.placement.overlays.methods import MethodCalls
-from placement_lint.placement.overlays.registry import LibraryCall, models_by_effect, models_by_name
-from placement_lint.placement.overlays.stdlib import ITERATORS
+from placement_lint.placement.overlays.registry import (
+    LibraryCall,
+    lazy_functions,
+    models_by_effect,
+    models_by_name,
+)
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.protocols import Evaluator
-
-
-LAZY_CALLS = frozenset({
-    "builtins.enumerate", "builtins.filter", "builtins.iter", "builtins.map", "builtins.reversed",
-    "builtins.zip", *ITERATORS,
-})  # fmt: skip
-"""What gives an iterator, and touches nothing before that is consumed."""
 
 
 _WITH_METHODS = (
@@ -92,7 +89,7 @@ class Calls:
 
     def gives_iterator(self, name: str) -> bool:
         """Return whether what is called gives an iterator, and touches nothing before."""
-        return name in LAZY_CALLS
+        return name in lazy_functions()
 
     def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
         """Return whether it is a method of an array or a container that a module of ours holds."""
@@ -104,7 +101,7 @@ class Calls:
 
     def _library_call(self, node: cst.Call, qualified: str, state: State) -> Value | None:
         """Call a function of JAX, NumPy or Python; None for one of another package."""
-        if qualified in LAZY_CALLS and node is not self._at_once and _is_simple(node):
+        if qualified in lazy_functions() and node is not self._at_once and _is_simple(node):
             return self.on.iteration.later(node, [argument.value for argument in node.args], state)
         call = LibraryCall(self.on, node, state, qualified)
         model = models_by_name().get(qualified)
@@ -121,8 +118,6 @@ class Calls:
             for _, given in self.on.arguments(node, state):
                 self.on.escapes(given, state)
             return value(Sharding()) if qualified.startswith("jax.sharding.") else UNKNOWN
-        if qualified == "asyncio.run" and node.args:
-            return awaited(self.on.argument(node.args[0].value, state))
         return None
 
 

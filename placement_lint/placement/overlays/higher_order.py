@@ -75,7 +75,7 @@ def _same(call: LibraryCall, held: Value) -> Value:
     return limited(kept | made)
 
 
-@models("builtins.map")
+@models("builtins.map", lazy=True)
 def map_(call: LibraryCall) -> Value:
     """`map(f, xs, ys)`: calls f where what it gives is consumed."""
     parts = call.values()
@@ -112,7 +112,7 @@ def _is_consumed(call: LibraryCall) -> bool:
     return isinstance(parent, cst.For | cst.CompFor | cst.StarredElement)
 
 
-@models("builtins.filter")
+@models("builtins.filter", lazy=True)
 def filter_(call: LibraryCall) -> Value:
     parts = call.values()
     if len(parts) != 2:

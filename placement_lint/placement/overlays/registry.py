@@ -136,10 +136,16 @@ _Key = TypeVar("_Key")
 
 _BY_NAME: dict[str, Model] = {}
 _BY_EFFECT: dict[Effect, Model] = {}
+_LAZY: set[str] = set()
 
 
-def models(*names: str) -> Callable[[Model], Model]:
-    """Register a model of the functions with these qualified names."""
+def models(*names: str, lazy: bool = False) -> Callable[[Model], Model]:
+    """Register a model of the functions with these qualified names.
+
+    `lazy`: they give an iterator, and touch nothing before that is consumed, where the model runs.
+    """
+    if lazy:
+        _LAZY.update(names)
     return lambda model: _registered(_BY_NAME, names, model)
 
 
@@ -165,6 +171,12 @@ def models_by_name() -> dict[str, Model]:
     """Return every model, by the qualified names of what it models."""
     _import_all()
     return _BY_NAME
+
+
+def lazy_functions() -> set[str]:
+    """Return the names of what gives an iterator, and touches nothing before that is consumed."""
+    _import_all()
+    return _LAZY
 
 
 def models_by_effect() -> dict[Effect, Model]:

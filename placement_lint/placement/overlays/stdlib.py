@@ -28,6 +28,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.program_calls import awaited
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import integer_value, string_value
@@ -60,7 +61,7 @@ _OF_A_THREAD = ("group", "target", "name", "args", "kwargs")
 GETTERS = frozenset({"operator.attrgetter", "operator.itemgetter"})
 
 
-@models(*ITERATORS)
+@models(*ITERATORS, lazy=True)
 def iterator(call: LibraryCall) -> Value:
     """`itertools.islice(xs, n)` and its like, consumed here."""
     name = call.name.removeprefix("itertools.")
@@ -259,6 +260,12 @@ def completed(call: LibraryCall) -> Value:
     if first is None or any(isinstance(atom, Mapping) for atom in held):
         return UNKNOWN
     return value(Sequence(None, call.element(first, held)))
+
+
+@models("asyncio.run")
+def run(call: LibraryCall) -> Value:
+    """`asyncio.run(main())`: what the coroutine gives, which runs now."""
+    return awaited(call.argument(call.arguments.get(0, "main")))
 
 
 @models("asyncio.to_thread")
