@@ -63,7 +63,7 @@ NEWEST = _RELEASED[-1]
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetVersions:
     """The versions of JAX that a program is meant for: these two and all between them."""
 
     lowest: Version = NEWEST
@@ -113,7 +113,7 @@ class Bound:
 _FROM = frozenset({">=", ">", "==", "===", "~="})
 
 
-def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> Target | None:
+def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> TargetVersions | None:
     """Return the versions that alternatives of conditions leave; None where there is no condition.
 
     Without a lower bound only the newest of them: nobody says that older ones are meant as well.
@@ -127,13 +127,13 @@ def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> Target | None:
         if any(all(bound.admits(release) for bound in each) for each in begun or bounded)
     ]
     if left:
-        return Target(left[0] if begun else left[-1], left[-1])
+        return TargetVersions(left[0] if begun else left[-1], left[-1])
     named = [bound.version for each in begun for bound in each if bound.operator in _FROM]
     if named:
-        return Target(max(named), max(named))
+        return TargetVersions(max(named), max(named))
     # Something older than all that is known, as `jax<0.2` asks for: not what is new.
     below = [bound.version for each in bounded for bound in each]
-    return Target(min(below), min(below)) if below else None
+    return TargetVersions(min(below), min(below)) if below else None
 
 
 def written(version: Version) -> str:

@@ -10,7 +10,7 @@ from placement_lint.config import dependencies, line_length
 from placement_lint.jaxmodel.versions import (
     NEWEST,
     Bound,
-    Target,
+    TargetVersions,
     parse_version,
     release_of,
     target_of,
@@ -25,7 +25,7 @@ NEWEST_KNOWN = "newest"
 class Chosen:
     """A target, and where it is from."""
 
-    target: Target
+    target: TargetVersions
     origin: str
 
     def __str__(self) -> str:
@@ -37,10 +37,10 @@ class Chosen:
 def target_for(setting: str, path: str) -> Chosen:
     """Give the target of a file by its setting: a version, or `auto` for what its project says."""
     if setting == NEWEST_KNOWN:
-        return Chosen(Target(), "the newest known")
+        return Chosen(TargetVersions(), "the newest known")
     if setting != AUTO:
         version = parse_version(setting) or NEWEST
-        return Chosen(Target(version, version), "by the settings")
+        return Chosen(TargetVersions(version, version), "by the settings")
     return _of_folder(os.path.dirname(os.path.abspath(path)))
 
 
@@ -60,7 +60,7 @@ def _of_folder(folder: str) -> Chosen:
     )
     target = target_of(alternatives)
     if target is None:
-        return Chosen(Target(), "the newest known: no requirement of jax was found")
+        return Chosen(TargetVersions(), "the newest known: no requirement of jax was found")
     source = os.path.relpath(requirements[0].source)
     lines = " or ".join(dict.fromkeys(each.text for each in requirements if each.bounds))
     return Chosen(target, f"{lines} in {source}")

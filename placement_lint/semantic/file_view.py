@@ -14,7 +14,7 @@ from placement_lint.syntax.spelling import Spelling
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.jaxmodel.versions import Target
+    from placement_lint.jaxmodel.versions import TargetVersions
     from placement_lint.placement.flow import Flow
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Names, Scope
@@ -186,7 +186,7 @@ class FileView:
     # -- the run ----------------------------------------------------------------------------
 
     @property
-    def target(self) -> Target:
+    def target(self) -> TargetVersions:
         """The versions of JAX that the file is meant for."""
         return self.module.target
 

@@ -12,7 +12,7 @@ from placement_lint.files.neighbours import is_imported_beside
 from placement_lint.files.script_cells import has_cells
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
-from placement_lint.jaxmodel.versions import Target
+from placement_lint.jaxmodel.versions import TargetVersions
 from placement_lint.limits.budget import (
     LimitError,
     RunOverError,
@@ -88,7 +88,7 @@ class ModuleFacts:
         *,
         accelerator: bool = True,
         exports: ExportResolver | None = None,
-        target: Target | None = None,
+        target: TargetVersions | None = None,
         run: RunView | None = None,
         source: Source | None = None,
         is_whole: bool = False,
@@ -101,7 +101,7 @@ class ModuleFacts:
         self.source = source
         """The text that was parsed, with the cells of a notebook."""
         self.accelerator = accelerator
-        self.target = target or Target()
+        self.target = target or TargetVersions()
         """The versions of JAX that the file is meant for."""
         self.run = run or Alone()
         """What is known of the other files of the run."""

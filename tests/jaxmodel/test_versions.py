@@ -6,7 +6,7 @@ from placement_lint.jaxmodel.versions import (
     NEWEST,
     RELEASES,
     Bound,
-    Target,
+    TargetVersions,
     parse_version,
     release_of,
     target_of,
@@ -82,9 +82,9 @@ def test_what_conditions_leave(bounds: list[Bound], low: str, high: str) -> None
 
 def test_alternatives_are_joined_and_those_without_a_lower_bound_say_nothing() -> None:
     target = target_of([(bound("==", "0.6.2"),), (), (bound("==", "0.5.3"),), (bound("<", "0.5"),)])
-    assert target == Target((0, 5, 3), (0, 6, 2))
-    assert target_of([(bound("<", "0.2"),)]) == Target((0, 2), (0, 2))
-    assert target_of([(bound("<=", "0.2.12"), bound("!=", "0.2.10")), ()]) == Target(
+    assert target == TargetVersions((0, 5, 3), (0, 6, 2))
+    assert target_of([(bound("<", "0.2"),)]) == TargetVersions((0, 2), (0, 2))
+    assert target_of([(bound("<=", "0.2.12"), bound("!=", "0.2.10")), ()]) == TargetVersions(
         (0, 2, 10), (0, 2, 10)
     )
     assert target_of([(), ()]) is None
@@ -92,7 +92,7 @@ def test_alternatives_are_joined_and_those_without_a_lower_bound_say_nothing() -
 
 
 def test_a_target_and_a_range() -> None:
-    target = Target((0, 5, 3), (0, 7, 2))
+    target = TargetVersions((0, 5, 3), (0, 7, 2))
     assert target.reaches("0.7.0")
     assert not target.reaches("0.8.0")
     assert not target.reaches(None)

@@ -17,7 +17,7 @@ from placement_lint.rules.api.old_names import (
 
 if TYPE_CHECKING:
     from placement_lint.jaxmodel.removed import OldApi
-    from placement_lint.jaxmodel.versions import Target
+    from placement_lint.jaxmodel.versions import TargetVersions
 
 
 class DeprecatedPlacementApi(OldApiRule):
@@ -84,7 +84,7 @@ class DeprecatedPlacementApi(OldApiRule):
         """Give the version that began to warn."""
         return api.deprecated
 
-    def message(self, hit: Hit, target: Target) -> str:
+    def message(self, hit: Hit, target: TargetVersions) -> str:
         """Say since when it is deprecated."""
         return (
             f"{hit.spelled} is deprecated since JAX {hit.api.deprecated}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit
-from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
-from placement_lint.jaxmodel.versions import Target, written
+from placement_lint.jaxmodel.removed import OLD_APIS, Access, OldApi
+from placement_lint.jaxmodel.versions import TargetVersions, written
 from placement_lint.prefilter.conditions import (
     GAP,
     MAKES_ARRAYS,
@@ -44,7 +44,7 @@ _CAUGHT = frozenset({
 })  # fmt: skip
 _VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
 _CONFIG = "jax.config"
-_NAMED = frozenset({Use.NAME, Use.CALL, Use.MODULE})
+_NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
 _MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
 _ARRAY = "jax.Array."
 _RENAMED_BEHIND = frozenset({"device_local_layout"})
@@ -56,14 +56,14 @@ _MOST_RELATED = 10
 _ROWS = [api for api in OLD_APIS if api.is_placement]
 _BY_NAME: dict[str, list[OldApi]] = {}
 for _api in _ROWS:
-    if _api.use in {Use.NAME, Use.CALL, Use.MODULE}:
+    if _api.use in {Access.NAME, Access.CALL, Access.MODULE}:
         _BY_NAME.setdefault(_api.name, []).append(_api)
-_ARGUMENTS = {api.name: api for api in _ROWS if api.use is Use.ARGUMENT}
-_ENTERED = {api.name: api for api in _ROWS if api.use is Use.ENTER}
+_ARGUMENTS = {api.name: api for api in _ROWS if api.use is Access.ARGUMENT}
+_ENTERED = {api.name: api for api in _ROWS if api.use is Access.ENTER}
 _OF_ARRAYS = {
     api.name.removeprefix(_ARRAY): api
     for api in _ROWS
-    if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}
+    if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}
 }
 
 
@@ -78,12 +78,12 @@ class Hit:
     """What stands there."""
 
 
-def is_removed(api: OldApi, target: Target) -> bool:
+def is_removed(api: OldApi, target: TargetVersions) -> bool:
     """Tell whether one of the versions no longer has it."""
     return target.reaches(api.removed)
 
 
-def is_deprecated(api: OldApi, target: Target) -> bool:
+def is_deprecated(api: OldApi, target: TargetVersions) -> bool:
     """Tell whether the versions warn of it, all still have it, and something can be done."""
     if is_removed(api, target) or not target.reaches(api.deprecated):
         return False
@@ -108,10 +108,10 @@ def _needs(api: OldApi) -> Needs:
     function, _, last = api.name.rpartition(".")
     if api.name == _CONFIG:
         return InImport(rb"\bjax" + GAP + rb"\." + GAP + rb"config\b", word=b"config")
-    if api.use is Use.ENTER:
+    if api.use is Access.ENTER:
         return Enters(*_MESHES)
-    if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
-        return AllOf(ReadOfValue(last, called=api.use is Use.ARRAY_CALL), MAKES_ARRAYS)
+    if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
+        return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
     return Given((function,), rf"\b{last}\b")
 
 
@@ -119,7 +119,9 @@ def _needs(api: OldApi) -> Needs:
 
 
 def hits_of_import(
-    node: cst.Import | cst.ImportFrom, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Import | cst.ImportFrom,
+    ctx: Context,
+    applies: Callable[[OldApi, TargetVersions], bool],
 ) -> Iterator[Hit]:
     """Give the old parts that an import statement names."""
     for alias, target in imported(node):
@@ -129,7 +131,7 @@ def hits_of_import(
 
 
 def hit_of_chain(
-    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
     """Give the old part that a whole attribute chain leads to, or into."""
     parent = ctx.parent(node)
@@ -143,9 +145,9 @@ def hit_of_chain(
     for prefix in _prefixes(name):
         for api in _BY_NAME.get(prefix, ()):
             fits = (
-                api.use is Use.NAME
-                or (api.use is Use.CALL and called and prefix == name)
-                or (api.use is Use.MODULE and api.name != _CONFIG)
+                api.use is Access.NAME
+                or (api.use is Access.CALL and called and prefix == name)
+                or (api.use is Access.MODULE and api.name != _CONFIG)
             )
             if fits and applies(api, ctx.target):
                 found = api
@@ -161,14 +163,18 @@ def hit_of_chain(
 
 
 def hit_of_call(
-    node: cst.Call, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Call, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
     """Give the old part that a call uses: a function by its bare name, an argument, a method."""
     name = ctx.called(node)
     if name is not None:
         if isinstance(node.func, cst.Name):
             for api in _BY_NAME.get(name, ()):
-                if api.use is Use.CALL and applies(api, ctx.target) and not is_guarded(node, ctx):
+                if (
+                    api.use is Access.CALL
+                    and applies(api, ctx.target)
+                    and not is_guarded(node, ctx)
+                ):
                     return Hit(api, node.func, node.func.value)
         for argument in node.args:
             if argument.keyword is None:
@@ -180,7 +186,7 @@ def hit_of_call(
 
 
 def hit_of_array(
-    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
     """Give the old attribute that is read of what certainly is an array."""
     api = _OF_ARRAYS.get(node.attr.value)
@@ -188,18 +194,18 @@ def hit_of_array(
         return None
     parent = ctx.parent(node)
     is_called = isinstance(parent, cst.Call) and parent.func is node
-    if api.use is Use.ARRAY_CALL and not is_called:
+    if api.use is Access.ARRAY_CALL and not is_called:
         return None
     if not ctx.flow.is_array(node.value) or is_guarded(node, ctx):
         return None
     shown: cst.CSTNode = node
-    if api.use is Use.ARRAY_CALL and parent is not None:
+    if api.use is Access.ARRAY_CALL and parent is not None:
         shown = parent
     return Hit(api, shown, f".{node.attr.value}" + ("()" if shown is parent else ""))
 
 
 def hits_of_with(
-    node: cst.With, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.With, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Iterator[Hit]:
     """Give the items of a `with` that are entered in an old way."""
     api = _ENTERED.get("jax.sharding.Mesh")
@@ -232,13 +238,13 @@ def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlia
 def _row_of(
     target: str,
     node: cst.Import | cst.ImportFrom,
-    applies: Callable[[OldApi, Target], bool],
-    versions: Target,
+    applies: Callable[[OldApi, TargetVersions], bool],
+    versions: TargetVersions,
 ) -> OldApi | None:
     found: OldApi | None = None
     for prefix in _prefixes(target):
         for api in _BY_NAME.get(prefix, ()):
-            if api.use is Use.CALL or not applies(api, versions):
+            if api.use is Access.CALL or not applies(api, versions):
                 continue
             if api.name == "jax.config":
                 # `from jax import config` is the object, and goes on working.
@@ -287,7 +293,7 @@ def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
             if alias is not binding.node:
                 continue
             is_old = any(
-                api.use is not Use.CALL
+                api.use is not Access.CALL
                 and api.name != _CONFIG
                 and (is_removed(api, ctx.target) or is_deprecated(api, ctx.target))
                 for prefix in _prefixes(target)
@@ -348,7 +354,7 @@ def _asks_for_version(test: cst.CSTNode) -> bool:
 # -- saying and mending -------------------------------------------------------------------------
 
 
-def advice(api: OldApi, target: Target) -> str:
+def advice(api: OldApi, target: TargetVersions) -> str:
     """Give what to do, with the separator before it; nothing where nothing is known."""
     new = api.replacement
     if new is not None and (api.replacement_since is None or target.reaches(api.replacement_since)):
@@ -357,12 +363,12 @@ def advice(api: OldApi, target: Target) -> str:
     return f": use {api.advice}" if api.advice else ""
 
 
-def confidence(version: str | None, target: Target) -> Confidence:
+def confidence(version: str | None, target: TargetVersions) -> Confidence:
     """Tell whether all the versions that a file is meant for are that far."""
     return Confidence.DEFINITE if target.all_reach(version) else Confidence.LIKELY
 
 
-def admitted(version: str | None, target: Target) -> str:
+def admitted(version: str | None, target: TargetVersions) -> str:
     """Say that not all of the versions are that far."""
     if target.all_reach(version):
         return ""
@@ -497,7 +503,7 @@ class OldApiRule(Rule):
     up in all of it at once."""
 
     @staticmethod
-    def applies(api: OldApi, target: Target) -> bool:
+    def applies(api: OldApi, target: TargetVersions) -> bool:
         """Tell whether the rule speaks of a part, for the versions that a file is meant for."""
         raise NotImplementedError
 
@@ -506,7 +512,7 @@ class OldApiRule(Rule):
         """Give the version that matters."""
         raise NotImplementedError
 
-    def message(self, hit: Hit, target: Target) -> str:
+    def message(self, hit: Hit, target: TargetVersions) -> str:
         """Say what is wrong."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from placement_lint.rules.api.old_names import (
 
 if TYPE_CHECKING:
     from placement_lint.jaxmodel.removed import OldApi
-    from placement_lint.jaxmodel.versions import Target
+    from placement_lint.jaxmodel.versions import TargetVersions
 
 
 class RemovedPlacementApi(OldApiRule):
@@ -82,7 +82,7 @@ class RemovedPlacementApi(OldApiRule):
         """Give the version that no longer has it."""
         return api.removed
 
-    def message(self, hit: Hit, target: Target) -> str:
+    def message(self, hit: Hit, target: TargetVersions) -> str:
         """Say since when it is gone."""
         return (
             f"{hit.spelled} was removed in JAX {hit.api.removed}"
