@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.counterfactual.commitments import Commitment
     from placement_lint.placement.domain.consequences import Destination
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.engine.linking import ModuleSources
     from placement_lint.syntax.names import Names

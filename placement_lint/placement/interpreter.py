@@ -56,9 +56,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from placement_lint.placement.counterfactual.commitments import Commitments
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.linking import ModuleSources
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module

@@ -11,13 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from placement_lint.placement.domain.devices import Device
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import (
-        Array,
-    )
+    from placement_lint.placement.domain.values import Array
     from placement_lint.placement.facts.module import Module
 
 

@@ -63,14 +63,9 @@ from placement_lint.syntax.tree import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import (
-        Atom,
-        Value,
-    )
+    from placement_lint.placement.domain.values import Atom, Value
 
 FOLDER = Path(__file__).parent / "known"
 HEAD = """\

@@ -17,15 +17,8 @@ import libcst as cst
 from placement_lint.limits.budget import LimitError, RunOverError, bar, free
 from placement_lint.placement.counterfactual.element_types import ElementTypes, Type
 from placement_lint.placement.domain.consequences import Consequence, Destination
-from placement_lint.placement.domain.places import (
-    NO_CAUSES,
-    Place,
-    Taking,
-)
-from placement_lint.placement.domain.values import (
-    Anything,
-    arrays,
-)
+from placement_lint.placement.domain.places import NO_CAUSES, Place, Taking
+from placement_lint.placement.domain.values import Anything, arrays
 from placement_lint.placement.engine.supposition import Supposition, same
 from placement_lint.placement.facts.array_parts import Stays, taking_of
 from placement_lint.placement.facts.tampering import changes_precision
@@ -36,13 +29,9 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.counterfactual.protocols import ExecutedProgram
     from placement_lint.placement.domain.devices import Device
-    from placement_lint.placement.domain.places import (
-        Causes,
-    )
+    from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import (
-        Value,
-    )
+    from placement_lint.placement.domain.values import Value
 
 _MAX_ROUNDS = 4
 """Executions in which more and more is put back."""

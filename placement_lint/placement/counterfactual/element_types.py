@@ -14,21 +14,12 @@ import libcst as cst
 
 from placement_lint.jaxmodel import movement, transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.values import (
-    NONE,
-    Array,
-    Host,
-    Plain,
-    Sequence,
-    arrays,
-)
+from placement_lint.placement.domain.values import NONE, Array, Host, Plain, Sequence, arrays
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:
     from placement_lint.placement.counterfactual.protocols import ExecutedProgram
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Value
 
 _FULL = frozenset({"jax.lax.full", "jax.numpy.full"})

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.counterfactual.commitments import Commitment, Commitments
     from placement_lint.placement.counterfactual.protocols import ExecutedProgram
     from placement_lint.placement.domain.consequences import Destination
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
 
 _MOST_TOGETHER = 16
 """How often expressions are committed together: once for each rule and module that asks."""

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.devices import Device
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
 
 
 class Consequence(enum.Enum):

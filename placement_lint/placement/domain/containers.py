@@ -31,14 +31,9 @@ MAX_ITEMS = 128
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from placement_lint.placement.domain.places import (
-        Place,
-        Site,
-    )
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import State, Variable
-    from placement_lint.placement.domain.values import (
-        Atom,
-    )
+    from placement_lint.placement.domain.values import Atom
 
 Change: TypeAlias = "Callable[[Container], Container]"
 

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import Device, is_host
 from placement_lint.placement.domain.keys import Member
-from placement_lint.placement.domain.places import (
-    NO_CAUSES,
-    NOWHERE,
-)
+from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
 from placement_lint.placement.domain.values import (
     HOST,
     MAX_DEPTH,
@@ -34,13 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from placement_lint.placement.domain.keys import Key
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
-    from placement_lint.placement.domain.values import (
-        Atom,
-        Value,
-    )
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom, Value
 
 ArrayChange: TypeAlias = "Callable[[Array], Atom]"
 AtomChange: TypeAlias = "Callable[[Atom], Atom]"

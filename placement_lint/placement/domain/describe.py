@@ -38,13 +38,8 @@ from placement_lint.placement.domain.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
-    from placement_lint.placement.domain.values import (
-        Atom,
-        Value,
-    )
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom, Value
 
 _DEPTH = 3
 

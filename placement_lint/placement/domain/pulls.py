@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.devices import differ, is_host
-from placement_lint.placement.domain.places import (
-    NOWHERE,
-)
+from placement_lint.placement.domain.places import NOWHERE
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     Anything,
@@ -24,13 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
     from placement_lint.placement.domain.devices import Device
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice
-    from placement_lint.placement.domain.values import (
-        Value,
-    )
+    from placement_lint.placement.domain.values import Value
 
 
 @dataclass

@@ -11,19 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.pulls import Pulls
-from placement_lint.placement.domain.values import (
-    Array,
-    Value,
-    join,
-)
+from placement_lint.placement.domain.values import Array, Value, join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.placement.domain.devices import Device
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice
 
 

@@ -6,17 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
-from placement_lint.placement.domain.values import (
-    Value,
-    join,
-)
+from placement_lint.placement.domain.values import Value, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.syntax.names import Scope
 
 Devices: TypeAlias = "frozenset[Device | None]"

@@ -254,7 +254,6 @@ class Sequence(_Container):
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
 
     def parts(self) -> list[Value]:
-        """Return the items, and behind them what one of unknown place may be."""
         return [*(self.items or ()), self.element]
 
     def _take(self, parts: list[Value] | None, element: Value) -> None:
@@ -291,7 +290,6 @@ class Mapping(_Container):
     """None: it has no other name."""
 
     def parts(self) -> list[Value]:
-        """Return the values of the items, and behind them what that of an unknown key may be."""
         return [*(held for _, held in self.items), self.element]
 
     def _take(self, parts: list[Value] | None, element: Value) -> None:
@@ -542,39 +540,12 @@ class Anything(_Sized):
 
 
 Atom: TypeAlias = (
-    Array
-    | Host
-    | Optimizer
-    | Pickled
-    | Plain
-    | TheDevice
-    | DeviceList
-    | Sharding
-    | DefaultDeviceContext
-    | PlainContext
-    | Dispatched
-    | Executor
-    | ExitStack
-    | Future
-    | Getter
-    | TensorFile
-    | Thread
-    | Sequence
-    | NamedTupleType
-    | Mapping
-    | AnyTree
-    | Function
-    | Class
-    | Instance
-    | Method
-    | Partial
-    | External
-    | Generator
-    | Lazy
-    | Coroutine
-    | Computation
+    Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Sharding
+    | DefaultDeviceContext | PlainContext | Dispatched | Executor | ExitStack | Future | Getter
+    | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
+    | Instance | Method | Partial | External | Generator | Lazy | Coroutine | Computation
     | Anything
-)
+)  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 
 ANYTHING = Anything()

@@ -36,9 +36,7 @@ from placement_lint.placement.facts.decorators import (
 )
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 

@@ -13,18 +13,11 @@ import libcst as cst
 
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.domain.state import State, Variable, meet
-from placement_lint.placement.domain.values import (
-    DefaultDeviceContext,
-    PlainContext,
-    Value,
-    join,
-)
+from placement_lint.placement.domain.values import DefaultDeviceContext, PlainContext, Value, join
 from placement_lint.placement.facts.decorators import goes_on, hides_errors, makes_context
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 

@@ -23,9 +23,7 @@ from placement_lint.placement.domain.values import (
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.devices import Device
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.facts.module import Module
 
 _NEUTRAL = (PlainContext, Executor, ExitStack, Plain, Host, Array, TensorFile)

@@ -12,15 +12,9 @@ from placement_lint.placement.domain.values import Instance
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from placement_lint.placement.domain.places import (
-        Place,
-        Site,
-    )
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable
-    from placement_lint.placement.domain.values import (
-        Generator,
-        Value,
-    )
+    from placement_lint.placement.domain.values import Generator, Value
 
 CallKey: TypeAlias = (
     "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"

@@ -10,11 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.contents import without_parts
 from placement_lint.placement.domain.devices import is_host
-from placement_lint.placement.domain.places import (
-    MADE_ON_TRACERS,
-    Place,
-    Taking,
-)
+from placement_lint.placement.domain.places import MADE_ON_TRACERS, Place, Taking
 from placement_lint.placement.domain.record import Record, UseKind
 from placement_lint.placement.domain.state import SYSTEM, State, variable
 from placement_lint.placement.domain.values import (

@@ -6,15 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-        Site,
-    )
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable, Variables
-    from placement_lint.placement.domain.values import (
-        Instance,
-        Value,
-    )
+    from placement_lint.placement.domain.values import Instance, Value
 
 
 @dataclass

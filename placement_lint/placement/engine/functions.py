@@ -45,9 +45,7 @@ from placement_lint.placement.facts.decorators import decorator_name, makes_cont
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Scope

@@ -9,10 +9,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import of_site, view_of
 from placement_lint.placement.domain.contents import iterated_of, without_parts
-from placement_lint.placement.domain.places import (
-    Site,
-    Taking,
-)
+from placement_lint.placement.domain.places import Site, Taking
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     NOTHING,

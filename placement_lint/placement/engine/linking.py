@@ -22,9 +22,7 @@ from placement_lint.placement.facts.decorators import dispatches, keeps_signatur
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Binding, Scope

@@ -8,19 +8,11 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice, State, meet
-from placement_lint.placement.domain.values import (
-    DOUBTFUL,
-    MAX_ALTERNATIVES,
-    UNKNOWN,
-    Value,
-    join,
-)
+from placement_lint.placement.domain.values import DOUBTFUL, MAX_ALTERNATIVES, UNKNOWN, Value, join
 from placement_lint.placement.facts.decorators import caches
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.executions import CallKey, Execution
     from placement_lint.placement.engine.protocols import Interpreter
 

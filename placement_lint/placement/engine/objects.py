@@ -22,9 +22,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.pytrees import objects_in, with_objects
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State, Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter

@@ -11,12 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
-from placement_lint.placement.domain.places import (
-    NO_CAUSES,
-    NOWHERE,
-    ArrayOrigin,
-    Place,
-)
+from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, ArrayOrigin, Place
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -36,14 +31,10 @@ from placement_lint.placement.domain.values import Sequence as SequenceOf
 if TYPE_CHECKING:
     from collections import abc
 
-    from placement_lint.placement.domain.places import (
-        Causes,
-    )
+    from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.record import Record, UseKind
     from placement_lint.placement.domain.state import Devices, State
-    from placement_lint.placement.domain.values import (
-        Atom,
-    )
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
 

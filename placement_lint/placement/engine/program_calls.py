@@ -56,9 +56,7 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.arguments import Fields, Operand
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Names

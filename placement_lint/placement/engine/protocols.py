@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.containers import Change, Containers
     from placement_lint.placement.domain.keys import Key
-    from placement_lint.placement.domain.places import (
-        Place,
-        Site,
-    )
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.record import Record
     from placement_lint.placement.domain.state import Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (

@@ -11,9 +11,7 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 

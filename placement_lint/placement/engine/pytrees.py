@@ -33,14 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import (
-        Atom,
-        Value,
-    )
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.engine.protocols import Interpreter
 
     Change: TypeAlias = Callable[[Value], Value]

@@ -32,9 +32,7 @@ from placement_lint.placement.facts.import_statements import modules_named, name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice, Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter

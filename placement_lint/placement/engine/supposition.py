@@ -16,11 +16,7 @@ from typing import TYPE_CHECKING
 from placement_lint.placement.domain.consequences import Consequence
 from placement_lint.placement.domain.contents import map_atoms
 from placement_lint.placement.domain.devices import differ
-from placement_lint.placement.domain.places import (
-    NO_CAUSES,
-    Place,
-    Taking,
-)
+from placement_lint.placement.domain.places import NO_CAUSES, Place, Taking
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     Anything,
@@ -41,14 +37,9 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.consequences import Destination
     from placement_lint.placement.domain.devices import Device
-    from placement_lint.placement.domain.places import (
-        Causes,
-    )
+    from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.state import Devices
-    from placement_lint.placement.domain.values import (
-        Atom,
-        Value,
-    )
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.facts.module import Module
 
 

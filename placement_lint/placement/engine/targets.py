@@ -45,10 +45,7 @@ from placement_lint.placement.domain.values import (
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change
-    from placement_lint.placement.domain.places import (
-        Place,
-        Site,
-    )
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Scope
 

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING
 from placement_lint.jaxmodel.structures import Structure
 from placement_lint.placement.domain.containers import anonymous
 from placement_lint.placement.domain.contents import element_of, map_arrays
-from placement_lint.placement.domain.places import (
-    MADE_ON_TRACERS,
-    ArrayOrigin,
-    Place,
-)
+from placement_lint.placement.domain.places import MADE_ON_TRACERS, ArrayOrigin, Place
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.values import (
     ANYTHING,

@@ -8,10 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import movement, transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.places import (
-    Place,
-    Taking,
-)
+from placement_lint.placement.domain.places import Place, Taking
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.names import ScopeKind
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.places import (
-    Place,
-)
+from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
 from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.placement.facts.import_statements import star_import

@@ -14,10 +14,7 @@ from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
 from placement_lint.placement.domain.contents import committed_to, map_arrays
 from placement_lint.placement.domain.devices import Device
-from placement_lint.placement.domain.places import (
-    ArrayOrigin,
-    Place,
-)
+from placement_lint.placement.domain.places import ArrayOrigin, Place
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.transformations import Usage
 from placement_lint.placement.domain.values import (

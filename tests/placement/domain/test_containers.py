@@ -19,10 +19,7 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
-from placement_lint.placement.domain.places import (
-    Place,
-    Site,
-)
+from placement_lint.placement.domain.places import Place, Site
 from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,

@@ -15,9 +15,7 @@ from placement_lint.placement.domain.contents import (
     without_parts,
 )
 from placement_lint.placement.domain.devices import Device, differ
-from placement_lint.placement.domain.places import (
-    Place,
-)
+from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
