@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.devices import Device
-from placement_lint.placement.domain.record import Record
 from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
     NOTHING,
@@ -41,14 +40,19 @@ _STAYING = (Anything, External, Host, Plain)
 
 def interpret(modules: list[Module], sources: ModuleSources | None = None) -> Program:
     """Execute modules as one program."""
-    program = Program(modules, sources)
-    program.run()
+    program = interpret_within(modules, sources)
     if program.misses_host_arrays:
         # What they met may be an array of the accelerator.
-        for module in modules:
-            module.record = Record()
-        program = Program(modules, sources, follows=True)
-        program.run()
+        program = interpret_within([module.again() for module in modules], sources, follows=True)
+    return program
+
+
+def interpret_within(
+    modules: list[Module], sources: ModuleSources | None = None, *, follows: bool = False
+) -> Program:
+    """Execute modules as one program. With `follows`, all calls into other files are followed."""
+    program = Program(modules, sources, follows=follows)
+    program.run()
     return program
 
 

@@ -98,6 +98,29 @@ def committed_to(
     return limited(frozenset(on_device(atom, device) for atom in of for device in places))
 
 
+_DATA = (Anything, Array, Host, Plain)
+
+
+def is_data(of: Value) -> bool:
+    """Whether a value is arrays that were not placed on purpose, plain values, and trees of them.
+
+    Nothing in it can be called, and no device is in it.
+    """
+    for atom in of:
+        if isinstance(atom, Array):
+            if atom.committed or (atom.origin is not None and atom.origin.device is not None):
+                return False
+        elif isinstance(atom, Sequence | Mapping):
+            if not all(map(is_data, atom.parts())):
+                return False
+        elif isinstance(atom, AnyTree):
+            if not is_data(atom.leaf):
+                return False
+        elif not isinstance(atom, _DATA):
+            return False
+    return True
+
+
 def iterated_of(of: Value, position: int | None = None) -> Value:
     """Return what iterating over the containers in a value gives, of a dict its keys.
 

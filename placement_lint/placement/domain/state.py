@@ -368,3 +368,12 @@ def _one_of(every: list[DefaultDevice]) -> DefaultDevice:
     for each in every[1:]:
         joined = _joined(joined, each)
     return replace(joined, may_be_absent=False, is_chosen=len(joined.devices) > 1)
+
+
+def chosen_defaults(state: State) -> frozenset[Place]:
+    """Return the expressions that name the default devices in force; none for the usual one."""
+    return frozenset(
+        default.expression
+        for default in (state.base, *state.seen_by_callee())
+        if default.devices != SYSTEM and default.expression is not None
+    )

@@ -41,6 +41,25 @@ class Execution:
     """What it entered, through an `ExitStack` or by hand, and did not leave."""
     suspended: dict[Variable, Value] | None = None
     """What its variables hold at the `yield` of a context manager that goes on at its end."""
+    moves: bool = False
+    """Something is copied in it, or may be: whether it is, the default device of its callers
+    decides."""
+    touches: bool = True
+    """A placement comes in, or is asked for, in it or in what it calls."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is over at its end, and leaves the default device as it was."""
+        return (
+            self.suspended is None
+            and self.base is None
+            and not self.entered
+            and self.released is not None
+            and not self.released
+        )
+
+    is_general: bool = False
+    """It holds for all data that has no placement: what it read was unknown to it, or equal."""
 
 
 @dataclass
@@ -75,11 +94,13 @@ class ExecutionLedger:
     cached: MutableMapping[Place, Value] = field(default_factory=dict)
     """What the calls of functions gave that keep what the first ones gave."""
     containers: Containers = field(default_factory=Containers)
-    hands_out: set[Place] = field(default_factory=set)
-    """Functions that give a placement to one of another file."""
-    moving: set[Place] = field(default_factory=set)
-    """Functions in which, or in what they call, something is copied: whether it is, the default
-    device of their callers decides."""
+    acting: set[Place] = field(default_factory=set)
+    """Functions that by themselves, not for what their callers give them, copy something or hand a
+    placement to code that is not followed. So do those with an effect on the default device."""
+    placing: dict[Place, Value] = field(default_factory=dict)
+    """What functions give that they did not only pass on from their callers."""
+    holding: set[Place] = field(default_factory=set)
+    """Classes in whose objects a function puts placed arrays that its callers did not give it."""
 
     def keep(self, key: Variable, held: Value) -> None:
         """Note what a variable holds at the end of a body."""

@@ -43,6 +43,7 @@ from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import decorator_name, makes_context
 
 if TYPE_CHECKING:
+    from collections import abc
     from collections.abc import Iterator
 
     from placement_lint.placement.domain.places import Place
@@ -230,6 +231,7 @@ class Functions:
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
         frame = Frame(place, entry, own, len(inner.blocks))
+        self._program.reach.enter(frame, bindings, state)
         if resumption is not None:
             frame.resumption = resumption[0]
         else:
@@ -253,8 +255,6 @@ class Functions:
                 frame.reads.setdefault(key, self.seen(key, entry))
             self._program.finish(changes)
             base = end.base if end.base != before else None
-        if base is not None:
-            self._program.now.sets_default.add(place)
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
         blocks = () if end is None else end.blocks
@@ -264,10 +264,22 @@ class Functions:
         self._program.now.results[place] = (
             result if before_this is None else join(before_this, result)
         )
+        self._program.reach.left(frame, result, writes, state, sets_default=base is not None)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
         objects = self._program.objects.own(frame, writes, result) if frame.objects else set()
-        return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
+        return Execution(
+            result,
+            frame.reads,
+            writes,
+            base,
+            made,
+            objects,
+            *changed,
+            suspended,
+            frame.moves,
+            frame.touches,
+        )
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
@@ -331,6 +343,11 @@ class Functions:
         ):
             return self._program.now.final.get(key)
         return held
+
+    @property
+    def frames(self) -> abc.Sequence[Frame]:
+        """The functions being executed, the innermost last."""
+        return self._frames
 
     @property
     def frame(self) -> Frame | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.contents import iterated_of
-from placement_lint.placement.domain.state import SYSTEM, State, meet, variable
+from placement_lint.placement.domain.state import State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -264,7 +264,7 @@ class ObjectCalls:
             return self._computed(
                 node, atom, GivenArguments(self.on.index(node), passed), left, state
             )
-        placed = state.default.devices != SYSTEM or any(
+        placed = bool(chosen_defaults(state)) or any(
             program.reach.carries_placement(held, state) for held in passed.every()
         )
         if isinstance(atom, External) and (placed or program.linking.may_follow(atom)):

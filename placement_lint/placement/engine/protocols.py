@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections import abc
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
@@ -173,9 +174,23 @@ class ClassesProtocol(Protocol):
 class ReachProtocol(Protocol):
     """Where placements get to from a module or a function."""
 
-    def carries_placement(self, held: Value, state: State, depth: int = ...) -> bool: ...
+    def carries_placement(self, held: Value, state: State) -> bool: ...
+
+    def enter(self, frame: Frame, arguments: abc.Mapping[str, Value], state: State) -> None: ...
+
+    def left(
+        self,
+        frame: Frame,
+        result: Value,
+        writes: abc.Mapping[Variable, Value],
+        state: State,
+        *,
+        sets_default: bool,
+    ) -> None: ...
 
     def hands_out(self) -> None: ...
+
+    def touches(self) -> None: ...
 
     def moves(self) -> None: ...
 
@@ -206,6 +221,9 @@ class FunctionsProtocol(Protocol):
     ) -> Value: ...
 
     def consumed(self, held: Value, state: State) -> Value: ...
+
+    @property
+    def frames(self) -> abc.Sequence[Frame]: ...
 
     @property
     def frame(self) -> Frame | None: ...
