@@ -15,7 +15,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
-from placement_lint.semantic.environ import variables_set
+from placement_lint.syntax.environ import variables_set
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
     Does,
