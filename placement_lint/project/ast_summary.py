@@ -25,6 +25,8 @@ from placement_lint.semantic.module_summary import (
     imported_in,
     perhaps,
 )
+from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
+from placement_lint.syntax.import_statements import member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +41,6 @@ _WORDS = _VARIABLES.union(
 _MOST_MEANINGS = 64
 _OWN_MODULES = frozenset({"jax", "safetensors", "os"})
 """What is in them is known by its name."""
-_GUARDS = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 _TRY = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
@@ -122,7 +123,7 @@ class _Outline:
                     target = top if alias.asname is None else alias.name
                     self._imported.setdefault(alias.asname or top, []).append(target)
             elif isinstance(node, ast.ImportFrom):
-                for alias, name in zip(node.names, _modules_of(node), strict=True):
+                for alias, name in zip(node.names, _imported_names(node), strict=True):
                     self._imported.setdefault(alias.asname or alias.name, []).append(name)
             elif isinstance(node, _FUNCTION):
                 self._functions.setdefault(node.name, []).append(node)
@@ -165,7 +166,7 @@ class _Outline:
 
     def _statement(self, node: ast.stmt, steps: list[Step], depth: int) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for name in _modules_of(node):
+            for name in _imported_names(node):
                 jax = import_of_jax(name)
                 if jax is None:
                     steps.append(Imports(name))
@@ -180,7 +181,7 @@ class _Outline:
                     either(steps, body, orelse)
                 else:
                     perhaps(steps, [*imported_in(body), *imported_in(orelse)])
-            elif not self._is_only_elsewhere(node.test):
+            elif not self._is_false_at_import(node.test):
                 perhaps(steps, self._imported_below(node.body))
         elif isinstance(node, ast.For | ast.AsyncFor):
             self._look_into(node.iter)
@@ -215,18 +216,19 @@ class _Outline:
         """Give what may be imported in some statements, outside of functions."""
         for node in body:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                yield from (each for each in _modules_of(node) if import_of_jax(each) is None)
+                yield from (each for each in _imported_names(node) if import_of_jax(each) is None)
             elif isinstance(node, ast.If) and not node.orelse:
-                if not self._is_only_elsewhere(node.test):
+                if not self._is_false_at_import(node.test):
                     yield from self._imported_below(node.body)
             elif not isinstance(node, _FUNCTION):
                 for inner in blocks(node):
                     yield from self._imported_below(inner)
 
-    def _is_only_elsewhere(self, test: ast.expr) -> bool:
+    def _is_false_at_import(self, test: ast.expr) -> bool:
         if isinstance(test, ast.Compare):
-            return isinstance(test.left, ast.Name) and test.left.id == "__name__"
-        return not _GUARDS.isdisjoint(self._meanings(_dotted(test)))
+            sides = (test.left, *test.comparators)
+            return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+        return not TYPE_CHECKING_NAMES.isdisjoint(self._meanings(_dotted(test)))
 
     # -- what else it may do --------------------------------------------------------------------
 
@@ -288,13 +290,13 @@ def _does(name: str) -> bool:
     return not _WORDS.isdisjoint(parts) and parts[-2:] != _READING
 
 
-def _modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+def _imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     """Give the qualified names that a statement imports; a leading dot for each level."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     module = "." * node.level + (node.module or "")
-    dot = "" if module.endswith(".") else "."
-    return [module if alias.name == "*" else f"{module}{dot}{alias.name}" for alias in node.names]
+    names = (alias.name for alias in node.names)
+    return [module if name == "*" else member(module, name) for name in names]
 
 
 def _dotted(node: ast.AST) -> str:

@@ -15,7 +15,6 @@ import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
-from placement_lint.syntax.environ import variables_set
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
     Does,
@@ -25,7 +24,11 @@ from placement_lint.semantic.module_summary import (
     import_of_jax,
     perhaps,
 )
+from placement_lint.syntax.definitions import is_generator, named_function
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.environ import variables_set
+from placement_lint.syntax.guards import is_false_at_import
+from placement_lint.syntax.import_statements import imported_names
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -244,7 +247,7 @@ class Timeline:
     def _bodies_of_other_ways(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Give what is executed of a compound statement on some ways through it only."""
         if isinstance(node, cst.If):
-            if not _is_only_elsewhere(node.test, self.names.qualified):
+            if not is_false_at_import(node.test, self.names):
                 yield node.body
         elif isinstance(node, cst.For | cst.While):
             yield node.body
@@ -290,18 +293,11 @@ class Timeline:
 
     def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
         """Give the plain function of this file that a name certainly stands for."""
-        if not isinstance(func, cst.Name) or not self.tree.contains(func):
+        function = named_function(func, self.names)
+        if not isinstance(function, cst.FunctionDef) or function.decorators:
             return None
-        bindings = self.names.bindings(func)
-        if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):
-            return None
-        function = bindings[0].node
-        scope = self.names.scope(function.body)
-        waits = function.asynchronous is not None or any(
-            isinstance(node, cst.Yield) and self.names.scope(node) is scope
-            for node in self.tree.descendants(function)
-        )
-        return None if waits or function.decorators else function
+        waits = function.asynchronous is not None or is_generator(function, self.names)
+        return None if waits else function
 
     def _may_leave(self, statement: cst.CSTNode) -> bool:
         scope = self.names.scope(statement)
@@ -314,7 +310,7 @@ class Timeline:
         if isinstance(node, cst.If):
             test = node.test
             yield from self._starts(test)
-            if not _is_only_elsewhere(test, self.names.qualified):
+            if not is_false_at_import(test, self.names):
                 yield from self._possible(node.body)
             if node.orelse is not None:
                 yield from self._possible(node.orelse)
@@ -465,31 +461,3 @@ def called(call: cst.Call) -> str:
 def _defaults(params: cst.Parameters) -> list[cst.CSTNode]:
     every = [*params.posonly_params, *params.params, *params.kwonly_params]
     return [param.default for param in every if param.default is not None]
-
-
-def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
-    """Give the qualified names that a statement imports; a leading dot for each level."""
-    if isinstance(node, cst.Import):
-        return [dotted(alias.name) for alias in node.names]
-    module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
-    if isinstance(node.names, cst.ImportStar):
-        return [module]
-    dot = "" if module.endswith(".") else "."
-    return [f"{module}{dot}{dotted(alias.name)}" for alias in node.names]
-
-
-def is_guard(test: cst.BaseExpression) -> bool:
-    """Tell whether a condition is one of `__name__`, as in `if __name__ == "__main__":`."""
-    return isinstance(test, cst.Comparison) and any(
-        isinstance(side, cst.Name) and side.value == "__name__"
-        for side in (test.left, *(each.comparator for each in test.comparisons))
-    )
-
-
-def _is_only_elsewhere(test: cst.BaseExpression, qualified: object) -> bool:
-    """Tell whether a condition holds in a program or for a type checker only, not at import."""
-    if is_guard(test):
-        return True
-    return callable(qualified) and qualified(test) in {
-        "typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING",
-    }  # fmt: skip

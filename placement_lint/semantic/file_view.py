@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.facts.import_statements import modules_named
+from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
+from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.imports import importable
 from placement_lint.syntax.spelling import Spelling
 
@@ -108,10 +109,7 @@ class FileView:
         for ancestor in self.tree.ancestors(node):
             if isinstance(ancestor, cst.If) and child is ancestor.body:
                 test = ancestor.test
-                if isinstance(test, cst.Attribute | cst.Name) and self.name(test) in {
-                    "typing.TYPE_CHECKING",
-                    "typing_extensions.TYPE_CHECKING",
-                }:
+                if self.name(test) in TYPE_CHECKING_NAMES:
                     return True
             child = ancestor
         return False

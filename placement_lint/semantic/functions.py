@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.enclosing import runs_only_while_traced
-from placement_lint.syntax import definitions
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
 _MOST_FUNCTIONS = 64
 """How many functions are followed from one: a helper's helpers, and no more of a program."""
-
-
-def function_of(node: cst.BaseExpression | None, ctx: FileView) -> Function | None:
-    """Give the function of this file that runs when an expression is called, if that is sure."""
-    return definitions.function_of(node, ctx.names)
 
 
 def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
@@ -68,7 +63,7 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
             yield call
             given = [argument.value for argument in call.args]
             for each in (call.func, *given):
-                inner = function_of(each, ctx)
+                inner = function_of(each, ctx.names)
                 if inner is None or id(inner) in seen or len(seen) >= _MOST_FUNCTIONS:
                     continue
                 if isinstance(inner, cst.FunctionDef) and inner.decorators:

@@ -37,6 +37,13 @@ def named_function(node: cst.BaseExpression | None, names: Names) -> Function | 
     return value if isinstance(value, cst.Lambda) else None
 
 
+def is_generator(function: cst.FunctionDef, names: Names, below: cst.CSTNode | None = None) -> bool:
+    """Whether a function yields, anywhere or below a node in it; generators inside of it aside."""
+    scope = names.scope(function.body)
+    found = names.tree.every(cst.Yield, below=function if below is None else below)
+    return any(names.scope(node) is scope for node in found)
+
+
 def function_of(
     node: cst.BaseExpression | None, names: Names, through: Container[str] = ()
 ) -> Function | None:

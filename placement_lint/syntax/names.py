@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import member, source_module
 
 if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
@@ -481,13 +482,11 @@ class _ScopeBuilder:
             scope.has_star_import = True
             self.names.module_scope.has_star_import = True
             return
-        module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
-        separator = "" if module.endswith(".") or not module else "."
+        module = source_module(node)
         for alias in node.names:
             name = dotted(alias.name)
             bound = _as_name(alias.asname) if alias.asname is not None else name
-            target = f"{module}{separator}{name}"
-            self.bind(scope, bound, Binding(BindingKind.IMPORT, alias, target))
+            self.bind(scope, bound, Binding(BindingKind.IMPORT, alias, member(module, name)))
 
 
 def _as_name(asname: cst.AsName) -> str:

@@ -9,12 +9,12 @@ from placement_lint.semantic.execution_order import (
     Event,
     Timeline,
     called,
-    imported_names,
     timeline,
 )
 from placement_lint.semantic.model import ModuleFacts
 from placement_lint.semantic.module_summary import Does, Imports, Kind, Perhaps
 from placement_lint.semantic.program_queries import NOTHING, Alone, ImportEffects, Origin
+from placement_lint.syntax.import_statements import imported_names
 from tests.rules.helpers import code, context, marked
 
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
+from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
@@ -51,6 +52,4 @@ def _is_conditional(node: cst.CSTNode, tree: Tree) -> bool:
 
 def _is_always_true(test: cst.BaseExpression) -> bool:
     """Tell whether a condition holds whenever the file is run as a program."""
-    if isinstance(test, cst.Comparison):
-        return isinstance(test.left, cst.Name) and test.left.value == "__name__"
-    return isinstance(test, cst.Name) and test.value == "True"
+    return is_main_guard(test) or (isinstance(test, cst.Name) and test.value == "True")

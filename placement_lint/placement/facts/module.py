@@ -12,9 +12,10 @@ import libcst as cst
 from placement_lint.placement.domain.record import Record
 from placement_lint.placement.domain.values import Place
 from placement_lint.placement.facts.cpu_pin import pins_cpu
-from placement_lint.placement.facts.import_statements import star_import
 from placement_lint.placement.facts.traced import Traced
+from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import star_import
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
@@ -79,11 +80,7 @@ class Module:
         """Tell whether a function yields."""
         key = id(function)
         if key not in self._generators:
-            scope = self.names.scope(function.body)
-            self._generators[key] = any(
-                self.names.scope(node) is scope
-                for node in self.tree.every(cst.Yield, below=function)
-            )
+            self._generators[key] = is_generator(function, self.names)
         return self._generators[key]
 
     scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)

@@ -94,7 +94,7 @@ class ConfigContextDecoratorInert(Rule):
         for decorator in reversed(node.decorators):
             name = _context_name(decorator.decorator, ctx)
             if name is not None:
-                kind = kind or kind_of(node)
+                kind = kind or kind_of(node, ctx.names)
                 if kind is None:
                     return
                 _report(decorator.decorator, name, kind, ctx)
@@ -113,7 +113,7 @@ class ConfigContextDecoratorInert(Rule):
         function = bindings[0].node if len(bindings) == 1 else None
         if not isinstance(function, cst.FunctionDef):
             return
-        kind = kind_of(function)
+        kind = kind_of(function, ctx.names)
         if kind is not None and all(_leaves_it(d.decorator, ctx) for d in function.decorators):
             _report(node.func, name, kind, ctx)
 

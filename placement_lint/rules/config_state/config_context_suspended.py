@@ -12,8 +12,9 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import ancestors_in_function, is_asserted_to_fail
-from placement_lint.semantic.generators import is_generator, suspensions
+from placement_lint.semantic.generators import suspensions
 from placement_lint.syntax.calls import Arguments, is_none
+from placement_lint.syntax.definitions import is_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,7 +188,7 @@ def _holds(function: cst.FunctionDef, ctx: Context) -> bool:
         last = made.value if isinstance(made, cst.Name) else last
         if any(word in last for word in _HOLDING_WORDS):
             return True
-    return is_generator(function) and _nobody_runs_between(function, ctx)
+    return is_generator(function, ctx.names) and _nobody_runs_between(function, ctx)
 
 
 def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:

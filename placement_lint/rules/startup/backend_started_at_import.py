@@ -13,8 +13,9 @@ from placement_lint.findings import Applicability, Severity
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.prefilter.conditions import AllOf, AtImport, Placed
 from placement_lint.rules.base import Rule
-from placement_lint.semantic.execution_order import called, is_guard, timeline
+from placement_lint.semantic.execution_order import called, timeline
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,7 +193,7 @@ def _at_top(facts: ModuleFacts) -> Iterator[cst.CSTNode]:
 
 def _is_done_by_program(node: cst.CSTNode, facts: ModuleFacts) -> bool:
     if isinstance(node, cst.If):
-        return is_guard(node.test)
+        return is_main_guard(node.test)
     if isinstance(node, cst.For | cst.While):
         return any(
             _is_work(each.value) and _is_executed_with(node, each, facts)

@@ -11,10 +11,10 @@ from placement_lint.jaxmodel.environment import VARIABLES, Read
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Identifier
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
-from placement_lint.syntax.environ import settings
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.environ import settings
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

@@ -12,9 +12,10 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.execution_order import Event, timeline
-from placement_lint.semantic.functions import calls_inside, function_of, method_calls_on_result
+from placement_lint.semantic.functions import calls_inside, method_calls_on_result
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -205,7 +206,7 @@ def _runs_jax(node: cst.Call, ctx: Context) -> bool:
     """Tell whether a function that is given to a process, or to the methods of a pool, uses JAX."""
     arguments = Arguments(node)
     given = [arguments.get(None, "target"), arguments.get(None, "initializer")]
-    functions = [function_of(each, ctx) for each in (*given, *_mapped(node, ctx))]
+    functions = [function_of(each, ctx.names) for each in (*given, *_mapped(node, ctx))]
     return any(
         _is_jitted(function, ctx)
         or any(_uses_jax(call, ctx) for call in calls_inside(function, ctx))
@@ -226,7 +227,7 @@ def _uses_jax(call: cst.Call, ctx: Context) -> bool:
         made = call.func
     if isinstance(made, cst.Call):
         return (ctx.called(made) or "").startswith(_JAX)
-    return _is_jitted(function_of(call.func, ctx), ctx)
+    return _is_jitted(function_of(call.func, ctx.names), ctx)
 
 
 def _is_jitted(function: cst.FunctionDef | cst.Lambda | None, ctx: Context) -> bool:

@@ -20,10 +20,10 @@ from placement_lint.jaxmodel.startup import (
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.syntax.environ import Setting, settings
-from placement_lint.semantic.execution_order import imported_names
 from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.environ import Setting, settings
+from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

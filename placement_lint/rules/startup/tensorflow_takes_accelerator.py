@@ -20,7 +20,8 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import is_caught
-from placement_lint.semantic.execution_order import imported_names
+from placement_lint.syntax.guards import is_main_guard
+from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -166,10 +167,7 @@ class TensorflowTakesAccelerator(Rule):
 
 
 def _is_script(facts: ModuleFacts) -> bool:
-    is_asked = any(
-        isinstance(node.left, cst.Name) and node.left.value == "__name__"
-        for node in facts.tree.every(cst.Comparison)
-    )
+    is_asked = any(map(is_main_guard, facts.tree.every(cst.Comparison)))
     return is_asked or any(
         facts.names.qualified(node.func) in _RUNNERS for node in facts.tree.every(cst.Call)
     )

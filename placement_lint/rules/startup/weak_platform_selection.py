@@ -9,10 +9,10 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.syntax.environ import settings
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.environ import settings
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

@@ -12,8 +12,9 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.functions import calls_inside, function_of
+from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +166,7 @@ def _run_by_workers(node: cst.Call, name: str, ctx: Context) -> Iterator[Functio
             else []
         )
     for each in given:
-        function = function_of(each, ctx)
+        function = function_of(each, ctx.names)
         # A decorated function may be anything.
         if function is not None and not getattr(function, "decorators", ()):
             yield function

@@ -10,8 +10,8 @@ import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.enclosing import ancestors_in_function
-from placement_lint.semantic.functions import function_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
             return _decorated(node, ctx, is_method=False)
         return _made_by(value, ctx) if isinstance(value, cst.Call) else None
     if isinstance(function, cst.Attribute):
-        method = function_of(function, ctx)
+        method = function_of(function, ctx.names)
         if isinstance(method, cst.FunctionDef):
             return _decorated(method, ctx, is_method=True)
         value = _own_attribute(function, ctx)
@@ -148,7 +148,7 @@ def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
     if ctx.name(maker) not in JITS or given is None:
         return None
     # A bound method, or a partial, has parameters that its calls do not pass.
-    function = function_of(given, ctx) if isinstance(given, cst.Name | cst.Lambda) else None
+    function = function_of(given, ctx.names) if isinstance(given, cst.Name | cst.Lambda) else None
     return _described(function, calls, ctx)
 
 
