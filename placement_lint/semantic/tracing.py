@@ -15,7 +15,7 @@ import libcst as cst
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, function_of
+from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,10 +104,7 @@ class Stagings:
 
     def tracing(self, node: cst.BaseExpression) -> Tracing | None:
         """Give what a decorator traces with: `@jax.jit`, `@jax.jit(…)`, `@partial(jax.jit, …)`."""
-        made: cst.BaseExpression | None = node
-        while isinstance(made, cst.Call):
-            is_partial = self.names.qualified(made.func) == PARTIAL
-            made = Arguments(made).get(0, "func") if is_partial else made.func
+        made, _ = applied(node, self.names)
         return None if made is None else TRACINGS.get(self.names.qualified(made) or "")
 
     def definition(self, node: cst.BaseExpression | None) -> Function | None:

@@ -65,6 +65,22 @@ def function_of(
     return named_function(node, names)
 
 
+def applied(
+    node: cst.BaseExpression, names: Names
+) -> tuple[cst.BaseExpression | None, list[Arguments]]:
+    """Return what calls and `functools.partial` are applied to, with the arguments of each.
+
+    `jax.jit` for `jax.jit`, `jax.jit(…)` and `partial(jax.jit, …)(…)`; None for `partial()`.
+    """
+    calls: list[Arguments] = []
+    made: cst.BaseExpression | None = node
+    while isinstance(made, cst.Call):
+        calls.append(Arguments(made))
+        is_partial = names.qualified(made.func) == PARTIAL
+        made = calls[-1].get(0, "func") if is_partial else made.func
+    return made, calls
+
+
 def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
     """Give the method that `self.name` is, where the class around it has one of that name.
 
