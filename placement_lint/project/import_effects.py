@@ -20,29 +20,10 @@ from placement_lint.semantic.program_queries import NOTHING, ImportEffects, Orig
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    from placement_lint.semantic.module_summary import Summary
+    from placement_lint.semantic.module_summary import Step, Summary
 
     _Work: TypeAlias = Generator["_Work", None, None]
     """What is to be done; it gives work that is to be done before it goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Modules are imported, one after the other."""
-
-    modules: tuple[str, ...]
-    surely: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Branches:
-    """One of two branches is executed."""
-
-    body: tuple[_Step, ...]
-    orelse: tuple[_Step, ...]
-
-
-_Step: TypeAlias = "Does | _Runs | _Branches"
 
 
 class _Circle:
@@ -69,10 +50,12 @@ class _State:
     sets: dict[str, Origin] = field(default_factory=dict)
     given_up: Origin | None = None
     done: set[str] = field(default_factory=set)
+    is_branch: bool = False
+    """Whether it is one of two branches: modules that are executed step by step are left out."""
 
     def branch(self) -> _State:
         """Give what is to become of one of several branches."""
-        return _State(self.inside, self.under_way, done=self.done)
+        return _State(self.inside, is_branch=True)
 
     def holds(self, module: str) -> bool:
         """Tell whether a module is executed here, step by step."""
@@ -166,7 +149,9 @@ class Importing:
         self._summary = summary
         self._run_by = run_by
         self._packages = packages
-        self._steps: dict[str, tuple[_Step, ...]] = {}
+        self._steps: dict[str, Summary] = {}
+        self._modules: dict[tuple[str, str], tuple[str, ...]] = {}
+        """What an import of a name in a file executes."""
         self._circles: dict[str, _Circle] = {}
         self._effects: dict[str, ImportEffects] = {}
         """Of modules that are imported while nothing of their circle is being executed."""
@@ -216,58 +201,40 @@ class Importing:
         for module in modules:
             if module in state.done or not state.lacks(self._circles[module].can):
                 continue
-            steps = self._steps[module]
-            if module in state.under_way:
-                steps = steps[: state.under_way[module]]
-            state.done.add(module)
-            if state.holds(module):
-                yield self._execute(steps, state, module)
-            else:
+            if not state.holds(module):
+                state.done.add(module)
                 if module not in self._effects:
                     yield self._alone(module)
                 state.merge(self._effects[module])
+            elif not state.is_branch:
+                state.done.add(module)
+                steps = self._steps[module]
+                if module in state.under_way:
+                    steps = steps[: state.under_way[module]]
+                yield self._execute(steps, state, module)
 
-    def _execute(self, steps: Iterable[_Step], state: _State, path: str) -> _Work:
+    def _execute(self, steps: Summary, state: _State, path: str) -> _Work:
         for step in steps:
             if isinstance(step, Does):
                 state.add(step.kind, step.what, Origin(path, step.line, step.what))
-            elif isinstance(step, _Branches):
-                yield self._branch(step, state, path)
-            elif step.surely:
-                yield self._import(step.modules, state)
+            elif isinstance(step, Imports):
+                yield self._import(self._run(path, step.name), state)
+            elif isinstance(step, Either):
+                yield self._either(step, state, path)
 
-    def _branch(self, step: _Branches, state: _State, path: str) -> _Work:
+    def _either(self, step: Either, state: _State, path: str) -> _Work:
         """Execute two branches of which one is executed: what happens in both counts.
 
         What is executed step by step is executed once: so what one of the branches alone imports
         of it does not count.
         """
-        in_other = {*_surely_run(step.orelse)}
-        both = [each for each in _surely_run(step.body) if each in in_other and state.holds(each)]
-        yield self._import(both, state)
-        branches = []
-        for steps in (step.body, step.orelse):
-            branch = state.branch()
-            branches.append(branch)
-            yield self._execute_branch(steps, branch, path)
+        in_other = {*self._surely_run(step.orelse, path)}
+        in_both = [each for each in self._surely_run(step.body, path) if each in in_other]
+        yield self._import(filter(state.holds, in_both), state)
+        branches = (state.branch(), state.branch())
+        for steps, branch in zip((step.body, step.orelse), branches, strict=True):
+            yield self._execute(steps, branch, path)
         state.join(*branches)
-
-    def _execute_branch(self, steps: Iterable[_Step], branch: _State, path: str) -> _Work:
-        for step in steps:
-            if isinstance(step, Does):
-                branch.add(step.kind, step.what, Origin(path, step.line, step.what))
-            elif isinstance(step, _Branches):
-                inner = []
-                for part in (step.body, step.orelse):
-                    inner.append(branch.branch())
-                    yield self._execute_branch(part, inner[-1], path)
-                branch.join(*inner)
-            elif step.surely:
-                for module in step.modules:
-                    if not branch.holds(module):
-                        if module not in self._effects:
-                            yield self._alone(module)
-                        branch.merge(self._effects[module])
 
     # -- what a file that asks is in the midst of -------------------------------------------------
 
@@ -333,7 +300,7 @@ class Importing:
         """Give the first step of a module that may import one of some modules."""
         steps = self._steps[module]
         for place, step in enumerate(steps):
-            if any(each in members for each in _run([step])):
+            if any(each in members for each in self._may_run([step], module)):
                 return place
         return len(steps)
 
@@ -361,9 +328,8 @@ class Importing:
 
     def _imported(self, path: str) -> Iterator[tuple[int, str, bool]]:
         for place, step in enumerate(self._steps[path]):
-            surely = isinstance(step, _Runs) and step.surely
-            for module in _run([step]):
-                yield place, module, surely
+            for module in self._may_run([step], path):
+                yield place, module, isinstance(step, Imports)
 
     # -- circles ----------------------------------------------------------------------------------
 
@@ -413,53 +379,43 @@ class Importing:
 
     def _successors(self, path: str) -> list[str]:
         if path not in self._steps:
-            self._steps[path] = self._resolved(path, self._summary(path))
-        return [*dict.fromkeys(_run(self._steps[path]))]
+            self._steps[path] = self._summary(path)
+        return [*dict.fromkeys(self._may_run(self._steps[path], path))]
 
-    def _resolved(self, path: str, summary: Summary) -> tuple[_Step, ...]:
-        steps: list[_Step] = []
-        for step in summary:
-            if isinstance(step, Imports):
-                modules = tuple(self._run_by(path, step.name))
-                if modules:
-                    steps.append(_Runs(modules))
-            elif isinstance(step, Either):
-                body = self._resolved(path, step.body)
-                steps.append(_Branches(body, self._resolved(path, step.orelse)))
+    # -- modules ----------------------------------------------------------------------------------
+
+    def _run(self, path: str, name: str) -> tuple[str, ...]:
+        key = (path, name)
+        if key not in self._modules:
+            self._modules[key] = tuple(self._run_by(path, name))
+        return self._modules[key]
+
+    def _may_run(self, steps: Iterable[Step], path: str) -> Iterator[str]:
+        """Give all modules that may be imported in some steps of a file."""
+        for step in steps:
+            if isinstance(step, Either):
+                yield from self._may_run((*step.body, *step.orelse), path)
+            elif isinstance(step, Imports):
+                yield from self._run(path, step.name)
             elif isinstance(step, Perhaps):
-                every = {each: None for name in step.names for each in self._run_by(path, name)}
-                if every:
-                    steps.append(_Runs(tuple(every), surely=False))
-            else:
-                steps.append(step)
-        return tuple(steps)
+                for name in step.names:
+                    yield from self._run(path, name)
+
+    def _surely_run(self, steps: Summary, path: str) -> list[str]:
+        """Give the modules that are imported in some steps of a file on every way."""
+        found: dict[str, None] = {}
+        for step in steps:
+            if isinstance(step, Either):
+                other = {*self._surely_run(step.orelse, path)}
+                found |= {each: None for each in self._surely_run(step.body, path) if each in other}
+            elif isinstance(step, Imports):
+                found |= dict.fromkeys(self._run(path, step.name))
+        return [*found]
 
 
-def _run(steps: Iterable[_Step]) -> Iterator[str]:
-    """Give all modules that may be imported in some steps."""
+def _can(steps: Summary) -> Iterator[Kind | str]:
     for step in steps:
-        if isinstance(step, _Branches):
-            yield from _run(step.body)
-            yield from _run(step.orelse)
-        elif isinstance(step, _Runs):
-            yield from step.modules
-
-
-def _surely_run(steps: Iterable[_Step]) -> list[str]:
-    """Give the modules that are imported in some steps on every way."""
-    found: dict[str, None] = {}
-    for step in steps:
-        if isinstance(step, _Branches):
-            other = {*_surely_run(step.orelse)}
-            found |= {each: None for each in _surely_run(step.body) if each in other}
-        elif isinstance(step, _Runs) and step.surely:
-            found |= dict.fromkeys(step.modules)
-    return [*found]
-
-
-def _can(steps: Iterable[_Step]) -> Iterator[Kind | str]:
-    for step in steps:
-        if isinstance(step, _Branches):
+        if isinstance(step, Either):
             yield from _can(step.body)
             yield from _can(step.orelse)
         elif isinstance(step, Does):
