@@ -11,7 +11,7 @@ from placement_lint.config.line_length import line_length
 from placement_lint.lint.incremental.cache import Last, digest, recall
 from placement_lint.lint.progress import tell_nobody
 from placement_lint.project.sources import Sources
-from placement_lint.project.target import forget, target_for
+from placement_lint.project.target import deciding_text, forget
 from placement_lint.timing import CACHE, IMPORTING, timed
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Digests:
         folder = os.path.dirname(path)
         if folder not in self._of_folder:
             settings = self._settings_for(path)
-            target = str(target_for(settings.target_jax, path).target)
+            target = deciding_text(settings.target_jax, path)
             length = line_length(path)
             by_settings = (id(settings), target, length)
             if by_settings not in self._of_settings:
