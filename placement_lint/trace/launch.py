@@ -13,8 +13,8 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement_lint.trace.emulation import virtual_environment
 from placement_lint.trace.hooks import NEWEST, OLDEST
-from placement_lint.trace.stage import virtual_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -147,7 +147,7 @@ class Recorder:
 
     def _default_device(self) -> Any:
         if self._default is None:
-            from placement_lint.trace.stage import default_device
+            from placement_lint.trace.emulation import default_device
 
             self._default = default_device()
         return self._default
@@ -180,7 +180,7 @@ class Recorder:
         """Tell whether a device is the host, and not the default device of this moment."""
         import jax
 
-        from placement_lint.trace.stage import real_platform
+        from placement_lint.simulated_devices import real_platform
 
         if real_platform(device) != "cpu" or device == self._default_device():
             return False
@@ -279,6 +279,6 @@ def _counts(array: Any) -> bool:
 
 def _names(devices: Any) -> list[str]:
     """`cpu:1`: what the devices really are, also where they play others."""
-    from placement_lint.trace.stage import device_name
+    from placement_lint.simulated_devices import device_name
 
     return sorted(map(device_name, devices))

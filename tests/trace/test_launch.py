@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from placement_lint.trace import launch
+from placement_lint.trace.emulation import expected_devices, virtual_environment
 from placement_lint.trace.launch import CannotTraceError, Target, arguments_of, choose_devices
-from placement_lint.trace.stage import expected_devices, virtual_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
