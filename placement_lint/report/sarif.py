@@ -12,9 +12,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from placement_lint.findings import Applicability, Severity
+from placement_lint.findings import INTERNAL_ERROR, Applicability, Severity
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import fingerprints
+from placement_lint.lint.results import SkipKind
 from placement_lint.report.escape import as_unicode, escape
 from placement_lint.report.paths import relative, shown
 from placement_lint.report.places import region, told
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Edit, Finding, Fix, Related, Span
-    from placement_lint.lint.results import Skipped
     from placement_lint.report.report import Report
     from placement_lint.rules.pages import Page
 
@@ -39,9 +39,8 @@ _FINGERPRINT = f"placementLint/v{FINGERPRINT_VERSION}"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _GITHUB_SEVERITIES = {"error": "error", "warning": "warning", "info": "recommendation"}
 _EXIT_CODES = {0: "clean", 1: "findings", 2: "wrong usage or settings, or an internal error"}
-_INTERNAL_ERROR = "JDP903"
-_NOTES = ("excluded", "not fixed")
-"""How the reasons begin for which a file is passed over as it should be."""
+_NOTES = frozenset({SkipKind.EXCLUDED, SkipKind.NOT_FIXED})
+"""Why a file is passed over as it should be."""
 _LINK = re.compile(r"\[([^\[\]]*)\]\(")
 
 
@@ -110,9 +109,11 @@ class _Run:
         failed = {*self.report.failed}
         for skip in self.report.outcome.skipped:
             if skip not in failed:
-                yield self._notification(_level(skip), skip.reason, skip.path)
+                yield self._notification(
+                    "note" if skip.kind in _NOTES else "warning", skip.reason, skip.path
+                )
         for finding in self.report.outcome.findings:
-            if finding.code == _INTERNAL_ERROR:
+            if finding.code == INTERNAL_ERROR:
                 yield self._notification("error", finding.message, finding.path)
         if self.report.omitted:
             text = f"{self.report.omitted} more findings are left out (--max-findings)"
@@ -243,10 +244,6 @@ def _bytes(path: str) -> bytes:
         return os.fsencode(path)
     except UnicodeEncodeError:
         return path.encode("utf-8", "surrogatepass")  # no name of a file here
-
-
-def _level(skip: Skipped) -> str:
-    return "note" if skip.reason.startswith(_NOTES) else "warning"
 
 
 def _message(text: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.line_length import line_length
+from placement_lint.findings import INTERNAL_ERROR, IO_ERROR
 from placement_lint.lint.incremental.cache import Last, digest, recall
 from placement_lint.lint.progress import tell_nobody
 from placement_lint.project.sources import Sources
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.progress import Tell
     from placement_lint.lint.results import Outcome
 
-_DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
+_DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})
 """Findings of what could not be read, and of our own failures: the next run tries again."""
 
 
