@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.guards import MISSING_MODULE
 from placement_lint.syntax.import_statements import member, source_module
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ _BUILTINS = frozenset(dir(builtins))
 _MAX_ATTRIBUTES = 100
 """Attributes of one another that a name is followed through."""
 _IMPORT_CALLS = frozenset({"importlib.import_module", "pytest.importorskip"})
-_MISSING_MODULE = frozenset({
-    "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
-})  # fmt: skip
 _Comprehension = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.StarredDictComp)
 _Import = (cst.Import, cst.LazyImport)
 _ImportFrom = (cst.ImportFrom, cst.LazyImportFrom)
@@ -418,7 +416,7 @@ class _ScopeBuilder:
                     else [ancestor.type]
                 )
                 return any(
-                    isinstance(kind, cst.Name) and f"builtins.{kind.value}" in _MISSING_MODULE
+                    isinstance(kind, cst.Name) and f"builtins.{kind.value}" in MISSING_MODULE
                     for kind in types
                 )
             if isinstance(ancestor, cst.FunctionDef | cst.ClassDef):

@@ -27,6 +27,7 @@ from placement_lint.prefilter.conditions import (
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.guards import MISSING_MODULE
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -37,11 +38,10 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Binding
 
-_CAUGHT = frozenset({
-    "builtins.AttributeError", "builtins.ImportError", "builtins.ModuleNotFoundError",
-    "builtins.Exception", "builtins.BaseException", "builtins.NotImplementedError",
+_CAUGHT = MISSING_MODULE | {
+    "builtins.AttributeError", "builtins.BaseException", "builtins.NotImplementedError",
     "builtins.TypeError",
-})  # fmt: skip
+}  # fmt: skip
 _VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
 _CONFIG = "jax.config"
 _NAMED = frozenset({Use.NAME, Use.CALL, Use.MODULE})
@@ -520,14 +520,6 @@ class OldApiRule(Rule):
             first, *others = (hit for _, hit in sorted(places, key=itemgetter(0)))
             self._report(first, ctx, None, others)
 
-    def visit_Import(self, node: cst.Import, ctx: Context) -> None:
-        """Look at `import jax.lib.xla_bridge`."""
-        self._check_import(node, ctx)
-
-    def visit_ImportFrom(self, node: cst.ImportFrom, ctx: Context) -> None:
-        """Look at `from jax.lib import xla_bridge`."""
-        self._check_import(node, ctx)
-
     def visit_Attribute(self, node: cst.Attribute, ctx: Context) -> None:
         """Look at `jax.device_put_sharded`, and at attributes of arrays."""
         self._report_use(hit_of_chain(node, ctx, self.applies), ctx)
@@ -559,6 +551,8 @@ class OldApiRule(Rule):
         for hit in hits_of_import(node, ctx, self.applies):
             if hit.api.name not in self.once:
                 self._report(hit, ctx, import_plan(node, hit, ctx))
+
+    visit_Import = visit_ImportFrom = _check_import
 
     def _report_use(self, hit: Hit | None, ctx: Context) -> None:
         if hit is not None and hit.api.name not in self.once:

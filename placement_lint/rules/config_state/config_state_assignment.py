@@ -111,7 +111,7 @@ class ConfigStateAssignment(Rule):
         Pattern(rb"\b(?:" + b"|".join(CONFIG_CONTEXT_WORDS) + rb")\b(?!\s*[(.])"),
     )
 
-    def _look(self, node: cst.CSTNode, ctx: Context) -> None:
+    def _check_targets(self, node: cst.CSTNode, ctx: Context) -> None:
         for target in bound_targets(node):
             if isinstance(target, cst.Attribute | cst.Call):
                 if not _may_name_context(target):
@@ -123,41 +123,8 @@ class ConfigStateAssignment(Rule):
             if assignment is not None and assignments.is_reported(assignment):
                 ctx.report(target, _message(assignment, node), fix=_plan(assignment, ctx))
 
-    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `target = value`."""
-        self._look(node, ctx)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign, ctx: Context) -> None:
-        """Look at `target: type = value`."""
-        self._look(node, ctx)
-
-    def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
-        """Look at `target |= value`."""
-        self._look(node, ctx)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr, ctx: Context) -> None:
-        """Look at `(target := value)`."""
-        self._look(node, ctx)
-
-    def visit_Del(self, node: cst.Del, ctx: Context) -> None:
-        """Look at `del target`."""
-        self._look(node, ctx)
-
-    def visit_For(self, node: cst.For, ctx: Context) -> None:
-        """Look at `for target in …`."""
-        self._look(node, ctx)
-
-    def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
-        """Look at `for target in …` in a comprehension."""
-        self._look(node, ctx)
-
-    def visit_WithItem(self, node: cst.WithItem, ctx: Context) -> None:
-        """Look at `with … as target`."""
-        self._look(node, ctx)
-
-    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `setattr(jax, "…", value)`."""
-        self._look(node, ctx)
+    visit_Assign = visit_AnnAssign = visit_AugAssign = visit_NamedExpr = _check_targets
+    visit_Del = visit_For = visit_CompFor = visit_WithItem = visit_Call = _check_targets
 
 
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in CONFIG_CONTEXTS)

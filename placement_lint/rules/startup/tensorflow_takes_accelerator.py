@@ -20,7 +20,7 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import is_caught
-from placement_lint.syntax.guards import is_main_guard
+from placement_lint.syntax.guards import MISSING_MODULE, is_main_guard
 from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ _HARMLESS = (
     "tensorflow.train.load_checkpoint", "tensorflow.train.load_variable",
 )  # fmt: skip
 """What reads and writes files, checkpoints and messages, or only describes: no operation runs."""
-_MISSING = frozenset({
-    "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
-})  # fmt: skip
 _RUNNERS = frozenset({"absl.app.run", "tensorflow.compat.v1.app.run"})
 
 
@@ -149,7 +146,7 @@ class TensorflowTakesAccelerator(Rule):
             for statement in ctx.tree.every(cst.Import, cst.ImportFrom)
             if ctx.function(statement) is None
             and not ctx.is_type_checking_only(statement)
-            and not is_caught(statement, ctx, _MISSING)
+            and not is_caught(statement, ctx, MISSING_MODULE)
             and any(name.split(".")[0] in _TENSORFLOW for name in imported_names(statement))
         ]
         if not imports or not ctx.module.fact(_computes) or not ctx.module.fact(_uses_jax):
