@@ -141,8 +141,10 @@ def _is_file_argument(config: str) -> bool:
 
 def _read_pair(pair: str) -> dict[str, object]:
     where = f"--config {pair}"
+    from placement_lint.config import toml
+
     try:
-        table = _toml(pair)
+        table = toml.loads(pair)
     except (ValueError, RecursionError) as error:
         message = f"{where}: neither a settings file nor KEY=VALUE in TOML ({error})"
         raise SettingsError(message) from error
@@ -169,15 +171,15 @@ def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
         real = _real(base)
         if real in seen:
             message = f"{here}: `extend` leads in a circle, back to {base}"
-            raise SettingsError(message)
+            raise SettingsError(message, path=str(here), key=EXTEND.name)
         if len(layers) > _MOST_EXTENDED:
             message = f"{first.path}: `extend` goes over more than {_MOST_EXTENDED} files"
-            raise SettingsError(message)
+            raise SettingsError(message, path=str(first.path), key=EXTEND.name)
         try:
             layer = _read_file(base, must_have_section=True)
         except SettingsError as error:
             message = f"{here}: `extend`: {error}"
-            raise SettingsError(message) from error
+            raise SettingsError(message, path=str(here), key=EXTEND.name) from error
         if layer is None:
             break
         layers.append(layer)
@@ -228,6 +230,14 @@ def _read_file(path: Path, *, must_have_section: bool, is_given: bool = False) -
 
     `is_given`: somebody named it on the command line; then it may be a pipe.
     """
+    try:
+        return _layer_of(path, must_have_section=must_have_section, is_given=is_given)
+    except SettingsError as error:
+        error.path = str(path)
+        raise
+
+
+def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer | None:
     read = read_given if is_given else read_regular
     try:
         data = read(path, MOST_OF_SETTINGS)
@@ -238,14 +248,16 @@ def _read_file(path: Path, *, must_have_section: bool, is_given: bool = False) -
     # A project file that never names us is not parsed: it may be a template and no TOML at all.
     if not whole and not must_have_section and SECTION.encode() not in data:
         return None
+    from placement_lint.config import toml  # most runs have no settings to read
+
     try:
-        table = _toml(data.decode("utf-8-sig"))
+        table = toml.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         message = f"{path}: not valid UTF-8 at byte {error.start}"
         raise SettingsError(message) from error
     except ValueError as error:
         message = f"{path}: not valid TOML: {error}"
-        raise SettingsError(message) from error
+        raise SettingsError(message, place=toml.place_of(error)) from error
     except RecursionError as error:
         message = f"{path}: nested too deeply"
         raise SettingsError(message) from error
@@ -273,10 +285,3 @@ def _read_file(path: Path, *, must_have_section: bool, is_given: bool = False) -
 def _beside(path: Path, name: str) -> Path:
     """Give a path that stands in a settings file."""
     return Path(os.path.normpath(path.parent / os.path.expanduser(name)))
-
-
-def _toml(text: str) -> dict[str, Any]:
-    # Most runs have no settings to read.
-    from placement_lint.config import toml
-
-    return toml.loads(text)

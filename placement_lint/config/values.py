@@ -19,7 +19,24 @@ MOST = 10**9
 
 
 class SettingsError(Exception):
-    """Settings that cannot be used; the message names the key, the file and the nearest name."""
+    """Settings that cannot be used; the message names the key, the file and the nearest name.
+
+    `path` is the settings file that it is about, `key` the setting or value in it that is wrong,
+    `place` the line and column (from 1) if the file is no TOML; each None if it is about none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        key: str | None = None,
+        place: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.key = key
+        self.place = place
 
 
 def check_table(
@@ -34,7 +51,7 @@ def check_table(
     for key, option in options.items():
         if is_file and not option.in_files:
             message = f"{where}: `{key}` is not a setting of files: use --{key} on the command line"
-            raise SettingsError(message)
+            raise SettingsError(message, key=key)
     return {option.field: _check(option, table[key], where) for key, option in options.items()}
 
 
@@ -55,11 +72,11 @@ def _known(key: str, where: str) -> Option:
         return BY_NAME[key]
     if key == EXTEND.name:
         message = f"{where}: `{key}` belongs in a settings file"
-        raise SettingsError(message)
+        raise SettingsError(message, key=key)
     near = nearest(key.replace("_", "-"), [*BY_NAME, EXTEND.name])
     hint = f"; did you mean `{near}`?" if near else f"; known settings: {', '.join(BY_NAME)}"
     message = f"{where}: unknown setting `{key}`{hint}"
-    raise SettingsError(message)
+    raise SettingsError(message, key=key)
 
 
 def _check(option: Option, value: object, where: str) -> object:
@@ -80,7 +97,7 @@ def _check(option: Option, value: object, where: str) -> object:
         if isinstance(value, str) and value:
             if "\0" in value:
                 message = f"{where}: `{option.name}` is not a path: it holds a null character"
-                raise SettingsError(message)
+                raise SettingsError(message, key=option.name)
             return value
     elif option.kind is Kind.VERSION:
         if isinstance(value, str) and (value == "auto" or VERSION.fullmatch(value)):
@@ -89,7 +106,7 @@ def _check(option: Option, value: object, where: str) -> object:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             if value > MOST:
                 message = f"{where}: `{option.name}` may be {MOST:,} at most"
-                raise SettingsError(message)
+                raise SettingsError(message, key=option.name)
             return value
     elif isinstance(value, str):
         if value in option.choices:
@@ -98,9 +115,9 @@ def _check(option: Option, value: object, where: str) -> object:
         hint = f"; did you mean `{near}`?" if near else ""
         choices = ", ".join(f"`{choice}`" for choice in option.choices)
         message = f"{where}: `{option.name}` must be one of {choices}, not `{value}`{hint}"
-        raise SettingsError(message)
+        raise SettingsError(message, key=option.name)
     message = f"{where}: `{option.name}` must be {option.kind.value}, not {_describe(value)}"
-    raise SettingsError(message)
+    raise SettingsError(message, key=option.name)
 
 
 def _strings(value: object) -> tuple[str, ...] | None:
