@@ -45,7 +45,7 @@ class Rule:
     """In kebab case; reads after "allow": *allow device-put-discarded*."""
     severity: ClassVar[Severity]
     fix: ClassVar[Applicability | None] = None
-    """The best fix that the rule has; None: it cannot be mended by a machine."""
+    """The best fix that the rule has; None: it cannot be fixed automatically."""
     advice: ClassVar[str] = ""
     """What to do about a finding that has no fix, in one imperative sentence without a period."""
     pedantic: ClassVar[bool] = False

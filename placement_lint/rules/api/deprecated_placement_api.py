@@ -81,11 +81,9 @@ class DeprecatedPlacementApi(OldApiRule):
 
     @staticmethod
     def version(api: OldApi) -> str | None:
-        """Give the version that began to warn."""
         return api.deprecated
 
     def message(self, hit: Hit, target: Target) -> str:
-        """Say since when it is deprecated."""
         return (
             f"{hit.spelled} is deprecated since JAX {hit.api.deprecated}"
             f"{admitted(hit.api.deprecated, target)}{advice(hit.api, target)}"

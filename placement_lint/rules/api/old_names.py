@@ -79,12 +79,11 @@ class Hit:
 
 
 def is_removed(api: OldApi, target: Target) -> bool:
-    """Tell whether one of the versions no longer has it."""
     return target.reaches(api.removed)
 
 
 def is_deprecated(api: OldApi, target: Target) -> bool:
-    """Tell whether the versions warn of it, all still have it, and something can be done."""
+    """Return whether the versions warn of it, all still have it, and something can be done."""
     if is_removed(api, target) or not target.reaches(api.deprecated):
         return False
     if target.all_reach(api.deprecated):
@@ -96,7 +95,6 @@ def is_deprecated(api: OldApi, target: Target) -> bool:
 
 
 def needs_of(rows: Iterable[OldApi]) -> Needs:
-    """Give what a file must contain to use one of these."""
     placing = [api for api in rows if api.is_placement]
     named = [api.name for api in placing if api.use in _NAMED and api.name != _CONFIG]
     others = [_needs(api) for api in placing if api.name not in named]
@@ -104,7 +102,7 @@ def needs_of(rows: Iterable[OldApi]) -> Needs:
 
 
 def _needs(api: OldApi) -> Needs:
-    """Give what a file must hold to use what is no plain name: few files should have it."""
+    """Return a condition that few files without a use meet, for what is no plain name."""
     function, _, last = api.name.rpartition(".")
     if api.name == _CONFIG:
         return InImport(rb"\bjax" + GAP + rb"\." + GAP + rb"config\b", word=b"config")
@@ -121,7 +119,6 @@ def _needs(api: OldApi) -> Needs:
 def hits_of_import(
     node: cst.Import | cst.ImportFrom, ctx: Context, applies: Callable[[OldApi, Target], bool]
 ) -> Iterator[Hit]:
-    """Give the old parts that an import statement names."""
     for alias, target in imported(node):
         api = _row_of(target, node, applies, ctx.target)
         if api is not None and not is_guarded(node, ctx):
@@ -131,7 +128,7 @@ def hits_of_import(
 def hit_of_chain(
     node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
 ) -> Hit | None:
-    """Give the old part that a whole attribute chain leads to, or into."""
+    """Return the old part that a whole attribute chain leads to, or into."""
     parent = ctx.parent(node)
     if isinstance(parent, cst.Attribute):
         return None
@@ -163,7 +160,7 @@ def hit_of_chain(
 def hit_of_call(
     node: cst.Call, ctx: Context, applies: Callable[[OldApi, Target], bool]
 ) -> Hit | None:
-    """Give the old part that a call uses: a function by its bare name, an argument, a method."""
+    """Return the old part that a call uses: a function by its bare name, an argument, a method."""
     name = ctx.called(node)
     if name is not None:
         if isinstance(node.func, cst.Name):
@@ -182,7 +179,7 @@ def hit_of_call(
 def hit_of_array(
     node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
 ) -> Hit | None:
-    """Give the old attribute that is read of what certainly is an array."""
+    """Return the old attribute that is read of what certainly is an array."""
     api = _OF_ARRAYS.get(node.attr.value)
     if api is None or not applies(api, ctx.target):
         return None
@@ -201,7 +198,7 @@ def hit_of_array(
 def hits_of_with(
     node: cst.With, ctx: Context, applies: Callable[[OldApi, Target], bool]
 ) -> Iterator[Hit]:
-    """Give the items of a `with` that are entered in an old way."""
+    """Yield the items of a `with` that are entered in an old way."""
     api = _ENTERED.get("jax.sharding.Mesh")
     if api is None or not applies(api, ctx.target):
         return
@@ -220,7 +217,7 @@ def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str]]:
-    """Give the names that a statement imports, each with its qualified name."""
+    """Yield the names that a statement imports, each with its qualified name."""
     if isinstance(node, cst.Import):
         for alias in node.names:
             yield alias, dotted(alias.name)
@@ -260,7 +257,7 @@ def _prefixes(name: str) -> Iterator[str]:
 
 
 def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
-    """Tell whether a chain begins with a name whose import speaks, or is guarded, already."""
+    """Return whether a chain begins with a name whose import is reported already, or guarded."""
     root: cst.BaseExpression = node
     while isinstance(root, cst.Attribute):
         root = root.value
@@ -274,7 +271,7 @@ def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
 
 
 def _speaking_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
-    """Make the store of one file: whether an import of a variable speaks, or is guarded."""
+    """Make the store of one file: whether an import of a variable is reported, or guarded."""
     return {}
 
 
@@ -302,10 +299,10 @@ def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
 
 
 def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether code runs only where the old part is there, or expects that it is not.
+    """Return whether code runs only where the old part is there, or expects that it is not.
 
-    In a `try` whose failure is caught, or in the handler of one; in a branch of a question for the
-    version or for an attribute, or behind one that leaves; where a failure is expected.
+    In a `try` whose failure is caught, or in the handler of one; in a branch of a test of the
+    version or of an attribute, or behind one that leaves; where a failure is expected.
     """
     if is_caught(node, ctx, _CAUGHT) or is_asserted_to_fail(node, ctx):
         return True
@@ -349,7 +346,7 @@ def _asks_for_version(test: cst.CSTNode) -> bool:
 
 
 def advice(api: OldApi, target: Target) -> str:
-    """Give what to do, with the separator before it; nothing where nothing is known."""
+    """Return what to do, with the separator before it; empty if nothing is known."""
     new = api.replacement
     if new is not None and (api.replacement_since is None or target.reaches(api.replacement_since)):
         what = f".{new}" if api.name.startswith(_ARRAY) else new
@@ -358,19 +355,19 @@ def advice(api: OldApi, target: Target) -> str:
 
 
 def confidence(version: str | None, target: Target) -> Confidence:
-    """Tell whether all the versions that a file is meant for are that far."""
+    """Return how certain it is, by whether all versions that a file is meant for are that far."""
     return Confidence.DEFINITE if target.all_reach(version) else Confidence.LIKELY
 
 
 def admitted(version: str | None, target: Target) -> str:
-    """Say that not all of the versions are that far."""
+    """Return a remark where not all of the versions are that far."""
     if target.all_reach(version):
         return ""
     return f" (the project supports {written(target.lowest)} to {written(target.highest)})"
 
 
 def plan(hit: Hit, ctx: Context) -> FixPlan | None:
-    """Give the fix where something else can be written in the same place."""
+    """Return the fix where something else can be written in the same place."""
     api = hit.api
     new = api.replacement
     if new is None or not (
@@ -397,7 +394,7 @@ def plan(hit: Hit, ctx: Context) -> FixPlan | None:
 
 
 def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> FixPlan | None:
-    """Give the fix of an import of one name: the new one, under the name that the file uses."""
+    """Return the fix of an import of one name: the new one, under the name that the file uses."""
     api, new = hit.api, hit.api.replacement
     if (
         new is None
@@ -430,7 +427,7 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
 
 
 def _uses_looked_at(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
-    """Give which names that scopes bind to old parts are only used in ways that stay the same."""
+    """Return which names that scopes bind to old parts are only used in ways that stay the same."""
     return {}
 
 
@@ -439,7 +436,7 @@ def _level(api: OldApi) -> Applicability:
 
 
 def _does_the_same(node: cst.CSTNode, api: OldApi, ctx: Context) -> bool:
-    """Tell whether the replacement does what a use of the old part does: a call, or a decorator."""
+    """Whether the replacement does what a use of the old part does: a call, or a decorator."""
     if not api.same_without:
         return True
     call = parent = ctx.parent(node)
@@ -498,20 +495,18 @@ class OldApiRule(Rule):
 
     @staticmethod
     def applies(api: OldApi, target: Target) -> bool:
-        """Tell whether the rule speaks of a part, for the versions that a file is meant for."""
+        """Return whether the rule is about a part, for the versions that a file is meant for."""
         raise NotImplementedError
 
     @staticmethod
     def version(api: OldApi) -> str | None:
-        """Give the version that matters."""
         raise NotImplementedError
 
     def message(self, hit: Hit, target: Target) -> str:
-        """Say what is wrong."""
         raise NotImplementedError
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Look at all uses of the parts of which is spoken once."""
+        """Report each of the parts in `once` at its first use only."""
         found: dict[str, list[tuple[int, Hit]]] = {}
         for each, hit in self._hits_of_once(ctx) if self.once else ():
             if hit is not None and hit.api.name in self.once:
@@ -521,16 +516,14 @@ class OldApiRule(Rule):
             self._report(first, ctx, None, others)
 
     def visit_Attribute(self, node: cst.Attribute, ctx: Context) -> None:
-        """Look at `jax.device_put_sharded`, and at attributes of arrays."""
+        """Check `jax.device_put_sharded`, and attributes of arrays."""
         self._report_use(hit_of_chain(node, ctx, self.applies), ctx)
         self._report_use(hit_of_array(node, ctx, self.applies), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at calls that are old, and at arguments that are."""
         self._report_use(hit_of_call(node, ctx, self.applies), ctx)
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        """Look at what is entered."""
         for hit in hits_of_with(node, ctx, self.applies):
             self._report_use(hit, ctx)
 

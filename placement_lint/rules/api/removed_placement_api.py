@@ -79,11 +79,9 @@ class RemovedPlacementApi(OldApiRule):
 
     @staticmethod
     def version(api: OldApi) -> str | None:
-        """Give the version that no longer has it."""
         return api.removed
 
     def message(self, hit: Hit, target: Target) -> str:
-        """Say since when it is gone."""
         return (
             f"{hit.spelled} was removed in JAX {hit.api.removed}"
             f"{admitted(hit.api.removed, target)}{advice(hit.api, target)}"

@@ -83,7 +83,7 @@ _FIELDS = ("role", "count", "item_size")
 
 
 def extent(array: Array, ctx: Context, steps: int = _MAX_STEPS) -> Extent:
-    """Give what the expression that made an array says of its size."""
+    """Return what the expression that made an array says of its size."""
     if array.is_small:
         return _NUMBER
     there = None if array.origin is None else ctx.beside(array.origin.created.module)
@@ -94,7 +94,7 @@ def extent(array: Array, ctx: Context, steps: int = _MAX_STEPS) -> Extent:
 
 
 def _made(node: cst.BaseExpression, ctx: Context, steps: int) -> Extent:
-    """Give the extent of what an operation, or a creator, gives."""
+    """Return the extent of what an operation, or a creator, gives."""
     if isinstance(node, cst.BinaryOperation):
         return _broadcast([_held(part, ctx, steps - 1) for part in (node.left, node.right)])
     if isinstance(node, cst.UnaryOperation):
@@ -150,7 +150,7 @@ def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> Extent:
 
 
 def _method(node: cst.Call, ctx: Context, steps: int) -> Extent:
-    """Give the extent of what a method of an array gives."""
+    """Return the extent of what a method of an array gives."""
     if not isinstance(node.func, cst.Attribute):
         return Extent()
     name = node.func.attr.value
@@ -172,7 +172,7 @@ def _sized(count: int | None, node: cst.Call, ctx: Context) -> Extent:
 
 
 def _held(node: cst.BaseExpression, ctx: Context, steps: int) -> Extent:
-    """Give the extent of what an expression is."""
+    """Return the extent of what an expression is."""
     if steps <= 0:
         return Extent()
     return _of_value(ctx.flow.value(node), ctx, steps)
@@ -187,7 +187,7 @@ def _of_value(held: Value, ctx: Context, steps: int) -> Extent:
 
 
 def _broadcast(parts: list[Extent]) -> Extent:
-    """Give the extent of what is computed of several arrays, element by element."""
+    """Return the extent of what is computed of several arrays, element by element."""
     larger = [part for part in parts if part.role is not Role.SMALL]
     if not larger:
         return _NUMBER
@@ -202,7 +202,7 @@ def _broadcast(parts: list[Extent]) -> Extent:
 
 
 def _either(ways: list[Extent]) -> Extent:
-    """Give the extent of what is one of several arrays, or holds them."""
+    """Return the extent of what is one of several arrays, or holds them."""
     roles, counts, sizes = ({getattr(each, name) for each in ways} for name in _FIELDS)
     return Extent(
         roles.pop() if len(roles) == 1 else Role.DATA,
@@ -212,7 +212,7 @@ def _either(ways: list[Extent]) -> Extent:
 
 
 def _part(whole: Extent) -> Extent:
-    """Give the extent of a part: of keys one is a key, of indices an index."""
+    """Return the extent of a part: of keys one is a key, of indices an index."""
     return Extent(whole.role)
 
 
@@ -226,7 +226,9 @@ _TYPE_AT = {
 
 
 def _item_size(node: cst.Call, ctx: Context) -> int | None:
-    """Give the bytes of an element of what a creator makes; None where that is not written out."""
+    """Return the bytes of an element of what a creator makes; None where that is not
+    written out.
+    """
     arguments = Arguments(node)
     last = (ctx.called(node) or "").rpartition(".")[2]
     if last not in _TYPE_AT or arguments.is_open or ctx.module.fact(_may_be_wide):
@@ -240,18 +242,18 @@ def _named_size(kind: cst.BaseExpression) -> int | None:
 
 
 def _may_be_wide(facts: ModuleFacts) -> bool:
-    """Tell whether a file may have JAX make numbers of 64 bits: it has a word of it."""
+    """Return whether a file may have JAX make numbers of 64 bits: it mentions the option."""
     names = (dotted(node) for node in facts.tree.every(cst.Name, cst.Attribute))
     texts = (string_value(node) or "" for node in facts.tree.every(cst.SimpleString))
     return any("enable_x64" in text for text in (*names, *texts))
 
 
 def total_bytes(extents: Iterable[Extent]) -> int | None:
-    """Give the bytes of several arrays; None where one is not known."""
+    """Return the bytes of several arrays; None where one is not known."""
     found = [each.bytes for each in extents]
     return None if None in found else sum(each or 0 for each in found)
 
 
 def total_count(extents: Iterable[Extent]) -> float:
-    """Give the elements of several arrays; infinite where one is not known."""
+    """Return the elements of several arrays; infinite where one is not known."""
     return sum(math.inf if each.count is None else each.count for each in extents)

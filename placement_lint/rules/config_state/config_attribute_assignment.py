@@ -128,13 +128,13 @@ class ConfigAttributeAssignment(Rule):
     visit_Del = visit_For = visit_WithItem = _check_targets
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `setattr(jax.config, "…", value)`."""
+        """Check `setattr(jax.config, "…", value)`."""
         if isinstance(node.func, cst.Name) and ctx.name(node.func) in _SETTERS:
             self._check_targets(node, ctx)
 
 
 def _assigned_option(target: cst.CSTNode, ctx: Context) -> str | None:
-    """Give the option that a target names, with or without its prefix."""
+    """Return the option that a target names, with or without its prefix."""
     if isinstance(target, cst.Attribute):
         owner: cst.BaseExpression | None = target.value
         name: str | None = target.attr.value

@@ -98,7 +98,6 @@ class ConfigContextInTraced(Rule):
     needs = AllOf(Jax(), AnyOf(*TRACING_WORDS), Uses(*INERT_WHEN_TRACED))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call that makes such a context."""
         name = ctx.called(node)
         if name not in INERT_WHEN_TRACED or is_asserted_to_fail(node, ctx):
             return
@@ -128,7 +127,7 @@ class ConfigContextInTraced(Rule):
     def _look_at_wrapped(
         self, call: cst.Call, wrapped: cst.Call, kinds: frozenset[TraceKind], ctx: Context
     ) -> None:
-        """Look at `jax.jit(jax.default_device(device)(function))`."""
+        """Check `jax.jit(jax.default_device(device)(function))`."""
         argument = ctx.parent(wrapped)
         outer = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
         if not isinstance(outer, cst.Call) or outer.args[0] is not argument:
@@ -153,7 +152,7 @@ def _how(tracing: Tracing) -> str:
 
 
 def _is_entered(parent: cst.CSTNode | None, ctx: Context) -> bool:
-    """Tell whether a context is the argument of `stack.enter_context(…)`."""
+    """Return whether a context is the argument of `stack.enter_context(…)`."""
     call = ctx.parent(parent) if isinstance(parent, cst.Arg) else None
     return (
         isinstance(call, cst.Call)
@@ -163,7 +162,7 @@ def _is_entered(parent: cst.CSTNode | None, ctx: Context) -> bool:
 
 
 def _is_evaluated_at_once(call: cst.Call, parent: cst.CSTNode | None, ctx: Context) -> bool:
-    """Tell whether JAX computes at once around a context or inside it: then it is obeyed."""
+    """Return whether JAX computes at once around a context or inside it: then it is obeyed."""
     if ctx.inside_with(call, _OBEYED):
         return True
     block = ctx.parent(parent) if parent is not None else None

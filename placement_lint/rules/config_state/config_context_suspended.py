@@ -104,7 +104,6 @@ class ConfigContextSuspended(Rule):
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        """Look at each `with` that enters such a context."""
         entered = next((item.item for item in node.items if _context_name(item.item, ctx)), None)
         if entered is None:
             return
@@ -117,7 +116,7 @@ class ConfigContextSuspended(Rule):
         _report(first, entered, _plan(node, ctx), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at what is entered for the rest of the block of an `ExitStack`."""
+        """Check what is entered for the rest of the block of an `ExitStack`."""
         method = node.func
         if not isinstance(method, cst.Attribute) or method.attr.value != "enter_context":
             return
@@ -164,7 +163,7 @@ def _context_name(made: cst.BaseExpression, ctx: Context) -> str | None:
 
 
 def _block_of_stack(stack: cst.BaseExpression, call: cst.Call, ctx: Context) -> cst.With | None:
-    """Give the `with ExitStack() as stack` around a call of a method of it."""
+    """Return the `with ExitStack() as stack` around a call of a method of it."""
     if not isinstance(stack, cst.Name):
         return None
     for _, ancestor in ancestors_in_function(call, ctx):
@@ -178,7 +177,7 @@ def _block_of_stack(stack: cst.BaseExpression, call: cst.Call, ctx: Context) -> 
 
 
 def _holds(function: cst.FunctionDef, ctx: Context) -> bool:
-    """Tell whether a generator function is there to hold a context while others run."""
+    """Return whether a generator function is there to hold a context while others run."""
     for decorator in function.decorators:
         node = decorator.decorator
         made = node.func if isinstance(node, cst.Call) else node
@@ -192,7 +191,7 @@ def _holds(function: cst.FunctionDef, ctx: Context) -> bool:
 
 
 def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:
-    """Tell whether a generator is given to `contextmanager(…)`, or always run to its end at once.
+    """Return whether a generator is given to `contextmanager(…)`, or always run to its end at once.
 
     The second only where all of its uses are in sight: it is private, or in another function.
     """
@@ -206,7 +205,7 @@ def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:
 
 
 def _calls_around(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[str | None, bool]]:
-    """Give, for each use of a function, what it is given to, and whether it is called before."""
+    """Yield, for each use of a function, what it is given to, and whether it is called before."""
     for node in ctx.names.uses(function.name.value, ctx.names.scope(function)):
         used: cst.CSTNode = node
         parent = ctx.parent(used)

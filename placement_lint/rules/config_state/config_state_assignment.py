@@ -75,11 +75,11 @@ class ConfigStateAssignment(Rule):
 
     ## Fix safety
     Safe: an assignment with its reset further down in the same block, or last in the `finally` of a
-    `try`, becomes a `with` block around what stands between; any other becomes `jax.config.update`
-    with the same value, and so do its resets. What was saved for the reset alone, in a function,
-    goes with it. No fix is offered for unpacking, `setattr`, `del` and loop targets, for a reset
-    alone, where code reads what was assigned as a variable, and where `jax.config` cannot be
-    imported beside what the file imports of JAX.
+    `try`, becomes a `with` block around the statements in between; any other becomes
+    `jax.config.update` with the same value, and so do its resets. What was saved for the reset
+    alone, in a function, goes with it. No fix is offered for unpacking, `setattr`, `del` and loop
+    targets, for a reset alone, where code reads what was assigned as a variable, and where
+    `jax.config` cannot be imported beside what the file imports of JAX.
 
     ## What it does not flag
     Stand-ins: a mock, a function, a class or a lambda assigned in place of the context, as tests
@@ -172,7 +172,7 @@ def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
 
 
 def _block_plan(assignment: Assignment, reset: Assignment, ctx: Context) -> FixPlan | None:
-    """Open the context around what stands between; resets elsewhere become updates."""
+    """Open the context around the statements in between; resets elsewhere become updates."""
     updates = _updates(assignment.together, ctx) or _Updates((), ())
 
     def build(editor: Editor) -> Sequence[Edit] | None:
@@ -222,7 +222,7 @@ class _Updates:
 
 
 def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
-    """Give the calls that some assignments become; None where one of them cannot."""
+    """Return the calls that some assignments become; None where one of them cannot."""
     reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
     calls: list[tuple[cst.Assign, str, Spelling]] = []
     for each in changed:
@@ -245,7 +245,7 @@ def _can_be_update(assignment: Assignment, ctx: Context) -> bool:
 
 
 def _is_read_as_variable(target: cst.Name, ctx: Context) -> bool:
-    """Tell whether a name is used for anything but calling it: the new value is needed then."""
+    """Return whether a name is used for anything but calling it: the new value is needed then."""
     known = ctx.module.fact(_read_variables)
     key = (id(ctx.names.owner(target.value, ctx.names.scope(target))), target.value)
     if key not in known:
@@ -263,14 +263,14 @@ def _read_variables(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
 
 
 def _same_name(name: cst.Name, ctx: Context) -> Sequence[cst.Name]:
-    """Give every occurrence of the variable that a name stands for."""
+    """Return every occurrence of the variable that a name stands for."""
     return ctx.names.uses(name.value, ctx.names.scope(name))
 
 
 def _saved_values(
     restores: Sequence[Assignment], ctx: Context
 ) -> list[tuple[cst.CSTNode, str]] | None:
-    """Give what `old = jax.default_device` must read instead for each restore to be an update.
+    """Return what `old = jax.default_device` must read instead for each restore to be an update.
 
     None where a name that holds such a value is used for anything else.
     """

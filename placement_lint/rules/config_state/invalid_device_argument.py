@@ -131,7 +131,6 @@ class InvalidDeviceArgument(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call that takes a device or a backend."""
         name = ctx.called(node)
         if name is None:
             function = node.func
@@ -190,7 +189,9 @@ def _is_guarded(call: cst.Call, ctx: Context) -> bool:
 
 
 def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> str | None:
-    """Say what an argument is that certainly is no device; None where it may be one."""
+    """Return what an argument is that certainly is no device, in words; None where it may
+    be one.
+    """
     is_default = name == "jax.default_device"
     texts = _texts(argument, ctx)
     if texts:
@@ -211,7 +212,7 @@ def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Conte
 
 
 def _texts(argument: cst.BaseExpression, ctx: Context) -> list[str]:
-    """Give the strings of which an argument certainly is one."""
+    """Return the strings of which an argument certainly is one."""
     text = string_value(argument)
     if text is not None:
         return [text]
@@ -221,7 +222,7 @@ def _texts(argument: cst.BaseExpression, ctx: Context) -> list[str]:
 
 
 def _too_new(argument: cst.BaseExpression, ctx: Context) -> str | None:
-    """Say which name of a platform older versions do not take that the program is meant for."""
+    """Return which name of a platform some of the supported versions do not take, in words."""
     if ctx.target.all_reach(_STRINGS_SINCE):
         return None
     texts = _texts(argument, ctx)
@@ -248,7 +249,7 @@ def _is_sharding(argument: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether an expression certainly is a list, a tuple or a set of devices."""
+    """Return whether an expression certainly is a list, a tuple or a set of devices."""
     if isinstance(argument, cst.List | cst.Tuple | cst.Set):
         return bool(argument.elements)
     held = ctx.flow.value(argument)
@@ -264,7 +265,7 @@ def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _may_be_sequence(call: cst.Call, name: str, ctx: Context) -> bool:
-    """Tell whether the operand of a call may be a list or a tuple: then a list suits it."""
+    """Return whether the operand of a call may be a list or a tuple: then a list suits it."""
     if name == "to_device":
         return False
     operand = Arguments(call).get(0, "x")
@@ -345,7 +346,7 @@ def _device_plan(argument: cst.BaseExpression, ctx: Context) -> FixPlan | None:
 
 
 def _wanted(text: str) -> tuple[str, int] | None:
-    """Give the arguments of `jax.devices(…)[…]` for the device that a string names."""
+    """Return the arguments of `jax.devices(…)[…]` for the device that a string names."""
     numbered = _NUMBERED.fullmatch(text.lower())
     platform = numbered["platform"] if numbered else text.lower()
     if platform not in _PLATFORMS:

@@ -134,7 +134,6 @@ class ImpossiblePlatformComparison(Rule):
     )
 
     def visit_Comparison(self, node: cst.Comparison, ctx: Context) -> None:
-        """Look at each comparison of two things."""
         if len(node.comparisons) != 1 or is_asserted_to_fail(node, ctx):
             return
         target = node.comparisons[0]
@@ -152,7 +151,7 @@ class ImpossiblePlatformComparison(Rule):
                 _look_at_membership(node, left, right, ctx, always=always)
 
     def visit_Match(self, node: cst.Match, ctx: Context) -> None:
-        """Look at `match jax.default_backend():` with a `case "cuda":` in it."""
+        """Check `match jax.default_backend():` with a `case "cuda":` in it."""
         if not _is_platform(node.subject, ctx):
             return
         cases = [list(_alternatives(case.pattern)) for case in node.cases]
@@ -176,7 +175,7 @@ def _alternatives(pattern: cst.MatchPattern) -> Iterator[cst.BaseExpression]:
 
 
 def _is_platform(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether an expression certainly is the name that JAX gives to a platform."""
+    """Return whether an expression certainly is the name that JAX gives to a platform."""
     node = followed(node, ctx)
     if isinstance(node, cst.Call):
         return ctx.called(node) == _DEFAULT_BACKEND
@@ -201,7 +200,7 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:
-    """Tell whether a name is the target of `for … in jax.devices()`, and of nothing else."""
+    """Return whether a name is the target of `for … in jax.devices()`, and of nothing else."""
     bindings = [binding.node for binding in ctx.names.bindings(node)]
     return bool(bindings) and all(
         isinstance(each, cst.For | cst.CompFor)
@@ -212,7 +211,7 @@ def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:
 
 
 def _written(node: cst.BaseExpression, ctx: Context) -> tuple[cst.BaseExpression, bool] | None:
-    """Give what `str(…)` or `repr(…)` writes, and whether it is put in lower case."""
+    """Return what `str(…)` or `repr(…)` writes, and whether it is put in lower case."""
     node = followed(node, ctx)
     is_lower = (
         isinstance(node, cst.Call)
@@ -232,7 +231,7 @@ def _is_choice(node: cst.CSTNode) -> bool:
 
 
 def _is_hedged(comparison: cst.Comparison, ctx: Context) -> bool:
-    """Tell whether another comparison beside this one tries a name that is possible."""
+    """Return whether another comparison beside this one tries a name that is possible."""
     around = itertools.takewhile(_is_choice, ctx.ancestors(comparison))
     return any(
         string_value(part) in PLATFORMS

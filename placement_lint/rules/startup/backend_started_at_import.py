@@ -44,7 +44,7 @@ _PROGRAM_FILES = frozenset({"__main__.py", "conf.py", "conftest.py", "noxfile.py
 
 
 def _is_module(path: str) -> bool:
-    """Tell whether a file with this path may be imported: it is no program, test or notebook."""
+    """Return whether a file with this path may be imported: it is no program, test or notebook."""
     *folders, name = path.replace("\\", "/").split("/")
     if name in _PROGRAM_FILES or not name.endswith(".py") or is_test_path(path):
         return False
@@ -115,7 +115,6 @@ class BackendStartedAtImport(Rule):
     needs = AllOf(Placed(_is_module), AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Look at what is executed while the module is imported."""
         if not ctx.module.fact(_is_in_package):
             return
         events = [*timeline(ctx.module).at_import()]
@@ -137,14 +136,14 @@ class BackendStartedAtImport(Rule):
 
 
 def _what(event: Event) -> str:
-    """Name what starts the backend, with the function of this file that is called for it."""
+    """Return what starts the backend, with the function of this file that is called for it."""
     if event.is_direct or not isinstance(event.node, cst.Call):
         return event.what
     return f"{event.what}, which {called(event.node)} calls,"
 
 
 def _is_in_package(facts: ModuleFacts) -> bool:
-    """Tell whether a file is a module of a package, by where it stands and what it imports."""
+    """Return whether a file is a module of a package, by its directory and what it imports."""
     if not _is_module(facts.path):
         return False
     return (
@@ -166,7 +165,7 @@ def _is_in_cells(facts: ModuleFacts) -> bool:
 
 
 def _is_program(facts: ModuleFacts) -> bool:
-    """Tell whether a file is written to be run, by what it does at its top."""
+    """Return whether a file is written to be run, by what it does at its top."""
     if _is_init(facts):
         return False
     is_executable = facts.source is not None and facts.source.text.startswith("#!")
@@ -174,7 +173,9 @@ def _is_program(facts: ModuleFacts) -> bool:
 
 
 def _at_top(facts: ModuleFacts) -> Iterator[cst.CSTNode]:
-    """Give the statements that are executed in any case, or at every turn of a loop, in order."""
+    """Yield the statements that are executed in any case, or in each iteration of a loop,
+    in order.
+    """
     pending: list[cst.CSTNode] = [facts.tree.module]
     while pending:
         node = pending.pop()
@@ -208,7 +209,7 @@ def _is_done_by_program(node: cst.CSTNode, facts: ModuleFacts) -> bool:
 
 
 def _is_executed_with(node: cst.CSTNode, part: cst.CSTNode, facts: ModuleFacts) -> bool:
-    """Tell whether a part of a statement is in no function that is made there."""
+    """Return whether a part of a statement is in no function that is made there."""
     for ancestor in facts.tree.ancestors(part):
         if isinstance(ancestor, cst.FunctionDef | cst.Lambda):
             return False
@@ -218,7 +219,7 @@ def _is_executed_with(node: cst.CSTNode, part: cst.CSTNode, facts: ModuleFacts) 
 
 
 def _is_work(node: cst.BaseExpression) -> bool:
-    """Tell whether a statement in a loop does something else than to register or to set."""
+    """Return whether a statement in a loop does something else than to register or to set."""
     if not isinstance(node, cst.Call):
         return False
     called = dotted(node.func).rpartition(".")[2]

@@ -111,15 +111,13 @@ class InertEnvironmentVariable(Rule):
     )  # fmt: skip
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `os.environ[…] = …`."""
         _check_variables(node, ctx)
 
     def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
-        """Look at `os.environ |= …`."""
         _check_variables(node, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `os.environ.setdefault` and its like, and at `jax.config.update`."""
+        """Check `os.environ.setdefault` and its like, and `jax.config.update`."""
         _check_variables(node, ctx)
         if ctx.is_call(node, "jax.config.update"):
             arguments = Arguments(node)
@@ -188,7 +186,7 @@ def _platforms(name: str, value: str | None) -> str | None:
 
 
 def _flags_for_tensorflow(value: cst.BaseExpression | None, ctx: Context) -> str | None:
-    """Say that JAX does not see the flags of XLA in a value, if there are any."""
+    """Return that JAX does not see the flags of XLA in a value, if there are any."""
     if value is None or not ctx.module.fact(_imports_jax):
         return None
     texts = (string_value(node) for node in (value, *ctx.tree.descendants(value)))

@@ -138,7 +138,6 @@ class TensorflowTakesAccelerator(Rule):
     )
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Look at the imports of a script."""
         if ctx.module.is_test or not ctx.module.fact(_is_script):
             return
         imports = [
@@ -171,7 +170,7 @@ def _is_script(facts: ModuleFacts) -> bool:
 
 
 def _computes(facts: ModuleFacts) -> bool:
-    """Tell whether TensorFlow is used for more than files, flags, messages and summaries."""
+    """Return whether TensorFlow is used for more than files, flags, messages and summaries."""
     for node in facts.tree.every(cst.Call):
         name = facts.names.qualified(node.func)
         if name is None:

@@ -67,7 +67,7 @@ class IoError(Rule):
 
     @staticmethod
     def describe(reason: str) -> str:
-        """Give the message for a file that could not be read."""
+        """Return the message for a file that could not be read."""
         return f"cannot be read: {reason}"
 
     @staticmethod
@@ -94,5 +94,5 @@ class IoError(Rule):
 
     @staticmethod
     def describe_unwritten(reason: str) -> str:
-        """Give the message for a file that could not be written."""
+        """Return the message for a file that could not be written."""
         return f"cannot be fixed: {reason}"

@@ -111,15 +111,13 @@ class CapturedArrayConstant(Rule):
     )  # fmt: skip
 
     def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:
-        """Look at each function."""
         _look_at(node, ctx)
 
     def visit_Lambda(self, node: cst.Lambda, ctx: Context) -> None:
-        """Look at each function."""
         _look_at(node, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at what a `functools.partial` binds that is jitted at once."""
+        """Check what a `functools.partial` binds that is jitted at once."""
         given = Arguments(node).get(0, "fun") if ctx.called(node) in JITS else None
         if not isinstance(given, cst.Call) or not ctx.is_call(given, "functools.partial"):
             return
@@ -167,7 +165,7 @@ def _report(name: cst.Name, made: cst.CSTNode, function: Function | None, ctx: C
 
 
 def _embeds(name: cst.Name, ctx: Context) -> bool:
-    """Tell whether a read of an array is more than a look at its shape."""
+    """Return whether a read of an array is more than a look at its shape."""
     parent = ctx.parent(name)
     if isinstance(parent, cst.AssignTarget):
         return False
@@ -180,7 +178,7 @@ def _embeds(name: cst.Name, ctx: Context) -> bool:
 
 
 def _large(name: cst.Name, ctx: Context) -> cst.CSTNode | None:
-    """Give the call that surely makes a large array of what a name stands for."""
+    """Return the call that surely makes a large array of what a name stands for."""
     node = followed(name, ctx)
     for _ in range(_MAX_HOPS):
         if isinstance(node, cst.Subscript):

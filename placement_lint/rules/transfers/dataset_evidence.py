@@ -48,9 +48,9 @@ def words(text: str) -> set[str]:
 
 
 def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
-    """Tell whether what a call loads is a data set, by what the program says of it.
+    """Return whether what a call loads is a dataset, by what the program says of it.
 
-    `loader_words` are those of the file that is read. Where anything speaks of weights, it is none.
+    `loader_words` are those of the file that is read. Where anything mentions weights, it is none.
     """
     function = ctx.function(call)
     targets = list(assigned_names(call, ctx))
@@ -98,7 +98,7 @@ def _known_uses(_facts: ModuleFacts) -> dict[tuple[int, str], _Uses]:
 
 
 def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
-    """Give the words in an expression: of its strings, and of its variables and attributes."""
+    """Return the words in an expression: of its strings, and of its variables and attributes."""
     found: set[str] = set()
     for part in (node, *ctx.tree.descendants(node)):
         if isinstance(part, cst.SimpleString):
@@ -113,7 +113,7 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
 
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
-    """Give the names that the value of a call, or an item of it, is bound to by its statement."""
+    """Yield the names that the value of a call, or an item of it, is bound to by its statement."""
     statement = ctx.statement(call)
     targets: list[cst.CSTNode] = []
     if isinstance(statement, cst.Assign):
@@ -131,7 +131,7 @@ def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
 
 
 def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
-    """Give the expressions around a call up to its statement."""
+    """Yield the expressions around a call up to its statement."""
     for ancestor in ctx.ancestors(call):
         if isinstance(ancestor, cst.BaseSmallStatement | cst.BaseSuite):
             return
@@ -139,7 +139,7 @@ def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
 
 
 def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
-    """Give where a name that is bound in the scope of a call is read."""
+    """Return the reads of a name that is bound in the scope of a call."""
     scope = ctx.names.scope(call)
     if ctx.names.owner(name, scope) is not None:
         yield from ctx.names.uses(name, scope)

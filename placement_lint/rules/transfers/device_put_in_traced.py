@@ -109,7 +109,6 @@ class DevicePutInTraced(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call that puts an array on a device."""
         name = ctx.called(node)
         arguments = Arguments(node)
         operand: cst.BaseExpression | None

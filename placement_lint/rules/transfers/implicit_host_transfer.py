@@ -70,8 +70,8 @@ class ImplicitHostTransfer(Rule):
     No fix: where the array is to go is for the author to say.
 
     ## What it does not flag
-    Lists and numbers; values that are not surely NumPy arrays; loops, where each turn brings a new
-    batch (JDP406 finds those that bring the same one). A call with `device=`, inside of
+    Lists and numbers; values that are not surely NumPy arrays; loops, where each iteration has
+    a new batch (JDP406 finds those that bring the same one). A call with `device=`, inside of
     `jax.device_put`, or in a block that sets the default device or a transfer guard. Static
     arguments, and those of functions that are told where they go; what is traced; a program
     that is pinned to the CPU; tests.
@@ -93,7 +93,6 @@ class ImplicitHostTransfer(Rule):
     needs = AllOf(Jax(), AnyOf(b"jit", b"array"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each conversion, and at each call of a jitted function."""
         if ctx.called(node) in _CONVERTING:
             arguments = Arguments(node)
             first = arguments.get(0, "object", "a")
@@ -118,7 +117,7 @@ class ImplicitHostTransfer(Rule):
 
 
 def _is_meant(node: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call is one that the rule is about: no loop, and nothing says where to."""
+    """Return whether a call is one that the rule is about: no loop, and nothing says where to."""
     if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module):
         return False
     if ctx.inside_with(node, *_SPELT_OUT):

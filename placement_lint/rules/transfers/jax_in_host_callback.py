@@ -97,7 +97,6 @@ class JaxInHostCallback(Rule):
     needs = AllOf(Jax(), GivenFunction(HOST_CALLBACKS, "callback"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at a call that takes a callback."""
         if ctx.called(node) not in HOST_CALLBACKS or failure_is_expected(node, ctx):
             return
         callback = Arguments(node).get(0, "callback")
@@ -117,7 +116,7 @@ class JaxInHostCallback(Rule):
 
 
 def _computes(callback: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether a callback is itself a JAX function, or one that `jax.jit` made."""
+    """Return whether a callback is itself a JAX function, or one that `jax.jit` made."""
     name = ctx.name(callback)
     if name is not None and runs_on_device(name):
         return True

@@ -112,7 +112,6 @@ class JitDeviceArgument(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call of jit, and at each `partial` of it."""
         name = ctx.called(node)
         if name == "functools.partial":
             inner = Arguments(node).get(0, "func")
@@ -146,7 +145,7 @@ def _message(name: str, keyword: str) -> str:
 
 
 def _passes_both(call: cst.Call) -> bool:
-    """Tell whether variables are passed on as both arguments: one of them has to be None."""
+    """Return whether variables are passed on as both arguments: one of them has to be None."""
     given = [
         argument.value
         for argument in call.args
@@ -156,7 +155,7 @@ def _passes_both(call: cst.Call) -> bool:
 
 
 def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> Confidence | None:
-    """Say how sure it is that an argument is not None; None where it may well be."""
+    """Return how certain it is that an argument is not None; None where it may well be."""
     made = followed(node, ctx)
     if string_value(made) is not None or isinstance(made, cst.Subscript):
         return Confidence.DEFINITE
@@ -186,7 +185,7 @@ def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -
 
 
 def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
-    """Say with `out_shardings` what `device` said."""
+    """Express by `out_shardings` what `device` said."""
     keywords = {each.keyword.value for each in call.args if each.keyword is not None}
     if keywords & _SHARDINGS or keywords >= _ARGUMENTS or any(each.star for each in call.args):
         return None
@@ -216,7 +215,7 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
 
 
 def _device(node: cst.BaseExpression, ctx: Context) -> values.Device | None:
-    """Give the device that an argument of jit means; None for one that is not known."""
+    """Return the device that an argument of jit means; None for one that is not known."""
     platform = string_value(followed(node, ctx))
     if platform is not None:
         return values.Device(platform, 0)
@@ -226,7 +225,7 @@ def _device(node: cst.BaseExpression, ctx: Context) -> values.Device | None:
 
 
 def _is_given_committed(call: cst.Call, device: values.Device | None, ctx: Context) -> bool:
-    """Tell whether a call that is seen gives a jitted function what is committed elsewhere."""
+    """Return whether a call that is seen gives a jitted function what is committed elsewhere."""
     return any(
         array.committed
         and values.differ(array.device, device, accelerator=ctx.flow.accelerator) is not False
@@ -237,7 +236,7 @@ def _is_given_committed(call: cst.Call, device: values.Device | None, ctx: Conte
 
 
 def _calls(jit: cst.Call, ctx: Context) -> Iterator[cst.Call]:
-    """Give the calls of what a call of jit gives: at once, or by its name."""
+    """Yield the calls of what a call of jit gives: at once, or by its name."""
     parent = ctx.parent(jit)
     name: str | None = None
     if isinstance(parent, cst.Call) and parent.func is jit:

@@ -137,7 +137,6 @@ class StagedThroughDefaultDevice(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each `device_put`, and at each creator that is told a device."""
         name = ctx.called(node)
         if name == "jax.device_put":
             self._look_at_put(node, ctx)
@@ -208,7 +207,7 @@ class StagedThroughDefaultDevice(Rule):
 
 
 def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
-    """Give the number of elements of an array that was made by a call, put or not."""
+    """Return the number of elements of an array that was made by a call, put or not."""
     made = followed(node, ctx)
     if isinstance(made, cst.Call) and ctx.is_call(made, "jax.device_put"):
         operand = Arguments(made).get(0, "x")
@@ -234,9 +233,9 @@ def _short(name: str) -> str:
 
 
 def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
-    """Tell whether a call makes a large array of no other: None: it does not, or it may not.
+    """Return whether a call makes a large array of no other.
 
-    False: it does, and nothing says that it is large.
+    None: it does not, or it may not. False: it does, and nothing says that it is large.
     """
     row = TABLE.get(name)
     arguments = Arguments(call)
@@ -279,7 +278,7 @@ def _is_uncommitted(key: cst.BaseExpression | None, ctx: Context) -> bool:
 
 
 def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a value is made of nothing but uncommitted arrays that the call itself made."""
+    """Whether a value is made of nothing but uncommitted arrays that the call itself made."""
     index = ctx.tree.index(call)
     for atom in held:
         if isinstance(atom, values.Array):
@@ -295,7 +294,7 @@ def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
 
 
 def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> bool:
-    """Tell whether a target surely is not the default device where an array is made."""
+    """Return whether a target surely is not the default device where an array is made."""
     held = ctx.flow.value(target)
     if _is_sharding(target, ctx):
         # Of what stays whole, the part of the first device is the array that was made there.
@@ -315,7 +314,7 @@ def _differ_from_default(devices: list[values.Device | None], made: cst.Call, ct
 
 
 def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether a target certainly spreads an array over devices."""
+    """Return whether a target certainly spreads an array over devices."""
     held = ctx.flow.value(target)
     return bool(held) and all(isinstance(atom, values.Target) for atom in held)
 
@@ -354,7 +353,7 @@ def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
 
 
 def _is_unshared(array: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether nothing surely changes a NumPy array after it was put.
+    """Return whether nothing surely changes a NumPy array after it was put.
 
     On the CPU `jax.device_put` uses the memory of the array, where `jnp.asarray` makes a copy.
     """
