@@ -77,11 +77,11 @@ class SettingsLoader:
             self._fixed = self._resolve({}, None, root=None)
 
     def for_file(self, path: str) -> Settings:
-        """Give the settings of a file, whether it exists or not. Raises SettingsError."""
+        """Return the settings of a file, whether it exists or not. Raises SettingsError."""
         return self._fixed or self.for_folder(os.path.dirname(os.path.abspath(path)))
 
     def for_folder(self, folder: str) -> Settings:
-        """Give the settings of the files in a folder. Raises SettingsError."""
+        """Return the settings of the files in a folder. Raises SettingsError."""
         if self._fixed is not None:
             return self._fixed
         folder = os.path.abspath(folder)
@@ -161,9 +161,10 @@ class _Layer:
 
 
 def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
-    """Give what a settings file and those that it extends say together.
+    """Return what a settings file and those that it extends say together.
 
-    `root` is the folder that its own globs are relative to; gives the one that all of them are.
+    `root` is the folder that its own globs are relative to; returned is the one that all of them
+    are.
     """
     layers, seen = [first], [_real(first.path)]
     while layers[-1].extends is not None:
@@ -201,7 +202,9 @@ def _real(path: Path) -> str:
 def _extended(
     base: Mapping[str, Any], base_root: Path, own: Mapping[str, Any], root: Path
 ) -> tuple[dict[str, Any], Path]:
-    """Give what two settings files say together, and the folder that all globs are relative to."""
+    """Return what two settings files say together, and the folder that all globs are
+    relative to.
+    """
     if has_anchored_globs(base):
         common = common_root(base_root, root)
         if common is None:
@@ -218,7 +221,7 @@ def _extended(
 
 
 def _added(to: Any, more: Any) -> Any:
-    """Give a list, or a table of lists, with what another one has besides."""
+    """Return a list, or a table of lists, extended by what another one has."""
     if isinstance(more, dict):
         before = to or {}
         return {**before, **{key: (*before.get(key, ()), *more[key]) for key in more}}
@@ -283,5 +286,5 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
 
 
 def _beside(path: Path, name: str) -> Path:
-    """Give a path that stands in a settings file."""
+    """Return a path that stands in a settings file."""
     return Path(os.path.normpath(path.parent / os.path.expanduser(name)))

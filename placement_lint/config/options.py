@@ -36,9 +36,7 @@ class Option:
         in_files: bool = True,
         is_path: bool = False,
     ) -> None:
-        """Take what is said of it.
-
-        `in_files`: a settings file may set it. `is_path`: its strings, or its table's keys, are
+        """`in_files`: a settings file may set it. `is_path`: its strings, or its table's keys, are
         globs.
         """
         self.name = name
@@ -57,7 +55,7 @@ class Option:
 
     @property
     def default(self) -> object:
-        """What holds where nobody sets it."""
+        """Its value where nobody sets it."""
         from placement_lint.config.settings import Settings
 
         return getattr(Settings(), self.field)

@@ -13,7 +13,7 @@ from placement_lint.config.values import MOST, VERSION
 
 
 def schema() -> dict[str, Any]:
-    """Give the schema of a `placement-lint.toml`, or of the section in a `pyproject.toml`."""
+    """Return the schema of a `placement-lint.toml`, or of the section in a `pyproject.toml`."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "placement-lint",
@@ -28,7 +28,6 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Give the schema as the text of its file."""
     return json.dumps(schema(), indent=2) + "\n"
 
 

@@ -20,7 +20,7 @@ _KEY = re.compile(r"[\w\"-]+(?:[ \t]*\.[ \t]*[\w\"-]+)*")
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Read a text. Raises ValueError where it is no TOML, RecursionError where it is too deep."""
+    """Parse a text. Raises ValueError where it is no TOML, RecursionError where it is too deep."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

@@ -42,10 +42,10 @@ class SettingsError(Exception):
 def check_table(
     table: Mapping[str, object], where: str, *, is_file: bool = False
 ) -> dict[str, object]:
-    """Give the fields of `Settings` that a table of settings sets.
+    """Return the fields of `Settings` that a table of settings sets.
 
-    `where` is the file or option that the table is from. Raises SettingsError for an unknown key,
-    a value of the wrong type, or a key that a file cannot have.
+    `where` is the file or option that the table is from. Raises SettingsError for an unknown key, a
+    value of the wrong type, or a key that a file cannot have.
     """
     options = {key: _known(key, where) for key in table}
     for key, option in options.items():
@@ -56,12 +56,12 @@ def check_table(
 
 
 def check_extend(value: object, where: str) -> str:
-    """Give the path in `extend`. Raises SettingsError for what is no path."""
+    """Return the path in `extend`. Raises SettingsError for what is no path."""
     return str(_check(EXTEND, value, where))
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Give the one of the words that the given one was probably meant to be."""
+    """Return the one of the words that the given one was probably meant to be."""
     import difflib
 
     return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)), None)

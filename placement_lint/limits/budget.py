@@ -83,7 +83,6 @@ class RunOverError(LimitError):
     """The run as a whole has taken more processor time than it may."""
 
     def __init__(self) -> None:
-        """Take no file: it is none's fault."""
         super().__init__()
         self.path = None
 
@@ -112,7 +111,6 @@ class Account:
     __slots__ = ("barred", "exhausted", "is_set", "limit", "path", "spent")
 
     def __init__(self, path: str) -> None:
-        """Begin with nothing spent."""
         self.path = path
         self.limit = UNLIMITED
         self.is_set = False
@@ -240,7 +238,6 @@ class Meter:
     """
 
     def __init__(self, budget: Budget) -> None:
-        """Measure for a budget."""
         self.budget = budget
         self.interrupted: Account | None = None
         """The account in which the thread was interrupted last."""
@@ -354,7 +351,6 @@ class Meter:
         return stack
 
     def go_on(self, stack: list[tuple[Account, float]]) -> None:
-        """End a pause."""
         with self._lock:
             self.stack[:] = stack
             self._begin()
@@ -497,7 +493,6 @@ class spending:  # noqa: N801  (a block, like contextlib's)
     __slots__ = ("_depth", "_meter", "_path", "_share")
 
     def __init__(self, path: str, share: float = 1.0) -> None:
-        """Take the file."""
         self._path = path
         self._share = share
 

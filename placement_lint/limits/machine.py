@@ -92,7 +92,7 @@ def share_of_memory(processes: int) -> int:
 
 
 def free_memory() -> None:
-    """Give memory that is not used any longer back to the system, as far as that can be done."""
+    """Return memory that is not used any longer back to the system, as far as that can be done."""
     gc.collect()
     if sys.platform.startswith("linux"):
         import ctypes

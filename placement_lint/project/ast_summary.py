@@ -51,10 +51,10 @@ class _UnsureError(Exception):
 
 
 def outline(module: ast.Module, stands_for: Callable[[str], str | None]) -> Summary | None:
-    """Give what executing a module does; None where that is not to be seen in this way.
+    """Return what executing a module does; None if LibCST's tree of it has to decide.
 
-    `stands_for` tells for qualified names in the file which names of JAX they stand for by what
-    another file binds.
+    `stands_for` returns, for a qualified name in the file, the name of JAX that it stands for by
+    what another file binds.
     """
     try:
         return _Outline(module, stands_for).summary()
@@ -63,10 +63,10 @@ def outline(module: ast.Module, stands_for: Callable[[str], str | None]) -> Summ
 
 
 def without_functions(module: ast.Module, text: str) -> str:
-    """Give a text without the bodies of functions, but for those that are called by their names.
+    """Return a text without the bodies of functions, but for those that are called by their names.
 
-    What executing the module does is the same, and what is left has the lines that it had. A
-    function that binds names of the module keeps its body as well.
+    What executing the module does is the same, and all lines keep their numbers. A function that
+    binds names of the module keeps its body as well.
     """
     functions = [*_functions(module.body)]
     by_name: dict[str, list[_Function]] = {}
@@ -143,7 +143,7 @@ class _Outline:
                     self._renamed.setdefault(node.id, []).extend(chains)
 
     def _meanings(self, chain: str) -> Iterator[str]:
-        """Give the qualified names that a dotted name may stand for by imports and other names."""
+        """Yield the qualified names that a dotted name may stand for by imports and other names."""
         pending, seen = [chain], {chain}
         while pending:
             name = pending.pop()
@@ -213,7 +213,7 @@ class _Outline:
             self._look_into(node)
 
     def _imported_below(self, body: Iterable[ast.stmt]) -> Iterator[str]:
-        """Give what may be imported in some statements, outside of functions."""
+        """Yield what may be imported in some statements, outside of functions."""
         for node in body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 yield from (each for each in _imported_names(node) if import_of_jax(each) is None)
@@ -285,13 +285,13 @@ class _Outline:
 
 
 def _does(name: str) -> bool:
-    """Tell whether something may be done by what has such a name."""
+    """Return whether something may be done by what has such a name."""
     parts = name.split(".")
     return not _WORDS.isdisjoint(parts) and parts[-2:] != _READING
 
 
 def _imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Give the qualified names that a statement imports; a leading dot for each level."""
+    """Return the qualified names that a statement imports; a leading dot for each level."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     module = "." * node.level + (node.module or "")
@@ -308,7 +308,7 @@ def _dotted(node: ast.AST) -> str:
 
 
 def _chains(value: ast.expr) -> Iterator[str]:
-    """Give the dotted names in an expression that it may be, or hold."""
+    """Yield the dotted names in an expression that it may be, or hold."""
     pending: list[ast.AST] = [value]
     while pending:
         node = pending.pop()
@@ -320,7 +320,7 @@ def _chains(value: ast.expr) -> Iterator[str]:
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterator[_Function]:
-    """Give the functions that are in no other function."""
+    """Yield the functions that are in no other function."""
     for node in body:
         if isinstance(node, _FUNCTION):
             yield node
@@ -334,7 +334,7 @@ def _binds_outside(function: _Function) -> bool:
 
 
 def _called_in(node: ast.AST) -> set[str]:
-    """Give the plain names that are called."""
+    """Return the plain names that are called."""
     return {
         each.func.id
         for each in ast.walk(node)

@@ -1,12 +1,12 @@
 """What importing does: the summaries of modules, executed as Python would.
 
-Each module is executed once. One that is imported while it is being executed, in a circle of
-imports, is there already as far as it has come. Which modules are in a circle is found out first;
-what a module does that is imported from outside of its circle depends on nothing but itself, and
-is worked out once for all that ask. Inside of a circle it depends on where one is: a file that
-asks is being executed itself, and so may be the packages above it and what they import on the way
-to it. So nothing depends on which file asks first. Nothing here recurs on Python's stack, however
-long a chain of imports is.
+Each module is executed once. One that is imported while it is being executed, in a cycle of
+imports, is there already as far as it has come. The components of the import graph are found first;
+what a module does that is imported from outside of its component depends on nothing else, and is
+worked out once for all that ask. Inside of one it depends on where one is: a file that asks is
+being executed itself, and so may be the packages above it and what they import on the way to it. So
+nothing depends on which file asks first. Nothing here recurs on Python's stack, however long a
+chain of imports is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     """What is to be done; it gives work that is to be done before it goes on."""
 
 
-class _Circle:
+class _Component:
     """Modules of which each imports each of the others, in any number of steps: or just one."""
 
     __slots__ = ("can", "members")
@@ -54,15 +54,15 @@ class _State:
     """Whether it is one of two branches: modules that are executed step by step are left out."""
 
     def branch(self) -> _State:
-        """Give what is to become of one of several branches."""
+        """Return the state at the beginning of one of two branches."""
         return _State(self.inside, is_branch=True)
 
     def holds(self, module: str) -> bool:
-        """Tell whether a module is executed here, step by step."""
+        """Return whether a module is executed here, step by step."""
         return self.inside is None or module in self.inside
 
     def lacks(self, can: frozenset[Kind | str]) -> bool:
-        """Tell whether something that can happen would be new."""
+        """Return whether something that can happen would be new."""
         if Kind.RESETS in can:
             return True
         return any(
@@ -75,7 +75,6 @@ class _State:
         )
 
     def add(self, kind: Kind, what: str, origin: Origin) -> None:
-        """Add something that happens."""
         if kind is Kind.IMPORTS:
             self.imports = self.imports or origin
         elif kind is Kind.STARTS:
@@ -129,7 +128,6 @@ class _Trace:
         """The modules that are imported on some ways only, with their numbers."""
 
     def reach(self, module: str, importer: str, place: int) -> None:
-        """Note that a module is executed."""
         self.numbers[module] = len(self.numbers)
         self.importers[module] = (importer, place)
 
@@ -143,8 +141,9 @@ class Importing:
         run_by: Callable[[str, str], Iterable[str]],
         packages: Callable[[str], Iterable[str]],
     ) -> None:
-        """Take what gives the summary of a file, the files that an import of a name in a file
-        executes, in order, and those of the packages that a file is in, the outermost first.
+        """`summary` returns the summary of a file, `run_by` the files that an import of a name in a
+        file executes, in order, and `packages` those of the packages that a file is in, outermost
+        first.
         """
         self._summary = summary
         self._run_by = run_by
@@ -152,17 +151,17 @@ class Importing:
         self._steps: dict[str, Summary] = {}
         self._modules: dict[tuple[str, str], tuple[str, ...]] = {}
         """What an import of a name in a file executes."""
-        self._circles: dict[str, _Circle] = {}
+        self._components: dict[str, _Component] = {}
         self._effects: dict[str, ImportEffects] = {}
-        """Of modules that are imported while nothing of their circle is being executed."""
+        """Of modules that are imported while nothing of their component is being executed."""
         self._of_askers: dict[tuple[str, tuple[str, ...]], ImportEffects] = {}
         self._under_way: dict[str, dict[str, int]] = {}
         self._traces: dict[tuple[str, ...], _Trace] = {}
         self._leading: dict[tuple[frozenset[str], int], set[str]] = {}
-        """By the members of a circle: the modules known that may import one of them."""
+        """By the members of a component: the modules known that may import one of them."""
 
     def effects(self, asker: str, name: str) -> ImportEffects:
-        """Give what an import of a dotted name in a file certainly does."""
+        """Return what an import of a dotted name in a file certainly does."""
         modules = tuple(module for module in self._run_by(asker, name) if module != asker)
         if not modules:
             return NOTHING
@@ -174,15 +173,15 @@ class Importing:
     def _asked(self, asker: str, modules: tuple[str, ...]) -> ImportEffects:
         for module in modules:
             self._explore(module)
-        # A file of which no module is in need is in no circle with one.
-        own = self._circles.get(asker)
+        # A file of which no module is in need is in no component with one.
+        own = self._components.get(asker)
         members = frozenset() if own is None else own.members
         if len(modules) == 1 and modules[0] not in members:
             if modules[0] not in self._effects:
                 _drive(self._alone(modules[0]))
             return self._effects[modules[0]]
         under_way = {asker: 0, **self._started_before(asker)} if len(members) > 1 else {asker: 0}
-        can = frozenset[Kind | str]().union(*(self._circles[module].can for module in modules))
+        can = frozenset[Kind | str]().union(*(self._components[module].can for module in modules))
         state = _State(None if Kind.RESETS in can else members, under_way)
         _drive(self._import(modules, state))
         return state.effects
@@ -190,16 +189,16 @@ class Importing:
     # -- executing --------------------------------------------------------------------------------
 
     def _alone(self, module: str) -> _Work:
-        """Find out what a module does that is imported from outside of its circle."""
-        circle = self._circles[module]
-        state = _State(None if Kind.RESETS in circle.can else circle.members)
+        """Work out what a module does that is imported from outside of its component."""
+        component = self._components[module]
+        state = _State(None if Kind.RESETS in component.can else component.members)
         state.done.add(module)
         yield self._execute(self._steps[module], state, module)
         self._effects[module] = state.effects
 
     def _import(self, modules: Iterable[str], state: _State) -> _Work:
         for module in modules:
-            if module in state.done or not state.lacks(self._circles[module].can):
+            if module in state.done or not state.lacks(self._components[module].can):
                 continue
             if not state.holds(module):
                 state.done.add(module)
@@ -239,7 +238,7 @@ class Importing:
     # -- what a file that asks is in the midst of -------------------------------------------------
 
     def _started_before(self, asker: str) -> dict[str, int]:
-        """Give the modules that are being executed when a file is, and how many steps are done.
+        """Return the modules that are being executed when a file is, and how many steps are done.
 
         A module of a package is imported when its packages are, the outermost first: one of them
         may be what imports it, in any number of steps. Where that depends on what is not known,
@@ -258,7 +257,7 @@ class Importing:
                 trace = self._trace(packages[count - 1], before)
                 self._traces[packages[:count]] = trace
             if asker in trace.importers:
-                members = self._circles[asker].members
+                members = self._components[asker].members
                 if any(self._doubtful(trace, asker)):
                     yield from ((each, self._first_into(each, members)) for each in members)
                     return
@@ -270,8 +269,8 @@ class Importing:
             before.append(trace)
 
     def _doubtful(self, trace: _Trace, asker: str) -> Iterator[str]:
-        """Give the modules that lead to a file and are imported before it, but not surely."""
-        members = self._circles[asker].members
+        """Yield the modules that lead to a file and are imported before it, but not surely."""
+        members = self._components[asker].members
         for module, number in trace.doubtful:
             if number > trace.numbers[asker]:
                 return
@@ -297,7 +296,7 @@ class Importing:
         return module in self._leading[key]
 
     def _first_into(self, module: str, members: frozenset[str]) -> int:
-        """Give the first step of a module that may import one of some modules."""
+        """Return the first step of a module that may import one of some modules."""
         steps = self._steps[module]
         for place, step in enumerate(steps):
             if any(each in members for each in self._may_run([step], module)):
@@ -331,14 +330,14 @@ class Importing:
             for module in self._may_run([step], path):
                 yield place, module, isinstance(step, Imports)
 
-    # -- circles ----------------------------------------------------------------------------------
+    # -- components -------------------------------------------------------------------------------
 
     def _explore(self, start: str) -> None:
-        """Find the circles of a module and of all that it imports, the imported ones first.
+        """Find the components of a module and of all that it imports, the imported ones first.
 
         R. E. Tarjan, Depth-first search and linear graph algorithms (1972), without recursion.
         """
-        if start in self._circles:
+        if start in self._components:
             return
         numbers = {start: 0}
         lowest = {start: 0}
@@ -347,7 +346,7 @@ class Importing:
         while pending:
             module, successors = pending[-1]
             for other in successors:
-                if other in self._circles:
+                if other in self._components:
                     continue
                 if other not in numbers:
                     numbers[other] = lowest[other] = len(numbers)
@@ -371,11 +370,11 @@ class Importing:
         for module in members:
             can.update(_can(self._steps[module]))
             for other in self._successors(module):
-                if other in self._circles:
-                    can |= self._circles[other].can
-        circle = _Circle(members, frozenset(can))
+                if other in self._components:
+                    can |= self._components[other].can
+        component = _Component(members, frozenset(can))
         for module in members:
-            self._circles[module] = circle
+            self._components[module] = component
 
     def _successors(self, path: str) -> list[str]:
         if path not in self._steps:
@@ -391,7 +390,7 @@ class Importing:
         return self._modules[key]
 
     def _may_run(self, steps: Iterable[Step], path: str) -> Iterator[str]:
-        """Give all modules that may be imported in some steps of a file."""
+        """Yield all modules that may be imported in some steps of a file."""
         for step in steps:
             if isinstance(step, Either):
                 yield from self._may_run((*step.body, *step.orelse), path)
@@ -402,7 +401,7 @@ class Importing:
                     yield from self._run(path, name)
 
     def _surely_run(self, steps: Summary, path: str) -> list[str]:
-        """Give the modules that are imported in some steps of a file on every way."""
+        """Return the modules that are imported in some steps of a file on every way."""
         found: dict[str, None] = {}
         for step in steps:
             if isinstance(step, Either):

@@ -24,7 +24,6 @@ _LINE_END = re.compile("([\r\n])")
 
 
 def render(report: Report) -> str:
-    """Give a command for each finding."""
     return "".join(_command(finding, report) + "\n" for finding in report.outcome.findings)
 
 

@@ -23,7 +23,7 @@ _SPECIAL = re.compile('[&<>"]|[^ -~]')
 
 
 def render(outcome: Outcome, failed: Collection[Skipped] = ()) -> str:
-    """Give a whole run. A clean one has one case, which passes: readers want some.
+    """Return a whole run. A clean one has one case, which passes: some readers want one.
 
     `failed`: those of the skipped ones that ought not to have been.
     """

@@ -14,8 +14,9 @@ _VARIABLES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def source_root(environment: Mapping[str, str], folder: str) -> str:
-    """Give the folder that paths are told from: the service's, or the repository's, around a
-    folder; else that folder itself.
+    """Return the directory that paths are relative to.
+
+    The service's, or the repository's around a directory; else that directory itself.
     """
     here = Path(folder)
     around = (here, *here.parents)
@@ -29,7 +30,7 @@ def source_root(environment: Mapping[str, str], folder: str) -> str:
 
 
 def relative(path: str, root: str) -> str | None:
-    """Give a path from a folder on, with forward slashes; None where it is not in there."""
+    """Return a path relative to a root, with forward slashes; None where it is not below it."""
     whole = os.path.abspath(path)  # noqa: PTH100  (resolves no links, as Path.resolve would)
     above = root.rstrip(os.sep) + os.sep
     if not whole.startswith(above):
@@ -38,7 +39,7 @@ def relative(path: str, root: str) -> str | None:
 
 
 def shown(path: str, root: str) -> str:
-    """Give a path from a folder on, or as it is where it is elsewhere."""
+    """Return a path relative to a root, or as it is where it is elsewhere."""
     return relative(path, root) or path
 
 

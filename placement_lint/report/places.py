@@ -21,7 +21,8 @@ class Region(NamedTuple):
 
 
 def region(span: Span, cell: int | None, source: Source | None) -> Region:
-    """Give the stretch of the file that a span, in a cell if it is one of a notebook's, stands for.
+    """Return the stretch of the file that a span, in a cell if it is one of a notebook's, stands
+    for.
 
     A notebook has each line of a cell in a line of its own, as a rule. Where that cannot be told,
     it is the first line of the file.
@@ -35,8 +36,8 @@ def region(span: Span, cell: int | None, source: Source | None) -> Region:
     return Region(lines[span.line - 1], None, last, None)
 
 
-def told(finding: Finding) -> str:
-    """Give the message, with the place in the notebook where there is one."""
+def message_with_place(finding: Finding) -> str:
+    """Return the message, with the place in the notebook where there is one."""
     message = escape(finding.message)
     if finding.cell is None:
         return message

@@ -18,7 +18,7 @@ from placement_lint.fingerprint import fingerprints
 from placement_lint.lint.results import SkipKind
 from placement_lint.report.escape import as_unicode, escape
 from placement_lint.report.paths import relative, shown
-from placement_lint.report.places import region, told
+from placement_lint.report.places import message_with_place, region
 from placement_lint.report.site import rule_url
 from placement_lint.rules.pages import pages_of
 from placement_lint.version import __version__
@@ -45,7 +45,6 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\(")
 
 
 def render(report: Report) -> str:
-    """Give a whole run."""
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_Run(report).as_json()]}
     return json.dumps(log, indent=2) + "\n"
 
@@ -133,7 +132,7 @@ class _Run:
             "ruleId": finding.code,
             "ruleIndex": self.codes.index(finding.code),
             "level": _LEVELS[finding.severity],
-            "message": _message(told(finding)),
+            "message": _message(message_with_place(finding)),
             "locations": [self._location(finding)],
             "partialFingerprints": {_FINGERPRINT: fingerprint},
             # All results of a run have these, or none has.
@@ -171,7 +170,7 @@ class _Run:
         }
 
     def _fix(self, fix: Fix) -> dict[str, Any] | None:
-        """Give a fix that a machine may apply; the text of a notebook is not the file's."""
+        """Return a fix that a machine may apply; the text of a notebook is not the file's."""
         if fix.applicability is Applicability.DISPLAY or not fix.edits:
             return None
         if any(edit.cell is not None for edit in fix.edits):
@@ -205,7 +204,7 @@ class _Run:
 
 
 def _rule(code: str, page: Page | None) -> dict[str, Any]:
-    """Tell what a rule is, with all of its page."""
+    """Return the descriptor of a rule, with all of its page."""
     if page is None:
         return {"id": code}
     url = rule_url(code)
@@ -228,7 +227,7 @@ def _rule(code: str, page: Page | None) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Take Markdown's marks away where they only get in the way."""
+    """Remove Markdown's marks where they only get in the way."""
     lines = [line for line in text.split("\n") if not line.lstrip().startswith("```")]
     return "\n".join(line.removeprefix("## ") for line in lines).replace("`", "").strip()
 
@@ -239,7 +238,7 @@ def _file_uri(path: str) -> str:
 
 
 def _bytes(path: str) -> bytes:
-    """Give the bytes of a name, as the system has them."""
+    """Return the bytes of a name, as the system has them."""
     try:
         return os.fsencode(path)
     except UnicodeEncodeError:
@@ -247,7 +246,7 @@ def _bytes(path: str) -> bytes:
 
 
 def _message(text: str) -> dict[str, str]:
-    """Give a text as a message, in which `[x](y)` would be a link."""
+    """Return a text as a message, in which `[x](y)` would be a link."""
     return {"text": _LINK.sub(r"\\[\1\\](", text)}
 
 

@@ -89,7 +89,7 @@ _Step: TypeAlias = "Event | _Import | _Branches | _OtherWays"
 
 
 def timeline(facts: ModuleFacts) -> Timeline:
-    """Give the timeline of a module, one for all that ask."""
+    """Return the timeline of a module, the same for all callers."""
     return facts.fact(Timeline)
 
 
@@ -97,7 +97,6 @@ class Timeline:
     """The order of events in one module."""
 
     def __init__(self, facts: ModuleFacts) -> None:
-        """Look at nothing before it is asked for."""
         self.facts = facts
         self.tree = facts.tree
         self.names = facts.names
@@ -111,7 +110,7 @@ class Timeline:
     # -- questions --------------------------------------------------------------------------
 
     def before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
-        """Give the last event of a kind that certainly came before a node.
+        """Return the last event of a kind that certainly came before a node.
 
         None for a start of the backend after which it was given up.
         """
@@ -123,25 +122,24 @@ class Timeline:
         return None
 
     def first_before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
-        """Give the first event of a kind that certainly came before a node."""
         found = None
         for way in self._ways_to(node):
             found = way.first(kind) or found
         return found
 
     def summary(self) -> Summary:
-        """Give what executing the module does, with what it imports by name."""
+        """Return what executing the module does, with what it imports by name."""
         return self._summed_up(self._steps(self.tree.module))
 
     def events(self, node: cst.CSTNode) -> tuple[Event, ...]:
-        """Give what certainly happens when a node is executed, in order."""
+        """Return what certainly happens when a node is executed, in order."""
         key = id(node)
         if key not in self._known:
             self._known[key] = tuple(self._happening(self._steps(node)))
         return self._known[key]
 
     def at_import(self) -> Iterator[Event]:
-        """Give the starts of the backend that may happen while the module is imported, in order.
+        """Yield the starts of the backend that may happen while the module is imported, in order.
 
         Unlike `events`, also those in branches of an `if`, but for what a program alone does, and
         in functions of the file that are called, whatever they do before.
@@ -211,7 +209,7 @@ class Timeline:
         return tuple(summary)
 
     def _executed(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-        """Give the parts of a node that are executed whenever it is, in order."""
+        """Return the parts of a node that are executed whenever it is, in order."""
         if isinstance(node, cst.FunctionDef):
             return [*node.decorators, *_defaults(node.params)]
         if isinstance(node, cst.Lambda):
@@ -233,7 +231,7 @@ class Timeline:
         return children(node)
 
     def _modules_in(self, step: _Step) -> Iterator[str]:
-        """Give the modules that may be imported in a step."""
+        """Yield the modules that may be imported in a step."""
         if isinstance(step, _Import):
             yield step.name
         elif isinstance(step, _Branches):
@@ -245,7 +243,7 @@ class Timeline:
                     yield from self._modules_in(each)
 
     def _bodies_of_other_ways(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Give what is executed of a compound statement on some ways through it only."""
+        """Yield what is executed of a compound statement on some ways through it only."""
         if isinstance(node, cst.If):
             if not is_false_at_import(node.test, self.names):
                 yield node.body
@@ -292,7 +290,7 @@ class Timeline:
                 self._depth -= 1
 
     def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
-        """Give the plain function of this file that a name certainly stands for."""
+        """Return the plain function of this file that a name certainly stands for."""
         function = named_function(func, self.names)
         if not isinstance(function, cst.FunctionDef) or function.decorators:
             return None
@@ -339,7 +337,7 @@ class Timeline:
             yield from self._starts(node)
 
     def _starts(self, node: cst.CSTNode) -> Iterator[Event]:
-        """Give the first start in what is executed of a statement: one finding is enough."""
+        """Yield the first start in what is executed of a statement: one finding is enough."""
         for step in self._steps(node):
             if isinstance(step, Event) and step.kind is Kind.STARTS:
                 yield step
@@ -358,7 +356,7 @@ class Timeline:
                 return
 
     def _local_calls(self, node: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.FunctionDef]]:
-        """Give the calls of functions of the file in what is executed of a node."""
+        """Yield the calls of functions of the file in what is executed of a node."""
         pending = [node]
         while pending:
             part = pending.pop()
@@ -369,7 +367,7 @@ class Timeline:
     # -- order ------------------------------------------------------------------------------
 
     def _ways_to(self, node: cst.CSTNode) -> Iterator[_Way]:
-        """Give what was executed before one came to a node, the latest first."""
+        """Yield what was executed on the way to a node, the latest first."""
         if isinstance(node, cst.Call):
             yield self._way(_Parts(node.args), len(node.args))
         child = node
@@ -388,7 +386,7 @@ class Timeline:
             child = ancestor
 
     def _way(self, parts: _Parts, count: int) -> _Way:
-        """Give what happens in the first parts of several."""
+        """Return the events of the first so many of several parts."""
         while len(parts.ends) <= count:
             for event in self.events(parts.nodes[len(parts.ends) - 1]):
                 parts.kinds.setdefault(event.kind, []).append(len(parts.events))
@@ -418,12 +416,10 @@ class _Way:
     count: int
 
     def first(self, kind: Kind) -> Event | None:
-        """Give the first event of a kind."""
         places = self.parts.kinds.get(kind)
         return self.parts.events[places[0]] if places and places[0] < self.count else None
 
     def last(self, kinds: Iterable[Kind]) -> Event | None:
-        """Give the last event of some kinds."""
         latest = -1
         for kind in kinds:
             places = self.parts.kinds.get(kind, [])
@@ -433,7 +429,7 @@ class _Way:
 
 
 def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]:
-    """Give the parts of a compound statement that were executed before one came to a child."""
+    """Return the parts of a compound statement that are executed before one of its children."""
     if isinstance(ancestor, cst.If | cst.While):
         return [] if child is ancestor.test else [ancestor.test]
     if isinstance(ancestor, cst.For):
@@ -446,7 +442,7 @@ def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]
 
 
 def _as_done_by(node: cst.CSTNode, step: _Step) -> _Step:
-    """Give a step of a local function as one of the call of it."""
+    """Return a step of a local function as one of the call of it."""
     if isinstance(step, _Branches):
         body = tuple(_as_done_by(node, each) for each in step.body)
         return _Branches(body, tuple(_as_done_by(node, each) for each in step.orelse))
@@ -454,7 +450,7 @@ def _as_done_by(node: cst.CSTNode, step: _Step) -> _Step:
 
 
 def called(call: cst.Call) -> str:
-    """Give a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
+    """Return a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
     return f"{dotted(call.func)}({'…' if call.args else ''})"
 
 

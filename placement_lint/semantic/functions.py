@@ -21,7 +21,7 @@ _MOST_FUNCTIONS = 64
 
 
 def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
-    """Give the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
+    """Yield the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
 
     By `as name` of a `with`, in its body, or by an assignment, wherever the variable is seen.
     """
@@ -48,7 +48,7 @@ def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
 
 
 def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> Iterator[cst.Call]:
-    """Give the calls that run when a function is called, in its body and in what it calls.
+    """Yield the calls that run when a function is called, in its body and in what it calls.
 
     In order of the text for each function, those of functions that it calls after its own. What is
     only defined in it does not run; a lambda or function that is given to a call does. With
@@ -73,7 +73,7 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
 
 
 def _own_calls(function: Function, ctx: FileView) -> Iterator[cst.Call]:
-    """Give the calls in a function's body that are in no function inside of it."""
+    """Yield the calls in a function's body that are in no function inside of it."""
     for node in (function.body, *ctx.tree.descendants(function.body)):
         if isinstance(node, cst.Call) and ctx.function(node) is function:
             yield node

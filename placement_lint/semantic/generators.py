@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def suspensions(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Give every place below a node at which its function is suspended, in source order.
+    """Yield every place below a node at which its function is suspended, in source order.
 
-    Those are `yield`, `await`, `async for` and `async with`; what stands in another function, or in
-    a generator expression, does not suspend this one.
+    Those are `yield`, `await`, `async for` and `async with`; what is in another function, or in a
+    generator expression, does not suspend this one.
     """
     pending = list(reversed(children(node)))
     while pending:

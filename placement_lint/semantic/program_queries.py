@@ -16,7 +16,6 @@ class Origin:
     """Such as `jax.devices()` or `import jax`."""
 
     def __str__(self) -> str:
-        """Say what and where."""
         return f"{self.what} in {self.path}:{self.line}"
 
 
@@ -43,22 +42,22 @@ class RunView(Protocol):
     """
 
     def calls(self, path: str, function: str) -> Origin | None:
-        """Give a call of a function in another file of a program that a file is part of.
+        """Return a call of a function in another file of a program that a file is part of.
 
         The function is named by its qualified name, such as `jax.distributed.initialize`.
         """
         ...
 
     def mentions(self, path: str, *words: bytes) -> bool:
-        """Tell whether another file of a program that a file is part of contains one of these."""
+        """Return whether another file of a program that a file is part of contains one of these."""
         ...
 
     def importer(self, path: str) -> str | None:
-        """Give a file of the run, no test, that imports a file or something in it."""
+        """Return a file of the run, no test, that imports a file or something in it."""
         ...
 
     def importing(self, path: str, name: str) -> ImportEffects:
-        """Give what an import in a file does: of a module by its name, as Python writes it."""
+        """Return what an import in a file does: of a module by its name, as Python writes it."""
         ...
 
 
@@ -66,17 +65,13 @@ class Alone:
     """A run of one file: there is nothing else to know."""
 
     def calls(self, path: str, function: str) -> Origin | None:
-        """Answer that nobody else calls it."""
         return None
 
     def mentions(self, path: str, *words: bytes) -> bool:
-        """Answer that nobody else contains it."""
         return False
 
     def importer(self, path: str) -> str | None:
-        """Answer that nobody imports it."""
         return None
 
     def importing(self, path: str, name: str) -> ImportEffects:
-        """Answer that it does nothing that is known."""
         return NOTHING

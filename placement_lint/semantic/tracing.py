@@ -49,7 +49,6 @@ class Stagings:
     """The functions of one file that are surely traced, from their decorators and by calls."""
 
     def __init__(self, facts: ModuleFacts) -> None:
-        """Look through the file once."""
         self.tree: Tree = facts.tree
         self.names: Names = facts.names
         self._by_id: dict[int, list[Staging]] = {}
@@ -81,11 +80,11 @@ class Stagings:
     # -- asking -------------------------------------------------------------------------------
 
     def of(self, function: cst.CSTNode) -> list[Staging]:
-        """Give how a function itself is traced: by each decorator and each call."""
+        """Return how a function itself is traced: by each decorator and each call."""
         return self._by_id.get(id(function), [])
 
     def around(self, node: cst.CSTNode, kinds: frozenset[TraceKind]) -> Staging | None:
-        """Give how what a node does is traced, in one of the ways; None where it may just run.
+        """Return how what a node does is traced, in one of the ways; None where it may just run.
 
         A function inside a traced one counts, unless it is given to what may call it later.
         """
@@ -98,17 +97,21 @@ class Stagings:
             found = [each for each in self.of(ancestor) if each.tracing.kind in kinds]
             if found:
                 return max(found, key=lambda each: each.is_certain)
-            if not self._runs_where_it_stands(ancestor):
+            if not self._runs_in_place(ancestor):
                 return None
         return None
 
     def tracing(self, node: cst.BaseExpression) -> Tracing | None:
-        """Give what a decorator traces with: `@jax.jit`, `@jax.jit(…)`, `@partial(jax.jit, …)`."""
+        """Return what a decorator traces with: `@jax.jit`, `@jax.jit(…)`,
+        `@partial(jax.jit, …)`.
+        """
         made, _ = applied(node, self.names)
         return None if made is None else TRACINGS.get(self.names.qualified(made) or "")
 
     def definition(self, node: cst.BaseExpression | None) -> Function | None:
-        """Give the function that an expression surely is, also inside of a call that traces it."""
+        """Return the function that an expression surely is, also inside of a call that
+        traces it.
+        """
         return function_of(node, self.names, _DECORATING)
 
     # -- looking ------------------------------------------------------------------------------
@@ -135,7 +138,7 @@ class Stagings:
                     yield definition, tracing
 
     def _other_uses(self, node: Function) -> bool | None:
-        """Tell whether a function has uses that may call it as it is; None: it is so called.
+        """Return whether a function has uses that may call it as it is; None: it is so called.
 
         Calls inside of functions that are traced are no such uses.
         """
@@ -158,7 +161,7 @@ class Stagings:
         return others
 
     def _uses(self, node: Function) -> list[cst.CSTNode]:
-        """Give every place that reads a function by its name, or as `self.name`."""
+        """Return every place that reads a function by its name, or as `self.name`."""
         if isinstance(node, cst.Lambda):
             parent = self.tree.parent(node)
             target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
@@ -178,7 +181,7 @@ class Stagings:
         return found
 
     def _is_private(self, node: Function) -> bool:
-        """Tell whether other files have no business with a function."""
+        """Return whether a function is private to its file."""
         if isinstance(node, cst.Lambda) or node.name.value.startswith("_"):
             return True
         return any(isinstance(each, cst.FunctionDef) for each in self.tree.ancestors(node))
@@ -194,8 +197,8 @@ class Stagings:
             found.setdefault(node.attr.value, []).append(node)
         return found
 
-    def _runs_where_it_stands(self, node: Function) -> bool:
-        """Tell whether a nested function runs only as a part of the function that it stands in."""
+    def _runs_in_place(self, node: Function) -> bool:
+        """Return whether a nested function runs only as a part of the function around it."""
         if isinstance(node, cst.Lambda):
             parent = self.tree.parent(node)
             if isinstance(parent, cst.Arg):
