@@ -29,7 +29,9 @@ def render(
     seconds: float,
     show: Callable[[str], str],
 ) -> str:
-    """Give a whole run. `show` gives a path as it is shown; `status` is as `subprocess` has it."""
+    """Return a whole run. `show` returns a path as it is shown; `status` is as `subprocess`
+    has it.
+    """
     record = joined.record
     report = {
         "version": VERSION,

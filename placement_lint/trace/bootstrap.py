@@ -16,7 +16,6 @@ REFUSED = 2
 
 
 def main(folder: str, request: dict[str, Any]) -> None:
-    """Set everything up and run the program."""
     from pathlib import Path
 
     from placement_lint.trace.elsewhere import Elsewhere

@@ -27,13 +27,12 @@ class Elsewhere:
     """Notes the processes that are started: those that may run JAX, and with what."""
 
     def __init__(self, frames: Frames, ledger: Ledger) -> None:
-        """Watch nothing yet."""
         self._frames = frames
         self._ledger = ledger
         self._seen: set[tuple[Any, ...]] = set()
 
     def start(self) -> None:
-        """Watch for processes. There is no end to it: audit hooks cannot be taken away."""
+        """Watch for processes. There is no end to it: audit hooks cannot be removed."""
         sys.addaudithook(self._audit)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=lambda: self._note("a forked process"))

@@ -43,7 +43,7 @@ _BEHIND = frozenset({"jax", "jaxlib"})
 
 
 def default_device() -> Any:
-    """Give JAX's own default device: what is used outside of every `jax.default_device`."""
+    """Return JAX's own default device: what is used outside of every `jax.default_device`."""
     import jax
 
     local: Callable[[], list[Any]] = getattr(jax.local_devices, "__wrapped__", jax.local_devices)
@@ -51,7 +51,7 @@ def default_device() -> Any:
 
 
 def virtual_environment(environment: dict[str, str]) -> dict[str, str]:
-    """Give the environment of a program that is to run on virtual devices."""
+    """Return the environment of a program that is to run on virtual devices."""
     kept = {name: value for name, value in environment.items() if name not in _PLATFORMS}
     flags = kept.get("XLA_FLAGS", "")
     found = _COUNT.search(flags)
@@ -62,7 +62,7 @@ def virtual_environment(environment: dict[str, str]) -> dict[str, str]:
 
 
 def expected_devices(environment: dict[str, str]) -> int:
-    """Give how many devices of each sort there are to be, from such an environment."""
+    """Return how many devices of each sort there are to be, from such an environment."""
     found = _COUNT.search(environment.get("XLA_FLAGS", ""))
     return int(found[1]) // 2 if found else 1
 
@@ -99,7 +99,7 @@ class Emulation:
     # -- whether devices stand in -----------------------------------------------------------------
 
     def _choose(self, name: str, value: object) -> None:
-        """Take note of which platforms the program wants."""
+        """Note which platforms the program wants."""
         if self._decided:
             return  # JAX takes no notice any more either
         if value == _PIN and not self._pinned:
@@ -178,7 +178,7 @@ class Emulation:
         return list(groups[1]) if backend == "cpu" else None
 
     def _is_for_user(self, depth: int) -> bool:
-        """Tell whether it is a file of the user that asks."""
+        """Return whether it is a file of the user that asks."""
         name = sys._getframe(depth + 1).f_code.co_filename
         return self._frames.user_file(name) is not None
 

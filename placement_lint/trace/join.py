@@ -147,27 +147,27 @@ class Joined:
     """Files that could not be linted, and why."""
 
     def with_state(self, *states: State) -> list[SeenFinding]:
-        """Give the findings about moves that are in these states."""
+        """Return the findings about moves that are in these states."""
         return [each for each in self.findings if each.speaks_of_moves and each.state in states]
 
     def judged(self, judgement: Judgement) -> list[SeenLine]:
-        """Give the lines that something moved at of which this is to be said."""
+        """Return the lines that something moved at of which this is to be said."""
         return [line for line in self.lines if line.judgement is judgement]
 
     def on_host(self, judgement: Judgement) -> list[SeenRun]:
-        """Give the places where the host computed of which this is to be said."""
+        """Return the places where the host computed of which this is to be said."""
         return [run for run in self.host_runs if run.judgement is judgement]
 
     @property
     def not_flagged(self) -> int:
-        """How many places no rule spoke of, and should have."""
+        """How many places no rule reported, and should have."""
         return sum(len(found(Judgement.NOT_FLAGGED)) for found in (self.judged, self.on_host))
 
 
 def join(record: Record, display: Callable[[str], str] = str) -> Joined:
-    """Lint the files that ran and set what is found beside what happened.
+    """Lint the files that ran and join the findings with what happened.
 
-    `display` gives the path under which a file of the record is linted.
+    `display` returns the path under which a file of the record is linted.
     """
     files = {*record.lines}
     seen: list[Move | HostRun] = [*record.moves, *record.host_runs]
@@ -187,7 +187,7 @@ def match(
     real: dict[str, str],
     skipped: Iterable[tuple[str, str]] = (),
 ) -> Joined:
-    """Set findings beside a record. `real` gives the record's path for that of a finding."""
+    """Join findings with a record. `real` returns the record's path for that of a finding."""
     confirmed: dict[int, list[Move]] = {}
     lines: dict[tuple[Place | None, str, Judgement], list[Move]] = {}
     for move in record.moves:
@@ -231,7 +231,9 @@ def match(
 def _findings_about(
     move: Move | HostRun, findings: Sequence[Finding], real: dict[str, str]
 ) -> list[int]:
-    """Find what was said of a move: at its place, else in its statement; there, of its array."""
+    """Return the findings about a move: at its place, else in its statement; there, of its
+    array.
+    """
     site = move.site
     if site is None:
         return []
@@ -253,7 +255,7 @@ def _findings_about(
 
 
 def _is_within(finding: Finding, site: Place) -> bool:
-    """Tell whether a finding begins inside of the operation that is at a place."""
+    """Return whether a finding begins inside of the operation that is at a place."""
     span = finding.span
     if site.column is None or site.end_column is None:
         return site.line <= span.line <= site.end_line
@@ -282,7 +284,7 @@ def _reached(record: Record, finding: Finding, real: dict[str, str]) -> State:
 
 
 def statement_lines(path: str, line: int) -> tuple[int, int]:
-    """Give the lines of the smallest statement at a line: of one with a body, the header's."""
+    """Return the lines of the smallest statement at a line: of one with a body, the header's."""
     found = (line, line)
     smallest = None
     for first, last in _statements(path):

@@ -58,7 +58,7 @@ class Target:
 
 
 def choose_devices(asked: str, environment: Mapping[str, str]) -> str:
-    """Give GPU or VIRTUAL. Raises CannotTraceError where JAX, or the accelerator, is not there.
+    """Return GPU or VIRTUAL. Raises CannotTraceError where JAX, or the accelerator, is not there.
 
     JAX is asked in a process of its own, and only where it may have an accelerator.
     """
@@ -107,7 +107,7 @@ def _check_version() -> None:
 
 
 def _prove(version: str) -> None:
-    """Let a JAX that is newer than what this was tried on show that its copies are seen."""
+    """Check that the copies of a JAX that is newer than the tested ones are seen."""
     done = subprocess.run(
         [sys.executable, str(_CONTROL)],
         env=virtual_environment(dict(os.environ)),
@@ -129,7 +129,7 @@ def _prove(version: str) -> None:
 
 
 def _may_have_accelerator() -> bool:
-    """Tell whether a platform other than the CPU may be there, without starting JAX."""
+    """Return whether a platform other than the CPU may be there, without starting JAX."""
     if any(metadata.entry_points(group="jax_plugins")):
         return True
     if util.find_spec("jax_plugins") is not None or util.find_spec("libtpu") is not None:
@@ -140,7 +140,7 @@ def _may_have_accelerator() -> bool:
 
 
 def run(target: Target, folder: Path, devices: str, environment: Mapping[str, str]) -> int:
-    """Run the program to its end, and give its status as `subprocess` does."""
+    """Run the program to its end, and return its status as `subprocess` does."""
     target.check()
     request = {
         "target": target.name,
@@ -160,7 +160,7 @@ def run(target: Target, folder: Path, devices: str, environment: Mapping[str, st
 
 @contextlib.contextmanager
 def _signals() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Hand on signals, while it lasts, to the process in the list; end on none of them."""
+    """Forward signals, while it lasts, to the process in the list; end on none of them."""
     processes: list[subprocess.Popen[bytes]] = []
 
     def hand_on(number: int, _: object) -> None:
@@ -197,7 +197,7 @@ def _in_foreground() -> bool:
 
 
 def end_like(status: int) -> int:
-    """Give the exit code for a status of `run`; where a signal ended it, let it end this too."""
+    """Return the exit code for a status of `run`; where a signal ended it, let it end this too."""
     if status >= 0:
         return status
     number = -status

@@ -33,7 +33,6 @@ class Program(NamedTuple):
 
 
 def script(path: str) -> Program:
-    """Find `python PATH`."""
     full = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118  (as Python does)
     _put_first(str(Path(full).resolve().parent))
 

@@ -30,7 +30,6 @@ class Reached:
     """Writes each line of the user's files to the ledger when it first runs."""
 
     def __init__(self, frames: Frames, ledger: Ledger) -> None:
-        """Watch nothing yet."""
         self._frames = frames
         self._ledger = ledger
         self._seen: set[tuple[str, int]] = set()
@@ -45,13 +44,13 @@ class Reached:
             self._tracer.start()
 
     def came_to(self, site: Site) -> None:
-        """Take note that JAX is used from a place for the first time."""
+        """Note that JAX is used from a place for the first time."""
         self._note(site.path, site.line)
         if self._tracer is not None:
             self._tracer.wake()
 
     def _note(self, path: str, line: int) -> bool:
-        """Note a line; tell whether it was new."""
+        """Note a line; return whether it was new."""
         if (path, line) in self._seen:
             return False
         self._seen.add((path, line))
@@ -135,7 +134,7 @@ class _Tracer:
         return self._line if self._spend() else None
 
     def _spend(self) -> bool:
-        """Count an event that told nothing; tell whether to go on."""
+        """Count an event that showed nothing new; return whether to go on."""
         state = self._state
         state.left -= 1
         if state.left > 0:

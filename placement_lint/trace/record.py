@@ -77,7 +77,7 @@ class HostRun:
 
     @property
     def kind(self) -> str:
-        """What a rule must speak of to speak of this."""
+        """The kind of finding that is about this."""
         return PULLED
 
 
@@ -104,7 +104,6 @@ class Record:
 
 
 def read(folder: Path) -> Record:
-    """Read what is there. Nothing at all, where the process died before it began."""
     record = Record()
     try:
         text = (folder / EVENTS).read_bytes()
@@ -196,7 +195,7 @@ def _place(site: list[Any] | None) -> Place | None:
 
 
 def _code_points(path: str, line: int, column: int | None) -> int | None:
-    """Give a column from 1, in code points, for one from 0 in bytes of UTF-8."""
+    """Return a column from 1, in code points, for one from 0 in bytes of UTF-8."""
     if column is None:
         return None
     source = source_of(path)
@@ -208,7 +207,7 @@ def _code_points(path: str, line: int, column: int | None) -> int | None:
 
 @lru_cache(maxsize=64)
 def source_of(path: str) -> Source | None:
-    """Give the text of a file; None where it cannot be read any more."""
+    """Return the text of a file; None where it cannot be read any more."""
     try:
         return decode(path, read_bytes(path))
     except UnreadableError:

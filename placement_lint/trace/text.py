@@ -50,11 +50,11 @@ class Look(Protocol):
         """Paint what can be done."""
 
     def frame(self, path: str, span: Span, mark: str) -> list[str]:
-        """Give the lines of a file with a span of them underlined."""
+        """Return the lines of a file with a span of them underlined."""
 
 
 def short(joined: Joined, look: Look) -> str:
-    """Give a line for each thing seen: `path:line:column: what`."""
+    """Return a line for each thing seen: `path:line:column: what`."""
     lines = [
         f"{_at_finding(seen, look)}: {_said(seen)}: {_short_finding(seen, look)}"
         for seen in joined.findings
@@ -80,7 +80,7 @@ def short(joined: Joined, look: Look) -> str:
 
 
 def full(joined: Joined, look: Look) -> str:
-    """Give each thing seen with its lines of code, and where its array was made."""
+    """Return each thing seen with its lines of code, and where its array was made."""
     blocks: list[list[str]] = [_head(joined, look)]
     for state in (State.CONFIRMED, State.REACHED, State.UNKNOWN, State.NOT_REACHED):
         blocks += [_full_finding(seen, look) for seen in joined.with_state(state)]
@@ -103,15 +103,15 @@ def full(joined: Joined, look: Look) -> str:
 
 
 def _beside(joined: Joined) -> list[SeenLine]:
-    """Give the lines of which no rule is meant to speak.
+    """Return the lines that are outside of the scope of the rules.
 
-    What a computation on the host copies there is told with the computation.
+    What a computation on the host copies there is reported with the computation.
     """
     return [line for line in joined.judged(Judgement.BESIDE) if line.kind != PULLED]
 
 
 def _first(block: list[str], what: str) -> list[str]:
-    """Give a heading and the first lines below it."""
+    """Return a heading and the first lines below it."""
     more = len(block) - 1 - _SHOWN_BESIDE
     if more <= 0:
         return block
@@ -119,7 +119,7 @@ def _first(block: list[str], what: str) -> list[str]:
 
 
 def summary(joined: Joined) -> str:
-    """Say in one line what the run showed."""
+    """Return in one line what the run showed."""
     main = [*joined.judged(Judgement.FLAGGED), *joined.judged(Judgement.NOT_FLAGGED)]
     if joined.record.jax is None:
         said = "the program never imported JAX"
@@ -153,7 +153,7 @@ def summary(joined: Joined) -> str:
 
 
 def notes(joined: Joined, look: Look) -> list[str]:
-    """Say what the report does not cover."""
+    """Return what the report does not cover."""
     record = joined.record
     said = []
     for what, place in record.elsewhere:

@@ -77,11 +77,12 @@ class _Plan:
 
 
 def verify(request: Request) -> int:
-    """Prove the rules with these codes (all, and the data path, when there are none).
+    """Reproduce the hazards of the rules with these codes (all, and the data path, when there are
+    none).
 
-    Prints a report. Returns 0 when every claim holds; 1 when one does not; and 2, with a message
-    on stderr, when they could not be run, or when one that was asked for by its code makes no
-    claim about the JAX that is here.
+    Prints a report. Returns 0 when every claim holds; 1 when one does not; and 2, with a message on
+    stderr, when they could not be run, or when one that was asked for by its code makes no claim
+    about the JAX that is here.
     """
     try:
         with stopped_by_signals():
@@ -154,7 +155,7 @@ def _run(request: Request) -> tuple[report.Done, _Plan]:
 
 
 def _planned(request: Request) -> _Plan:
-    """Say what to run; raises UsageError or UnknownCodeError for what makes no sense."""
+    """Return what to run; raises UsageError or UnknownCodeError for what makes no sense."""
     proofs, with_datapath = chosen(request.codes)
     return _Plan(
         proofs=proofs,
@@ -167,7 +168,7 @@ def _planned(request: Request) -> _Plan:
 
 
 def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
-    """Give the proofs to run, and whether to run the data path.
+    """Return the proofs to run, and whether to run the data path.
 
     Raises UnknownCodeError for a code without proof, UsageError when there are no proofs at all.
     """
@@ -182,7 +183,7 @@ def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
 
 
 def rules_without_proof() -> list[str]:
-    """Give the codes of the rules that nothing here proves: none, unless something is amiss."""
+    """Return the codes of the rules without a proof: none, unless something is amiss."""
     from placement_lint.rules.registry import all_rules
 
     known = find_proofs(proof_folder())
@@ -190,7 +191,7 @@ def rules_without_proof() -> list[str]:
 
 
 def chosen_sizes(size: str | None, sizes: str | None, *, for_page: bool) -> list[int] | None:
-    """Give the sizes of the data path in bytes, in order; None for all that fit.
+    """Return the sizes of the data path in bytes, in order; None for all that fit.
 
     Raises UsageError for what is no size, or too small to measure.
     """
@@ -275,7 +276,7 @@ def environment_here(runner: Runner) -> Environment:
 
 
 def devices_here(wanted: str, environment: Environment) -> str:
-    """Give the devices to run on; raises UsageError when a GPU is wanted and there is none."""
+    """Return the devices to run on; raises UsageError when a GPU is wanted and there is none."""
     if wanted == VIRTUAL or (wanted == "auto" and not environment.has_accelerator):
         return VIRTUAL
     if not environment.has_accelerator:

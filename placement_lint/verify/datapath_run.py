@@ -68,7 +68,6 @@ class DataPathResult:
 
     @property
     def ok(self) -> bool:
-        """Whether every way was measured and the claim was seen."""
         return not self.problems
 
 
@@ -232,5 +231,5 @@ def judge_growth(results: Sequence[DataPathResult]) -> list[str]:
 
 
 def commitment(committed: object) -> str:
-    """Give `committed` or `uncommitted`; `in NumPy` for None."""
+    """Return `committed` or `uncommitted`; `in NumPy` for None."""
     return "in NumPy" if committed is None else "committed" if committed else "uncommitted"

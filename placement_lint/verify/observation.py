@@ -67,7 +67,7 @@ class Observation:
 
 
 def as_observations(value: object) -> tuple[Observation, ...]:
-    """Give what `observe` returned as a tuple of observations.
+    """Return what `observe` returned as a tuple of observations.
 
     Raises InvalidObservationError when it is not one observation or a sequence of at least one.
     """

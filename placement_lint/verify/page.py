@@ -28,7 +28,7 @@ _VIRTUAL_NOTE = (
 
 
 def page(done: Done) -> str:
-    """Give the page of a whole run as HTML."""
+    """Return the page of a whole run as HTML."""
     body = [
         _head(done),
         _drawing(done),
@@ -92,7 +92,7 @@ def _problems(problems: Sequence[str]) -> str:
 
 
 def _numbers(results: Sequence[DataPathResult]) -> str:
-    """Give the table under the drawing: every number in it, and those that are not."""
+    """Return the table under the drawing: every number in it, and those that are not."""
     rows = [
         [
             format_size(result.size),
@@ -198,7 +198,7 @@ def _table(
     numeric_from: int | None = None,
     classes: Sequence[str] = (),
 ) -> str:
-    """Give a table of cells that are HTML already."""
+    """Return a table of cells that are HTML already."""
 
     def cells(tag: str, row: Iterable[Any]) -> str:
         return "".join(

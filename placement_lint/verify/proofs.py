@@ -98,7 +98,7 @@ class Proof:
         return tuple(value)
 
     def _constant(self, name: str, default: object) -> object:
-        """Give a module constant; raises ProofError when it is not a literal."""
+        """Return a module constant; raises ProofError when it is not a literal."""
         for node in self._tree.body:
             if isinstance(node, ast.Assign) and any(
                 isinstance(target, ast.Name) and target.id == name for target in node.targets

@@ -242,7 +242,7 @@ def probe(runner: Runner, devices: str | None = None) -> Environment:
 
 
 def reason_to_skip(proof: Proof, environment: Environment) -> str:
-    """Say why a proof makes no claim about the JAX that is here; "" when it does.
+    """Return why a proof makes no claim about the JAX that is here; "" when it does.
 
     A proof that cannot be read is not skipped: running it will fail, with the reason.
     """
