@@ -43,9 +43,9 @@ class Proved:
     def sentence(self) -> str:
         parts = []
         if self.proved:
-            parts.append(f"proved on JAX {', '.join(self.proved)}")
+            parts.append(f"reproduced on JAX {', '.join(self.proved)}")
         if self.failed:
-            parts.append(f"NOT proved on JAX {', '.join(self.failed)}")
+            parts.append(f"NOT reproduced on JAX {', '.join(self.failed)}")
         if self.skipped:
             parts.append(f"makes no claim about JAX {', '.join(self.skipped)}")
         return f"{'; '.join(parts)} ({self.devices} devices, {self.date})"

@@ -99,7 +99,7 @@ def verify(request: Request) -> int:
     skipped = [result.proof.code for result in done.rules if result.skipped]
     if request.codes and skipped:
         print(
-            f"placement-lint verify: skipped here, and so not proved: {', '.join(skipped)}",
+            f"placement-lint verify: skipped here, and so not reproduced: {', '.join(skipped)}",
             file=sys.stderr,
         )
         return USAGE

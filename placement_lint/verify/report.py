@@ -207,7 +207,7 @@ def summary_text(done: Done) -> str:
     """Return the last line: how many claims hold."""
     skipped = sum(bool(result.skipped) for result in done.rules)
     claims = len(done.rules) - skipped + len(done.without_proof) + bool(done.datapaths)
-    parts = [f"{claims - len(done.failed)} of {claims} proved"]
+    parts = [f"{claims - len(done.failed)} of {claims} reproduced"]
     if done.failed:
         parts.append(f"failed: {', '.join(done.failed)}")
     if skipped:

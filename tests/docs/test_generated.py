@@ -60,7 +60,7 @@ def test_the_page_shows_the_proof_and_where_it_held(rule: Page) -> None:
     page = rules.page(rule)
     assert Path(proof_path(rule.code)).read_text(encoding="utf-8").strip("\n") in page
     proved = proved_on(rule.code)
-    assert ("## Proved on" in page) == (proved is not None)
+    assert ("## Reproduced on" in page) == (proved is not None)
     if proved is not None:
         versions = {*proved.proved, *proved.failed, *proved.skipped}
         heads = re.search(r"^\| JAX \| (.+) \|$", page, re.MULTILINE)
@@ -68,7 +68,7 @@ def test_the_page_shows_the_proof_and_where_it_held(rule: Page) -> None:
         assert set(heads[1].split(" | ")) == versions
         cells = re.search(r"^\| \w+ devices \| (.+) \|$", page, re.MULTILINE)
         assert cells is not None
-        assert cells[1].split(" | ").count("proved") == len(proved.proved)
+        assert cells[1].split(" | ").count("reproduced") == len(proved.proved)
 
 
 def test_the_index_has_every_rule_in_its_family() -> None:

@@ -129,7 +129,7 @@ def test_the_page_stands_alone(good: RuleResult) -> None:
 
 def test_it_says_what_was_measured_and_observed(good: RuleResult) -> None:
     text = " ".join(Reader(page(done(good))).text.split())
-    assert "2 of 2 claims proved" in text
+    assert "2 of 2 claims reproduced" in text
     assert "With 1 GB of tokens a batch takes 107 ms from a dataset that is uncommitted" in text
     assert "and 100 µs from the same one, committed: 1,075 times less" in text
     assert "No accelerator was used." in text
@@ -145,7 +145,7 @@ def test_what_does_not_hold_is_said(write_proof: WriteProof, good: RuleResult) -
     run = done(good, bad, skipped, without_proof=("JDP998",), growth_problems=("it <grows>",))
     text = page(run)
     said = Reader(text).text
-    for part in ("not proved", "too <old>", "JDP998", "it <grows>", "the observation is blind"):
+    for part in ("not reproduced", "too <old>", "JDP998", "it <grows>", "the observation is blind"):
         assert part in said
     assert "class='sum not-ok'" in text
 

@@ -152,13 +152,13 @@ def test_the_summary(write_proof: WriteProof) -> None:
     good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
     bad = result(write_proof(SOURCE), outcome(0, seen=False), outcome(0, seen=False))
     nothing = RuleResult(good.proof, Outcome(), Outcome(), judge(Outcome(), Outcome()), "too old")
-    assert report.summary_text(done(good, datapaths=(DATAPATH,))) == "2 of 2 proved"
-    assert report.summary_text(done(good, bad)) == "1 of 2 proved; failed: JDP999"
-    assert report.summary_text(done(good, nothing)) == "1 of 1 proved; skipped: 1"
+    assert report.summary_text(done(good, datapaths=(DATAPATH,))) == "2 of 2 reproduced"
+    assert report.summary_text(done(good, bad)) == "1 of 2 reproduced; failed: JDP999"
+    assert report.summary_text(done(good, nothing)) == "1 of 1 reproduced; skipped: 1"
     unproved = done(good, without_proof=("JDP998",))
-    assert report.summary_text(unproved) == "1 of 2 proved; failed: JDP998"
+    assert report.summary_text(unproved) == "1 of 2 reproduced; failed: JDP998"
     curved = done(good, datapaths=(DATAPATH,), growth_problems=("committed: grows",))
-    assert report.summary_text(curved) == "1 of 2 proved; failed: datapath"
+    assert report.summary_text(curved) == "1 of 2 reproduced; failed: datapath"
     assert [run.held for run in (done(good, nothing), unproved, curved)] == [True, False, False]
 
 

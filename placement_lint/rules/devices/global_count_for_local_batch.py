@@ -54,7 +54,7 @@ class GlobalCountForLocalBatch(Rule):
     ```
 
     ## Fix safety
-    Shown on this page only, never applied: whether the batch is that of one process or of all is
+    Display-only, on this page: whether the batch is that of one process or of all is
     not written there.
 
     ## What it does not flag

@@ -89,7 +89,7 @@ class BackendStartedAtImport(Rule):
     (`functools.cache`); for a default value, `None`.
 
     ## Fix safety
-    Shown on this page only, never applied: a NumPy array does not behave as one of JAX everywhere.
+    Display-only, on this page: a NumPy array does not behave as one of JAX everywhere.
 
     ## What it does not flag
     Programs, unless another file of the run imports them: a file with a guard on `__main__`, with

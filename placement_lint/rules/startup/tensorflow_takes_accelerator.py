@@ -95,7 +95,7 @@ class TensorflowTakesAccelerator(Rule):
     ```
 
     ## Fix safety
-    Shown on this page only, never applied: the line has to stand before TensorFlow's first
+    Display-only, on this page: the line has to stand before TensorFlow's first
     operation, wherever that is, and TensorFlow may be meant to compute.
 
     ## What it does not flag

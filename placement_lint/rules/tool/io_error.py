@@ -17,7 +17,7 @@ class IoError(Rule):
     it since it was read; it has other names (hard links), which would keep the old text. Such a
     file is what it was, and so is each file that a fix would have edited together with it.
 
-    A file that takes more processor time than `file-time-limit` allows (60 seconds by default), or
+    A file that takes more CPU time than `file-time-limit` allows (60 seconds by default), or
     during whose analysis the process takes more memory than `memory-limit` allows, is not checked
     to the end. What was found by then is reported beside this finding. If several files are
     analysed as one program, the others are analysed again without that file; those that it

@@ -56,7 +56,7 @@ class DefaultDeviceArgumentIgnored(Rule):
     ```
 
     ## Fix safety
-    Shown on this page only, never applied: whether the arrays are to be committed to the host, kept
+    Display-only, on this page: whether the arrays are to be committed to the host, kept
     as NumPy (`framework="np"`) or left on the accelerator is the author's to say.
 
     ## What it does not flag
