@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.config.options import BY_NAME, EXTEND, Kind, Option
+from placement_lint.config.options import BY_NAME, EXTEND, Option, OptionKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,29 +80,29 @@ def _known(key: str, where: str) -> Option:
 
 
 def _check(option: Option, value: object, where: str) -> object:
-    if option.kind is Kind.BOOLEAN:
+    if option.kind is OptionKind.BOOLEAN:
         if isinstance(value, bool):
             return value
-    elif option.kind is Kind.STRINGS:
+    elif option.kind is OptionKind.STRINGS:
         strings = _strings(value)
         if strings is not None:
             return strings
-    elif option.kind is Kind.MAP:
+    elif option.kind is OptionKind.MAP:
         if isinstance(value, dict):
             entries = {key: _strings(entry) for key, entry in value.items()}
             table = {key: entry for key, entry in entries.items() if entry is not None}
             if len(table) == len(entries):
                 return table
-    elif option.kind is Kind.PATH:
+    elif option.kind is OptionKind.PATH:
         if isinstance(value, str) and value:
             if "\0" in value:
                 message = f"{where}: `{option.name}` is not a path: it holds a null character"
                 raise SettingsError(message, key=option.name)
             return value
-    elif option.kind is Kind.VERSION:
+    elif option.kind is OptionKind.VERSION:
         if isinstance(value, str) and (value == "auto" or VERSION.fullmatch(value)):
             return value
-    elif option.kind is Kind.NUMBER:
+    elif option.kind is OptionKind.NUMBER:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             if value > MOST:
                 message = f"{where}: `{option.name}` may be {MOST:,} at most"

@@ -292,7 +292,7 @@ class Says(Needs):
         return not self._words.isdisjoint(text.mentions.words)
 
 
-class Given(Uses):
+class ArgumentMatches(Uses):
     """The file may call one of these qualified names with something like this between the brackets.
 
     Comments and strings there count, too. Where it cannot be told what a call is given, this is

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps
-from placement_lint.semantic.program_queries import NOTHING, ImportEffects, Origin
+from placement_lint.semantic.program_queries import NOTHING, EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -45,10 +45,10 @@ class _State:
     """The modules that are executed in it; of the others it is known what they do. None: all."""
     under_way: Mapping[str, int] = field(default_factory=dict)
     """Modules that were being executed before, and how many of their steps are done."""
-    imports: Origin | None = None
-    starts: Origin | None = None
-    sets: dict[str, Origin] = field(default_factory=dict)
-    given_up: Origin | None = None
+    imports: EffectOrigin | None = None
+    starts: EffectOrigin | None = None
+    sets: dict[str, EffectOrigin] = field(default_factory=dict)
+    given_up: EffectOrigin | None = None
     done: set[str] = field(default_factory=set)
     is_branch: bool = False
     """Whether it is one of two branches: modules that are executed step by step are left out."""
@@ -74,7 +74,7 @@ class _State:
             for each in can
         )
 
-    def add(self, kind: Kind, what: str, origin: Origin) -> None:
+    def add(self, kind: Kind, what: str, origin: EffectOrigin) -> None:
         if kind is Kind.IMPORTS:
             self.imports = self.imports or origin
         elif kind is Kind.STARTS:
@@ -215,7 +215,7 @@ class Importing:
     def _execute(self, steps: Summary, state: _State, path: str) -> _Work:
         for step in steps:
             if isinstance(step, Does):
-                state.add(step.kind, step.what, Origin(path, step.line, step.what))
+                state.add(step.kind, step.what, EffectOrigin(path, step.line, step.what))
             elif isinstance(step, Imports):
                 yield self._import(self._run(path, step.name), state)
             elif isinstance(step, Either):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Step, Summary
-    from placement_lint.semantic.program_queries import Origin
+    from placement_lint.semantic.program_queries import EffectOrigin
 
 _CALL_DEPTH = 8
 
@@ -50,7 +50,7 @@ class Event:
     """The statement or the call by which it happens in this file."""
     what: str
     """`jax.devices()`, `import jax`; for a variable its name."""
-    origin: Origin | None = None
+    origin: EffectOrigin | None = None
     """Where it really happens, if in another file."""
     is_direct: bool = True
     """Whether it is the node itself that does it, and not a local function that it calls."""
@@ -261,7 +261,7 @@ class Timeline:
         effects = self.facts.run.importing(self.facts.path, step.name)
         what = f"import {step.name.lstrip('.')}"
 
-        def event(kind: Kind, what: str, origin: Origin) -> Event:
+        def event(kind: Kind, what: str, origin: EffectOrigin) -> Event:
             return Event(kind, step.node, what, origin, step.is_direct)
 
         for variable, origin in effects.sets_variables.items():

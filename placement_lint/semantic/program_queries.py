@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Origin:
+class EffectOrigin:
     """A place in some file of the run, in words that a message can use."""
 
     path: str
@@ -23,11 +23,11 @@ class Origin:
 class ImportEffects:
     """What importing a module of the run certainly does, in it and in what it imports."""
 
-    imports_jax: Origin | None = None
-    starts_backend: Origin | None = None
+    imports_jax: EffectOrigin | None = None
+    starts_backend: EffectOrigin | None = None
     """And does not give it up after that."""
-    sets_variables: dict[str, Origin] = field(default_factory=dict)
-    gives_backend_up: Origin | None = None
+    sets_variables: dict[str, EffectOrigin] = field(default_factory=dict)
+    gives_backend_up: EffectOrigin | None = None
     """Before it starts it anew, if it does that as well."""
 
 
@@ -41,7 +41,7 @@ class RunView(Protocol):
     program of a file is asked about each program that the file is a part of.
     """
 
-    def calls(self, path: str, function: str) -> Origin | None:
+    def calls(self, path: str, function: str) -> EffectOrigin | None:
         """Return a call of a function in another file of a program that a file is part of.
 
         The function is named by its qualified name, such as `jax.distributed.initialize`.
@@ -64,7 +64,7 @@ class RunView(Protocol):
 class Alone:
     """A run of one file: there is nothing else to know."""
 
-    def calls(self, path: str, function: str) -> Origin | None:
+    def calls(self, path: str, function: str) -> EffectOrigin | None:
         return None
 
     def mentions(self, path: str, *words: bytes) -> bool:

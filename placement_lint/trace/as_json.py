@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.trace.join import Judgement, State
+from placement_lint.trace.join import FindingState, Judgement
 from placement_lint.trace.text import REPORT_IT
 from placement_lint.version import __version__
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.trace.join import Joined, SeenFinding, SeenLine, SeenRun
-    from placement_lint.trace.record import HostRun, Move, Place
+    from placement_lint.trace.record import HostRun, Move, TracedPlace
 
 VERSION = 1
 """Goes up when a field changes its meaning or goes; fields may be added without."""
@@ -60,10 +60,10 @@ def render(
             "copies": sum(line.count for line in _main(joined)),
             "bytes": sum(line.bytes for line in _main(joined)),
             "seconds": round(sum(line.seconds for line in _main(joined)), 6),
-            "confirmed": len(joined.with_state(State.CONFIRMED)),
-            "reached": len(joined.with_state(State.REACHED)),
-            "not_reached": len(joined.with_state(State.NOT_REACHED)),
-            "unknown": len(joined.with_state(State.UNKNOWN)),
+            "confirmed": len(joined.with_state(FindingState.CONFIRMED)),
+            "reached": len(joined.with_state(FindingState.REACHED)),
+            "not_reached": len(joined.with_state(FindingState.NOT_REACHED)),
+            "unknown": len(joined.with_state(FindingState.UNKNOWN)),
             "not_flagged": joined.not_flagged,
             "host_runs": sum(seen.count for seen in joined.host_runs),
             "host_seconds": round(sum(seen.seconds for seen in joined.host_runs), 6),
@@ -147,7 +147,7 @@ def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
-def _place(place: Place | None, show: Callable[[str], str]) -> dict[str, Any] | None:
+def _place(place: TracedPlace | None, show: Callable[[str], str]) -> dict[str, Any] | None:
     if place is None:
         return None
     return {

@@ -22,7 +22,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
     from placement_lint.trace.emulation import Emulation, expected_devices
     from placement_lint.trace.frames import Frames
     from placement_lint.trace.imported import when_imported
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
     from placement_lint.trace.program import (
         NoProgramError,
         leave_out_our_frames,
@@ -33,7 +33,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
     from placement_lint.trace.reached import Reached
     from placement_lint.trace.recorder import Recorder
 
-    ledger = Ledger(Path(folder))
+    ledger = TraceLedger(Path(folder))
     ledger.write("start", python=sys.version.split()[0])
     frames = Frames()
     reached = Reached(frames, ledger)

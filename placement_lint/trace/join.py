@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.findings import Finding
-    from placement_lint.trace.record import HostRun, Move, Place, Record
+    from placement_lint.trace.record import HostRun, Move, TracedPlace, TraceRecord
 
 MOVED_BY = {
     "JDP201": frozenset({DRAGGED, SPREAD}),
@@ -43,7 +43,7 @@ _ALWAYS_SEEN = frozenset({"JDP201", "JDP202", "JDP208"})
 which is not recorded: that nothing was seen says nothing."""
 
 
-class State(enum.Enum):
+class FindingState(enum.Enum):
     """What the run says of a finding."""
 
     CONFIRMED = "confirmed"
@@ -69,14 +69,14 @@ class SeenFinding:
     """A finding, and what became of it."""
 
     finding: Finding
-    state: State
+    state: FindingState
     moves: tuple[Move, ...] = ()
     host_runs: tuple[HostRun, ...] = ()
 
     @property
     def speaks_of_moves(self) -> bool:
         """Whether the run can tell if it was right; of others only the line can be watched."""
-        return self.state is State.CONFIRMED or self.finding.code in _ALWAYS_SEEN
+        return self.state is FindingState.CONFIRMED or self.finding.code in _ALWAYS_SEEN
 
 
 class _AddedUp(abc.ABC):
@@ -107,7 +107,7 @@ class _AddedUp(abc.ABC):
 class SeenLine(_AddedUp):
     """All moves of one sort at one place of the program."""
 
-    site: Place | None
+    site: TracedPlace | None
     kind: str
     judgement: Judgement
     moves: tuple[Move, ...]
@@ -122,7 +122,7 @@ class SeenLine(_AddedUp):
 class SeenRun(_AddedUp):
     """What ran on the host at one place of the program, because an operand was committed there."""
 
-    site: Place | None
+    site: TracedPlace | None
     judgement: Judgement
     host_runs: tuple[HostRun, ...]
 
@@ -136,7 +136,7 @@ class SeenRun(_AddedUp):
 class Joined:
     """A run and its findings, set side by side."""
 
-    record: Record
+    record: TraceRecord
     findings: tuple[SeenFinding, ...]
     """In the order of every report."""
     lines: tuple[SeenLine, ...]
@@ -146,7 +146,7 @@ class Joined:
     skipped: tuple[tuple[str, str], ...] = ()
     """Files that could not be linted, and why."""
 
-    def with_state(self, *states: State) -> list[SeenFinding]:
+    def with_state(self, *states: FindingState) -> list[SeenFinding]:
         """Return the findings about moves that are in these states."""
         return [each for each in self.findings if each.speaks_of_moves and each.state in states]
 
@@ -164,7 +164,7 @@ class Joined:
         return sum(len(found(Judgement.NOT_FLAGGED)) for found in (self.judged, self.on_host))
 
 
-def join(record: Record, display: Callable[[str], str] = str) -> Joined:
+def join(record: TraceRecord, display: Callable[[str], str] = str) -> Joined:
     """Lint the files that ran and join the findings with what happened.
 
     `display` returns the path under which a file of the record is linted.
@@ -182,14 +182,14 @@ def join(record: Record, display: Callable[[str], str] = str) -> Joined:
 
 
 def match(
-    record: Record,
+    record: TraceRecord,
     findings: Sequence[Finding],
     real: dict[str, str],
     skipped: Iterable[tuple[str, str]] = (),
 ) -> Joined:
     """Join findings with a record. `real` returns the record's path for that of a finding."""
     confirmed: dict[int, list[Move]] = {}
-    lines: dict[tuple[Place | None, str, Judgement], list[Move]] = {}
+    lines: dict[tuple[TracedPlace | None, str, Judgement], list[Move]] = {}
     for move in record.moves:
         about = _findings_about(move, findings, real)
         for index in about:
@@ -202,7 +202,7 @@ def match(
             judgement = Judgement.BESIDE
         lines.setdefault((move.site, move.kind, judgement), []).append(move)
     ran: dict[int, list[HostRun]] = {}
-    places: dict[tuple[Place | None, Judgement], list[HostRun]] = {}
+    places: dict[tuple[TracedPlace | None, Judgement], list[HostRun]] = {}
     coming_back = {run.site for run in record.host_runs if run.site and run.after == run.site}
     for host_run in record.host_runs:
         about = _findings_about(host_run, findings, real)
@@ -215,7 +215,10 @@ def match(
         )
     seen = [
         SeenFinding(
-            finding, State.CONFIRMED, tuple(confirmed.get(index, ())), tuple(ran.get(index, ()))
+            finding,
+            FindingState.CONFIRMED,
+            tuple(confirmed.get(index, ())),
+            tuple(ran.get(index, ())),
         )
         if index in confirmed or index in ran
         else SeenFinding(finding, _reached(record, finding, real))
@@ -254,7 +257,7 @@ def _findings_about(
     return [index for index, _ in within]
 
 
-def _is_within(finding: Finding, site: Place) -> bool:
+def _is_within(finding: Finding, site: TracedPlace) -> bool:
     """Return whether a finding begins inside of the operation that is at a place."""
     span = finding.span
     if site.column is None or site.end_column is None:
@@ -263,7 +266,7 @@ def _is_within(finding: Finding, site: Place) -> bool:
     return start <= (span.line, span.column) < end
 
 
-def _is_made_at(finding: Finding, made: Place, real: dict[str, str]) -> bool:
+def _is_made_at(finding: Finding, made: TracedPlace, real: dict[str, str]) -> bool:
     return any(
         real.get(related.path, related.path) == made.path
         and made.line <= related.span.end_line
@@ -272,15 +275,15 @@ def _is_made_at(finding: Finding, made: Place, real: dict[str, str]) -> bool:
     )
 
 
-def _reached(record: Record, finding: Finding, real: dict[str, str]) -> State:
+def _reached(record: TraceRecord, finding: Finding, real: dict[str, str]) -> FindingState:
     path = real.get(finding.path, finding.path)
     ran = record.lines.get(path, set())
     line = finding.span.line
     first, last = statement_lines(path, line)
     # An expression over several lines may have no instruction on its first one.
     if line in ran or any(first <= each <= last for each in ran):
-        return State.REACHED
-    return State.NOT_REACHED if record.all_lines else State.UNKNOWN
+        return FindingState.REACHED
+    return FindingState.NOT_REACHED if record.all_lines else FindingState.UNKNOWN
 
 
 def statement_lines(path: str, line: int) -> tuple[int, int]:

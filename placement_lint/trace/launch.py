@@ -37,7 +37,7 @@ class CannotTraceError(Exception):
 
 
 @dataclass(frozen=True)
-class Target:
+class TraceTarget:
     """What to run: a file, or with `is_module` a module, and its arguments."""
 
     name: str
@@ -139,7 +139,7 @@ def _may_have_accelerator() -> bool:
     return False
 
 
-def run(target: Target, folder: Path, devices: str, environment: Mapping[str, str]) -> int:
+def run(target: TraceTarget, folder: Path, devices: str, environment: Mapping[str, str]) -> int:
     """Run the program to its end, and return its status as `subprocess` does."""
     target.check()
     request = {
@@ -211,7 +211,7 @@ def end_like(status: int) -> int:
     return 128 + number
 
 
-def arguments_of(words: Sequence[str]) -> tuple[list[str], Target | None]:
+def arguments_of(words: Sequence[str]) -> tuple[list[str], TraceTarget | None]:
     """Split a command line into our options and the program with its own.
 
     The program begins at the first word that is neither an option of ours nor its value, or
@@ -222,13 +222,13 @@ def arguments_of(words: Sequence[str]) -> tuple[list[str], Target | None]:
     while rest:
         word = rest.pop(0)
         if word == "--":
-            return taken, Target(rest[0], False, tuple(rest[1:])) if rest else None
+            return taken, TraceTarget(rest[0], False, tuple(rest[1:])) if rest else None
         if word == "-m":
-            return taken, Target(rest[0], True, tuple(rest[1:])) if rest else None
+            return taken, TraceTarget(rest[0], True, tuple(rest[1:])) if rest else None
         if word.startswith("-m") and not word.startswith("--"):
-            return taken, Target(word[2:], True, tuple(rest))
+            return taken, TraceTarget(word[2:], True, tuple(rest))
         if not word.startswith("-") or word == "-":
-            return taken, Target(word, False, tuple(rest))
+            return taken, TraceTarget(word, False, tuple(rest))
         taken.append(word)
         if word in WITH_VALUE and rest:
             taken.append(rest.pop(0))

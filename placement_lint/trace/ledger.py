@@ -25,7 +25,7 @@ SLOTS = 1 << 16
 """Kinds that are told apart; what is beyond is counted in the last one."""
 
 
-class Ledger:
+class TraceLedger:
     """The two files, opened for writing. Safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:

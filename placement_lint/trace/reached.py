@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
 
     from placement_lint.trace.frames import Frames, Site
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
 
 _PATIENCE = 20_000
 """Calls and lines that a thread may run without a new line: some hundredths of a second."""
@@ -29,7 +29,7 @@ _PATIENCE_AT_FIRST = 100_000
 class Reached:
     """Writes each line of the user's files to the ledger when it first runs."""
 
-    def __init__(self, frames: Frames, ledger: Ledger) -> None:
+    def __init__(self, frames: Frames, ledger: TraceLedger) -> None:
         self._frames = frames
         self._ledger = ledger
         self._seen: set[tuple[str, int]] = set()
@@ -92,7 +92,9 @@ class _State(threading.local):
 class _Tracer:
     """The trace function of Python 3.10 and 3.11."""
 
-    def __init__(self, frames: Frames, ledger: Ledger, note: Callable[[str, int], bool]) -> None:
+    def __init__(
+        self, frames: Frames, ledger: TraceLedger, note: Callable[[str, int], bool]
+    ) -> None:
         self._user_file = frames.user_file
         self._ledger = ledger
         self._note = note

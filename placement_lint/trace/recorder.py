@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from placement_lint.trace.frames import Frames, Site
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
 
 DRAGGED = "dragged"
 """An array that lives elsewhere than on the default device, copied to where the operation runs."""
@@ -106,7 +106,7 @@ class _Makers:
 class Recorder:
     """Counts moves by the lines of the user's code that they happen at."""
 
-    def __init__(self, ledger: Ledger, frames: Frames, new: Callable[[Site], None]) -> None:
+    def __init__(self, ledger: TraceLedger, frames: Frames, new: Callable[[Site], None]) -> None:
         """Take in `new` what is called with each place that JAX is first used from."""
         self._new = new
         self._places: set[Site] = set()

@@ -51,7 +51,7 @@ class UsageError(Exception):
 
 
 @dataclass(frozen=True)
-class Request:
+class VerifyRequest:
     """What was asked for on the command line, as it was written there."""
 
     codes: Sequence[str] = ()
@@ -76,7 +76,7 @@ class _Plan:
     page: Path | None
 
 
-def verify(request: Request) -> int:
+def verify(request: VerifyRequest) -> int:
     """Reproduce the hazards of the rules with these codes (all, and the data path, when there are
     none).
 
@@ -106,7 +106,7 @@ def verify(request: Request) -> int:
     return OK
 
 
-def _run(request: Request) -> tuple[report.Done, _Plan]:
+def _run(request: VerifyRequest) -> tuple[report.Done, _Plan]:
     """Run what was asked for, and print it as it comes when text is wanted."""
     started = time.monotonic()
     text = request.output_format == "text"
@@ -154,7 +154,7 @@ def _run(request: Request) -> tuple[report.Done, _Plan]:
     return done, plan
 
 
-def _planned(request: Request) -> _Plan:
+def _planned(request: VerifyRequest) -> _Plan:
     """Return what to run; raises UsageError or UnknownCodeError for what makes no sense."""
     proofs, with_datapath = chosen(request.codes)
     return _Plan(

@@ -13,7 +13,7 @@ from placement_lint.verify.datapath_run import (
     DataPathResult,
     commitment,
 )
-from placement_lint.verify.observation import Observation, Outcome
+from placement_lint.verify.observation import Observation, SideOutcome
 from placement_lint.verify.proofs import PLAIN, ProofError
 from placement_lint.verify.runner import Environment, RuleResult
 from placement_lint.verify.sizes import format_seconds, format_size
@@ -111,11 +111,13 @@ def digest_of(result: RuleResult) -> str | None:
         return None
 
 
-def pairs(hazard: Outcome, fixed: Outcome) -> list[tuple[Observation | None, Observation | None]]:
+def pairs(
+    hazard: SideOutcome, fixed: SideOutcome
+) -> list[tuple[Observation | None, Observation | None]]:
     """Return the observations side by side, first with first; None where one is missing."""
     length = max(len(hazard.observations), len(fixed.observations))
 
-    def padded(outcome: Outcome) -> list[Observation | None]:
+    def padded(outcome: SideOutcome) -> list[Observation | None]:
         return [*outcome.observations, *[None] * (length - len(outcome.observations))]
 
     return list(zip(padded(hazard), padded(fixed), strict=True))

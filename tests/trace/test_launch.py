@@ -12,7 +12,7 @@ import pytest
 
 from placement_lint.trace import launch
 from placement_lint.trace.emulation import expected_devices, virtual_environment
-from placement_lint.trace.launch import CannotTraceError, Target, arguments_of, choose_devices
+from placement_lint.trace.launch import CannotTraceError, TraceTarget, arguments_of, choose_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,20 +21,24 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("words", "ours", "target"),
     [
-        ("a.py", [], Target("a.py", False, ())),
-        ("a.py --devices gpu -m b", [], Target("a.py", False, ("--devices", "gpu", "-m", "b"))),
-        ("--devices gpu a.py x", ["--devices", "gpu"], Target("a.py", False, ("x",))),
-        ("--devices=gpu a.py", ["--devices=gpu"], Target("a.py", False, ())),
-        ("--color always -m b.c -x", ["--color", "always"], Target("b.c", True, ("-x",))),
-        ("-mb.c -x", [], Target("b.c", True, ("-x",))),
-        ("-- -odd.py -- x", [], Target("-odd.py", False, ("--", "x"))),
+        ("a.py", [], TraceTarget("a.py", False, ())),
+        (
+            "a.py --devices gpu -m b",
+            [],
+            TraceTarget("a.py", False, ("--devices", "gpu", "-m", "b")),
+        ),
+        ("--devices gpu a.py x", ["--devices", "gpu"], TraceTarget("a.py", False, ("x",))),
+        ("--devices=gpu a.py", ["--devices=gpu"], TraceTarget("a.py", False, ())),
+        ("--color always -m b.c -x", ["--color", "always"], TraceTarget("b.c", True, ("-x",))),
+        ("-mb.c -x", [], TraceTarget("b.c", True, ("-x",))),
+        ("-- -odd.py -- x", [], TraceTarget("-odd.py", False, ("--", "x"))),
         ("--devices", ["--devices"], None),
         ("--help", ["--help"], None),
         ("-m", [], None),
         ("", [], None),
     ],
 )
-def test_arguments(words: str, ours: list[str], target: Target | None) -> None:
+def test_arguments(words: str, ours: list[str], target: TraceTarget | None) -> None:
     assert arguments_of(words.split()) == (ours, target)
 
 

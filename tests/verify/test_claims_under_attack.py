@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from placement_lint.verify.environment import VIRTUAL
-from placement_lint.verify.observation import Outcome, Verdict, judge
+from placement_lint.verify.observation import SideOutcome, Verdict, judge
 from placement_lint.verify.proofs import FRESH, Proof, find_proofs, proof_folder
 from placement_lint.verify.runner import Environment, Runner, probe, reason_to_skip, run_side
 from tests.trials import Trials
@@ -67,7 +67,7 @@ _own.subprocess = _Silent
 
 
 SIDES = ("hazard", "fixed")
-Genuine = tuple[Outcome, Outcome]
+Genuine = tuple[SideOutcome, SideOutcome]
 
 
 @pytest.fixture(scope="module")

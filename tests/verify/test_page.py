@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from placement_lint.verify.datapath_run import WAYS, DataPathResult, ratio_bar, ratio_of
-from placement_lint.verify.observation import Observation, Outcome, judge
+from placement_lint.verify.observation import Observation, SideOutcome, judge
 from placement_lint.verify.proofs import Proof
 from placement_lint.verify.report import Done
 from placement_lint.verify.runner import Environment, RuleResult
@@ -63,7 +63,7 @@ RESULTS = [measured(size) for size in SIZES]
 def rule(proof: Proof, measured: int, *, text: str = "8 <bytes>") -> RuleResult:
     item = Observation("guard", "bytes & copies", measured, text, True, "saw 7 bytes")
     gone = Observation("guard", "bytes & copies", 0, "0 bytes", False, "saw 7 bytes")
-    sides = (Outcome((item,), stage=STAGE), Outcome((gone,), stage=STAGE))
+    sides = (SideOutcome((item,), stage=STAGE), SideOutcome((gone,), stage=STAGE))
     return RuleResult(proof, *sides, judge(*sides))
 
 
@@ -141,7 +141,9 @@ def test_it_says_what_was_measured_and_observed(good: RuleResult) -> None:
 
 def test_what_does_not_hold_is_said(write_proof: WriteProof, good: RuleResult) -> None:
     bad = rule(write_proof('"""A <title>."""\n'), 0)
-    skipped = RuleResult(bad.proof, Outcome(), Outcome(), judge(Outcome(), Outcome()), "too <old>")
+    skipped = RuleResult(
+        bad.proof, SideOutcome(), SideOutcome(), judge(SideOutcome(), SideOutcome()), "too <old>"
+    )
     run = done(good, bad, skipped, without_proof=("JDP998",), growth_problems=("it <grows>",))
     text = page(run)
     said = Reader(text).text

@@ -16,8 +16,8 @@ from placement_lint.prefilter.conditions import (
     MAKES_ARRAYS,
     AllOf,
     AnyOf,
+    ArgumentMatches,
     Enters,
-    Given,
     InImport,
     Jax,
     Needs,
@@ -110,7 +110,7 @@ def _needs(api: OldApi) -> Needs:
         return Enters(*_MESHES)
     if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
         return AllOf(ReadOfValue(last, called=api.use is Use.ARRAY_CALL), MAKES_ARRAYS)
-    return Given((function,), rf"\b{last}\b")
+    return ArgumentMatches((function,), rf"\b{last}\b")
 
 
 # -- finding ------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from placement_lint.rules.commitment.pulled_intent import (
     trains,
 )
 from placement_lint.rules.commitment.pulled_operands import (
-    Extent,
-    Role,
+    ArrayExtent,
+    OperandRole,
     extent,
     total_bytes,
     total_count,
@@ -162,7 +162,7 @@ class _Computation:
 
     pull: Pull
     place: Place
-    pulled: dict[int, list[Extent]]
+    pulled: dict[int, list[ArrayExtent]]
     """The operands that are copied, and what is known of the size of the arrays."""
     stays: bool
     """What it gives comes in the place of one of these: it is on the host from then on."""
@@ -240,7 +240,7 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     pulled = {
         operand: found
         for operand, found in extents.items()
-        if any(each.role is Role.DATA for each in found)
+        if any(each.role is OperandRole.DATA for each in found)
     }
     if not pulled:
         return None
@@ -263,8 +263,8 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     return None if is_meant else _Computation(pull, place, pulled, stays)
 
 
-def _is_known_to_be_large(extents: Iterable[Extent]) -> bool:
-    counts = [each.count for each in extents if each.role is Role.DATA]
+def _is_known_to_be_large(extents: Iterable[ArrayExtent]) -> bool:
+    counts = [each.count for each in extents if each.role is OperandRole.DATA]
     return None not in counts and sum(count or 0 for count in counts) >= SMALL
 
 

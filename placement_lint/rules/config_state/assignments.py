@@ -26,7 +26,7 @@ _MISSING = frozenset({
 })  # fmt: skip
 
 
-class Role(enum.Enum):
+class AssignmentRole(enum.Enum):
     """What an assignment does in the eyes of its author."""
 
     SET = enum.auto()
@@ -42,7 +42,7 @@ class Assignment:
 
     target: cst.CSTNode
     context: ConfigContext
-    role: Role
+    role: AssignmentRole
     statement: cst.Assign | None
     """The whole statement, where it is `target = value` and nothing more."""
     value: cst.BaseExpression | None
@@ -60,7 +60,7 @@ class Assignment:
     """For a set: what has to become an update if it, or something beside it, does."""
 
 
-class Assignments:
+class ContextAssignments:
     """Every such place of one file."""
 
     def __init__(self, facts: ModuleFacts) -> None:
@@ -74,7 +74,9 @@ class Assignments:
         self._by_context: dict[str, list[Assignment]] = {}
         for assignment in found:
             self._by_context.setdefault(assignment.context.name, []).append(assignment)
-        self._set_contexts = {each.context.name for each in found if each.role is Role.SET}
+        self._set_contexts = {
+            each.context.name for each in found if each.role is AssignmentRole.SET
+        }
         for group in self._by_context.values():
             self._pair([each for each in group if not each.is_deliberate])
 
@@ -83,9 +85,9 @@ class Assignments:
 
     def is_reported(self, assignment: Assignment) -> bool:
         """Return whether an assignment is a finding of its own: a reset belongs to its set."""
-        if assignment.is_deliberate or assignment.role is Role.RESTORE:
+        if assignment.is_deliberate or assignment.role is AssignmentRole.RESTORE:
             return False
-        if assignment.role is Role.SET:
+        if assignment.role is AssignmentRole.SET:
             return True
         return assignment.context.name not in self._set_contexts
 
@@ -215,13 +217,13 @@ class Assignments:
             value = node.value
         elif isinstance(node, cst.Call) and len(node.args) == 3:
             value = node.args[2].value
-        role = Role.SET
+        role = AssignmentRole.SET
         if is_none(value):
-            role = Role.RESET
+            role = AssignmentRole.RESET
         elif value is not None and self._is_saved(value, context):
-            role = Role.RESTORE
+            role = AssignmentRole.RESTORE
         deliberate = self._is_stand_in(value) or self._is_fallback(node, context)
-        saved = self._save_of(value) if role is Role.RESTORE else None
+        saved = self._save_of(value) if role is AssignmentRole.RESTORE else None
         return Assignment(target, context, role, statement, value, deliberate, saved=saved)
 
     def _is_saved(self, value: cst.BaseExpression, context: ConfigContext) -> bool:
@@ -298,7 +300,7 @@ class Assignments:
         strays: list[Assignment] = []
         for each in group:
             stack = self._stack(each, open_sets)
-            if each.role is Role.SET:
+            if each.role is AssignmentRole.SET:
                 stack.append(each)
             elif stack and self._ends(each, stack) and self._close(stack[-1], each):
                 stack.pop()
@@ -332,7 +334,9 @@ class Assignments:
 
         Updates go together: were one of them made before another, the rest would be read again.
         """
-        loose = [each for each in group if each.role is Role.SET and each.reset is None] + strays
+        loose = [
+            each for each in group if each.role is AssignmentRole.SET and each.reset is None
+        ] + strays
         blocks = [each for each in group if each.reset is not None]
         holding = self._holding(blocks, loose)
         while holding:
@@ -343,12 +347,12 @@ class Assignments:
             holding = self._holding(blocks, loose)
         loose.sort(key=lambda each: self._tree.index(each.target))
         updates = [each for each in loose if each.statement is not None]
-        is_alone = not any(each.role is not Role.SET for each in updates)
+        is_alone = not any(each.role is not AssignmentRole.SET for each in updates)
         for each in group:
-            if each.role is Role.SET:
+            if each.role is AssignmentRole.SET:
                 is_block = each.reset is not None
                 each.together = updates if not is_alone else [] if is_block else [each]
-                if is_block and any(other.role is Role.SET for other in updates):
+                if is_block and any(other.role is AssignmentRole.SET for other in updates):
                     each.together = []
 
     def _holding(self, blocks: list[Assignment], loose: list[Assignment]) -> list[Assignment]:
@@ -364,8 +368,8 @@ class Assignments:
 
     def _ends(self, last: Assignment, stack: list[Assignment]) -> bool:
         """Return whether an assignment brings back what was in force before the last set."""
-        if len(stack) == 1 or stack[-1].role is not Role.SET:
-            return stack[-1].role is Role.SET
+        if len(stack) == 1 or stack[-1].role is not AssignmentRole.SET:
+            return stack[-1].role is AssignmentRole.SET
         # None would end the outer one too; what was saved in between does not.
         if last.saved is None:
             return False

@@ -17,8 +17,8 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.config_state.assignments import (
     Assignment,
-    Assignments,
-    Role,
+    AssignmentRole,
+    ContextAssignments,
     bound_targets,
     imported_contexts,
 )
@@ -118,7 +118,7 @@ class ConfigStateAssignment(Rule):
                     continue
             elif not isinstance(target, cst.Name) or not _is_imported_context(target, ctx):
                 continue
-            assignments = ctx.module.fact(Assignments)
+            assignments = ctx.module.fact(ContextAssignments)
             assignment = assignments.at(target)
             if assignment is not None and assignments.is_reported(assignment):
                 ctx.report(target, _message(assignment, node), fix=_plan(assignment, ctx))
@@ -157,13 +157,13 @@ def _message(assignment: Assignment, node: cst.CSTNode) -> str:
 
 def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
     value = assignment.value
-    if assignment.role is not Role.SET or assignment.statement is None or value is None:
+    if assignment.role is not AssignmentRole.SET or assignment.statement is None or value is None:
         return None
     if isinstance(value, cst.Tuple) and not value.lpar:
         return None
     if isinstance(value, cst.Call) and ctx.name(value.func) in CONFIG_CONTEXTS:
         return None
-    if ctx.module.fact(Assignments).is_read(assignment.context):
+    if ctx.module.fact(ContextAssignments).is_read(assignment.context):
         return None
     reset = assignment.reset
     if reset is None:
@@ -202,7 +202,7 @@ def _update_plan(changed: Sequence[Assignment], ctx: Context) -> FixPlan | None:
 
 @dataclass(frozen=True)
 class _Updates:
-    """Assignments that become calls of `jax.config.update`."""
+    """ContextAssignments that become calls of `jax.config.update`."""
 
     calls: tuple[tuple[cst.Assign, str, Spelling], ...]
     """Each with the option, and how the function is written there."""
@@ -223,7 +223,7 @@ class _Updates:
 
 def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
     """Return the calls that some assignments become; None where one of them cannot."""
-    reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
+    reads = _saved_values([each for each in changed if each.role is AssignmentRole.RESTORE], ctx)
     calls: list[tuple[cst.Assign, str, Spelling]] = []
     for each in changed:
         spelling = ctx.reach("jax.config.update", each.target)
@@ -236,7 +236,7 @@ def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
 
 def _can_be_update(assignment: Assignment, ctx: Context) -> bool:
     context = assignment.context
-    if assignment.role is Role.RESET and not context.takes_none:
+    if assignment.role is AssignmentRole.RESET and not context.takes_none:
         return False
     if context.kind is ContextKind.PRESET and context.default != "True":
         return False

@@ -13,7 +13,7 @@ from placement_lint.placement.domain import values
 from placement_lint.prefilter.conditions import (
     AllOf,
     AnyOf,
-    Given,
+    ArgumentMatches,
     Jax,
     Pattern,
     Says,
@@ -119,9 +119,9 @@ class InvalidDeviceArgument(Rule):
         Jax(),
         AnyOf(
             Uses("jax.default_device", _SHARDING),
-            Given(("jax.device_put",), r",|\*|\bdevice\b"),
-            Given(_BACKENDS, r":\d"),
-            Given(("jax.local_devices",), "[\"']"),
+            ArgumentMatches(("jax.device_put",), r",|\*|\bdevice\b"),
+            ArgumentMatches(_BACKENDS, r":\d"),
+            ArgumentMatches(("jax.local_devices",), "[\"']"),
             Says("to_device"),
             AllOf(Uses("jax.config.update"), b"default_device"),
             # The argument of a creator is looked at where it is a literal.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.prefilter.conditions import AllOf, Given, Jax
+from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_platform
@@ -89,7 +89,9 @@ class BackendProbeUnguarded(Rule):
     advice = "Compare `jax.default_backend()` with the name of the platform, or catch RuntimeError"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     # Something like a string, and not just "cpu".
-    needs = AllOf(Jax(), Given(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]"))
+    needs = AllOf(
+        Jax(), ArgumentMatches(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]")
+    )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Check `jax.devices("gpu")`."""

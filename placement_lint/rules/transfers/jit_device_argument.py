@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Given, Jax, Uses, passed
+from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
@@ -105,7 +105,7 @@ class JitDeviceArgument(Rule):
             passed(b"device"),
         ),
         Uses(*_DEPRECATED, *_REFUSED),
-        Given(
+        ArgumentMatches(
             (*_DEPRECATED, *_REFUSED, "functools.partial"),
             r"\b(?:backend|device)[\s\\]*=(?!=)",
         ),
