@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, order=True)
 class Related:
-    """A second place that a finding speaks of, such as where an array was made."""
+    """A second place that a finding is about, such as where an array was made."""
 
     message: str
     path: str

@@ -4,7 +4,7 @@ A folder's settings are the first of `placement-lint.toml` and a `pyproject.toml
 `[tool.placement-lint]` section, looked for in the folder and then in each one above it. Files are
 not merged, the nearest wins, unless it names another one: `extend = "../base.toml"`. Then what the
 nearer one sets replaces what the other one sets, `extend-…` lists are added to its lists, and with
-`select` the rules are chosen anew. Paths and globs are relative to the file that they stand in.
+`select` the rules are chosen again. Paths and globs are relative to the file that they stand in.
 """
 
 from __future__ import annotations

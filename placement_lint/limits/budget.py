@@ -44,7 +44,7 @@ RULES_SHARE = 0.9
 _GRACE_SECONDS = 0.25
 """What there is beyond the time of the run to report what was found in one more file."""
 _INTERVAL = 0.05
-"""Seconds between two looks at the clock and the memory."""
+"""Seconds between two readings of the clock and the memory."""
 _MEMORY_INTERVAL = 0.02
 _AGAIN = 0.05
 """Seconds of processor time after which what was interrupted, and goes on, is so again."""
@@ -246,8 +246,8 @@ class Meter:
         self.stack: list[tuple[Account, float]] = [(self._of_run, 1.0)]
         """The open blocks: their accounts, and how much of each is for them."""
         self._lock = threading.Lock()
-        """Is held while the thread changes from one account to another, and while it is told to
-        stop: so it is never told so for what it does not do any longer."""
+        """Is held while the thread changes from one account to another, and while it is asked to
+        stop: so it is never stopped for what it does not do any longer."""
         self._ident = threading.get_ident()
         self._clock = thread_clock()
         self._stretch: _Stretch | None = None

@@ -185,8 +185,8 @@ class Pattern(Needs):
         """`word` is part of all that the expression matches: that is found faster.
 
         Without regard to case, the word must be a short one. In comments and long strings nothing
-        is searched for, unless so said. What a group `otherwise` matches is read, lest it be read
-        again and again, and does not count.
+        is searched for, unless asked for. What a group `otherwise` matches is consumed, so that it
+        is not searched again and again, and does not count.
         """
         self._words = _cases(word) if ignore_case else (word,)
         flags = re.IGNORECASE if ignore_case else 0
@@ -295,7 +295,7 @@ class Says(Needs):
 class ArgumentMatches(Uses):
     """The file may call one of these qualified names with something like this between the brackets.
 
-    Comments and strings there count, too. Where it cannot be told what a call is given, this is
+    Comments and strings there count, too. Where it is not known what a call is given, this is
     met.
     """
 
@@ -353,7 +353,7 @@ class ReadOfValue(Needs):
 
 
 class Placed(Needs):
-    """The path of the file is one of those that the rule speaks of, or is not known."""
+    """The path of the file is one of those that the rule is about, or is not known."""
 
     def __init__(self, fits: Callable[[str], bool]) -> None:
         """`fits` returns whether the rule is about files with a path."""
@@ -427,7 +427,7 @@ class AtImport(Needs):
 
 
 class Never(Needs):
-    """No file is read for this rule: it speaks of the run itself, not of code."""
+    """No file is read for this rule: it is about the run itself, not about code."""
 
     def met_by(self, text: FileText) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Files in which nothing can be found, told from others before any rule is imported.
+"""Files in which nothing can be found, excluded before any rule is imported.
 
 To import the rules takes longer than all else that a commit hook does with a file that has nothing
 to do with JAX. What each rule needs is said by the rule; the words here are parts of all that any

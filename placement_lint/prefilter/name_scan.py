@@ -192,7 +192,7 @@ class Mentions:
             yield self._code[start:end]
 
     def arguments_of(self, names: frozenset[str]) -> Iterator[str | None]:
-        """Yield what is between the brackets of each call of one of these; None: it cannot be told.
+        """Yield what is between the brackets of each call of one of these; None: unknown.
 
         Never fewer calls than there are, and never less than a call is given. What a call is given
         that is between the brackets of another one of these is a part of what that is given.

@@ -1,4 +1,4 @@
-"""The format for people: each finding with its line, the places it speaks of, and its fix."""
+"""The format for people: each finding with its line, its related places, and its fix."""
 
 from __future__ import annotations
 

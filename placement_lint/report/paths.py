@@ -21,9 +21,9 @@ def source_root(environment: Mapping[str, str], folder: str) -> str:
     here = Path(folder)
     around = (here, *here.parents)
     for name in _VARIABLES:
-        told = environment.get(name)
-        if told:
-            found = next((each for each in around if _is_same(each, told)), None)
+        given = environment.get(name)
+        if given:
+            found = next((each for each in around if _is_same(each, given)), None)
             if found is not None:
                 return str(found)
     return str(next((each for each in around if os.path.lexists(each / ".git")), here))
@@ -43,8 +43,8 @@ def shown(path: str, root: str) -> str:
     return relative(path, root) or path
 
 
-def _is_same(folder: Path, told: str) -> bool:
+def _is_same(folder: Path, given: str) -> bool:
     try:
-        return folder.samefile(told)
+        return folder.samefile(given)
     except (OSError, ValueError):
         return False  # a folder that is not there is none of ours

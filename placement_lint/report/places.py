@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Region(NamedTuple):
-    """A stretch of a file; of a line in a notebook only the line, in the JSON, is told."""
+    """A stretch of a file; of a notebook only the line, in the JSON, is known."""
 
     line: int
     column: int | None
@@ -24,7 +24,7 @@ def region(span: Span, cell: int | None, source: Source | None) -> Region:
     """Return the stretch of the file that a span, in a cell if it is one of a notebook's, stands
     for.
 
-    A notebook has each line of a cell in a line of its own, as a rule. Where that cannot be told,
+    A notebook has each line of a cell in a line of its own, as a rule. Where that is not so,
     it is the first line of the file.
     """
     if cell is None:

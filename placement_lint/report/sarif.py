@@ -1,6 +1,6 @@
 """SARIF 2.1.0, the format of OASIS for results of static analysis, as GitHub and editors read it.
 
-The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/. Files are told from the
+The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/. Paths are relative to the
 top of the repository, `%SRCROOT%`; one that is not in there has a URI of its own.
 """
 

@@ -28,7 +28,7 @@ class ImportEffects:
     """And does not give it up after that."""
     sets_variables: dict[str, EffectOrigin] = field(default_factory=dict)
     gives_backend_up: EffectOrigin | None = None
-    """Before it starts it anew, if it does that as well."""
+    """Before it starts it again, if it does that as well."""
 
 
 NOTHING = ImportEffects()

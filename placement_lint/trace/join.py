@@ -1,8 +1,8 @@
-"""What happened beside what was foretold: the moves of a run, and the findings in its files.
+"""What happened, joined with what was reported: the moves of a run, and the findings in its files.
 
-A finding of a rule that speaks of moves is *confirmed* where the array of its line was copied,
+A finding of a rule about moves is *confirmed* where the array of its line was copied,
 *reached* where the line ran and nothing moved, *not reached* where it never ran. A line that an
-array was dragged from the host at, and of which no rule speaks, is *not flagged*: a missed alarm.
+array was dragged from the host at, and which no rule reports, is *not flagged*: a missed alarm.
 So is one at which a computation runs on the host, again and again, of what it gave there itself.
 """
 
@@ -36,7 +36,7 @@ MOVED_BY = {
     "JDP208": frozenset({PULLED}),
     "JDP402": frozenset({STAGED}),
 }
-"""The rules that a move can confirm, and the kinds of moves that each speaks of."""
+"""The rules that a move can confirm, and the kinds of moves that each is about."""
 
 _ALWAYS_SEEN = frozenset({"JDP201", "JDP202", "JDP208"})
 """Of these every move is seen. What JDP402 finds may also be sent on by an explicit `device_put`,
@@ -59,9 +59,11 @@ class Judgement(enum.Enum):
 
     FLAGGED = "flagged"
     NOT_FLAGGED = "not-flagged"
-    """An array was dragged from the host, and no rule speaks of it."""
+    """An array was dragged from the host, and no rule reports it."""
     BESIDE = "beside"
-    """No rule is meant to speak of this: indices, scalars, keys, arrays of the default device."""
+    """It is outside of the scope of the rules: indices, scalars, keys, arrays of the
+    default device.
+    """
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EVENTS, COUNTERS = "events", "counters"
 SLOT = struct.Struct("<qqq")
 SLOTS = 1 << 16
-"""Kinds that are told apart; what is beyond is counted in the last one."""
+"""Kinds that are counted apart; what is beyond is counted in the last one."""
 
 
 class TraceLedger:

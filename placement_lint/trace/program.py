@@ -26,7 +26,7 @@ class TracedProgram(NamedTuple):
     """What is to be run, and what its `__main__` is to hold."""
 
     load: Callable[[], Any]
-    """Gives the code. Raises SyntaxError."""
+    """Returns the code. Raises SyntaxError."""
     path: str
     spec: ModuleSpec | None
     loader: Any

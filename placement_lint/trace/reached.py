@@ -35,7 +35,7 @@ class Reached:
         self._seen: set[tuple[str, int]] = set()
         self._tracer: _Tracer | None = None
         self._done: Any = None
-        """What tells `sys.monitoring` that a line need not be told of again."""
+        """What a callback of `sys.monitoring` returns so that a line is not reported again."""
 
     def start(self) -> None:
         """Watch this thread, and those that are still to be started."""

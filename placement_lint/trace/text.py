@@ -32,7 +32,7 @@ class TextStyle(Protocol):
     """How the command line shows things."""
 
     def path(self, path: str) -> str:
-        """Give a path as it is shown."""
+        """Return a path as it is shown."""
 
     def escape(self, text: str) -> str:
         """Write out what a terminal would obey."""
@@ -98,7 +98,7 @@ def full(joined: Joined, look: TextStyle) -> str:
         blocks.append(_first(block, "place"))
     beside = _beside(joined)
     if beside:
-        block = [look.bold("Beside what the rules speak of:")]
+        block = [look.bold("Outside of the scope of the rules:")]
         for line in beside:
             what = _BESIDE.get(line.kind, line.kind)
             block.append(f"  {_at(line.site, look)}: {what}: {_measured(line)}")
@@ -132,7 +132,7 @@ def summary(joined: Joined) -> str:
         said = "nothing moved"
         beside = sum(line.bytes for line in joined.judged(Judgement.BESIDE))
         if beside:
-            said = f"nothing moved that a rule speaks of ({words.size(beside)} beside)"
+            said = f"nothing moved in the scope of the rules ({words.size(beside)} outside)"
     else:
         count = sum(line.count for line in main)
         copied = words.many(count, "implicit copy", "implicit copies")

@@ -301,7 +301,7 @@ class PeakMemory:
             if _status("VmHWM") <= before + _RSS_NOISE:
                 self._before = before
         except OSError:
-            # This system does not say, or does not let a process begin anew: nothing is known.
+            # This system does not say, or does not let a process begin again: nothing is known.
             return
 
     def bytes(self) -> int | None:

@@ -88,7 +88,8 @@ def test_summaries(path: str) -> None:
     assert text.summary(match(TraceRecord(), [], {})) == f"the program never imported JAX {counts}"
     beside = match(record(path, move(path, 8, (4, 11), kind=FOLLOWED)), [], {})
     assert (
-        text.summary(beside) == f"nothing moved that a rule speaks of (128 bytes beside) {counts}"
+        text.summary(beside)
+        == f"nothing moved in the scope of the rules (128 bytes outside) {counts}"
     )
 
 

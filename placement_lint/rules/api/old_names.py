@@ -342,7 +342,7 @@ def _asks_for_version(test: cst.CSTNode) -> bool:
     return False
 
 
-# -- saying and mending -------------------------------------------------------------------------
+# -- messages and fixes -------------------------------------------------------------------------
 
 
 def advice(api: OldApi, target: Target) -> str:
@@ -359,7 +359,7 @@ def confidence(version: str | None, target: Target) -> Confidence:
     return Confidence.DEFINITE if target.all_reach(version) else Confidence.LIKELY
 
 
-def admitted(version: str | None, target: Target) -> str:
+def partly_supported(version: str | None, target: Target) -> str:
     """Return a remark where not all of the versions are that far."""
     if target.all_reach(version):
         return ""

@@ -9,10 +9,10 @@ from placement_lint.jaxmodel.removed import OLD_APIS
 from placement_lint.rules.api.old_names import (
     Hit,
     OldApiRule,
-    admitted,
     advice,
     is_removed,
     needs_of,
+    partly_supported,
 )
 
 if TYPE_CHECKING:
@@ -84,5 +84,5 @@ class RemovedPlacementApi(OldApiRule):
     def message(self, hit: Hit, target: Target) -> str:
         return (
             f"{hit.spelled} was removed in JAX {hit.api.removed}"
-            f"{admitted(hit.api.removed, target)}{advice(hit.api, target)}"
+            f"{partly_supported(hit.api.removed, target)}{advice(hit.api, target)}"
         )

@@ -301,11 +301,11 @@ def _follow(call: cst.Call, operand: values.Place, ctx: Context) -> FixPlan | No
     if isinstance(call.func, cst.Call) and ctx.is_call(call.func, "jax.jit"):
         function = call.func.args[0].value
 
-        def told(editor: Editor) -> list[Edit]:
+        def edits(editor: Editor) -> list[Edit]:
             _, end = editor.spans.outer(function)
             return [editor.insert(end, f", out_shardings={name}.sharding")]
 
-        return FixPlan(Applicability.DISPLAY, "Add out_shardings", told)
+        return FixPlan(Applicability.DISPLAY, "Add out_shardings", edits)
     put = ctx.reach("jax.device_put", at=call)
     if put is None:
         return None

@@ -93,7 +93,7 @@ class InvalidDeviceArgument(Rule):
 
     ## What it does not flag
     `jax.default_device("cpu")`, `"gpu"` and `"tpu"`, which work from JAX 0.4.36 on, unless
-    `target-jax` or the project's own dependency admits older ones. Shardings, memory kinds, `None`,
+    `target-jax` or the project's dependency supports older ones. Shardings, memory kinds, `None`,
     and lists of devices given to `jax.device_put` together with a list of arrays, or with something
     that may be one: one device for each. Anything that may be a device after all; a failure that is
     expected or caught.
@@ -233,8 +233,8 @@ def _too_new(argument: cst.BaseExpression, ctx: Context) -> str | None:
     else:
         return None
     lowest, highest = written(ctx.target.lowest), written(ctx.target.highest)
-    admits = lowest if lowest == highest else f"{lowest} to {highest}"
-    return f"{what}: that is possible from JAX {_STRINGS_SINCE} on only (target: {admits})"
+    supported = lowest if lowest == highest else f"{lowest} to {highest}"
+    return f"{what}: that is possible from JAX {_STRINGS_SINCE} on only (target: {supported})"
 
 
 def _string_problem(texts: list[str], *, is_default: bool) -> str | None:

@@ -101,7 +101,7 @@ class ImpossiblePlatformComparison(Rule):
     ## Verified by
     The proof compares the accelerator's platform with `"cuda"` and takes the path for machines
     without one. After the fix it takes the other. On virtual devices the accelerator's platform is
-    played, by the name that a GPU has; that CUDA and ROCm are called so is in jaxlib's source.
+    emulated, by the name that a GPU has; that CUDA and ROCm are called so is in jaxlib's source.
 
     ## References
     - [jaxlib/py_client.h](https://github.com/jax-ml/jax/blob/main/jaxlib/py_client.h),

@@ -79,7 +79,7 @@ class EnvironmentSetTooLate(Rule):
     a file that starts other processes, which inherit them; tests; a variable whose option is set by
     `jax.config.update` in the same file as well; a line that is guarded by `sys.modules`, or after
     which modules are loaded again; other variables than those that JAX is known to read, and those
-    that no version reads which `target-jax` or the project's dependency on jax admits.
+    that no version reads which `target-jax` or the project's dependency on jax supports.
 
     ## Verified by
     The proof sets `JAX_ENABLE_X64` after the import and finds 32-bit numbers; set before it, they

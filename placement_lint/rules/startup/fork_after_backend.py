@@ -43,7 +43,7 @@ class ForkAfterBackend(Rule):
 
     ## Why is this bad?
     JAX's backend is many threads. A fork copies one of them and all the locks, in whatever state
-    they are: a child that touches JAX waits for ever (measured on JAX 0.5.3 to 0.12; JAX itself
+    they are: a child that touches JAX hangs (measured on JAX 0.5.3 to 0.12; JAX itself
     warns "this will likely lead to a deadlock"). With a GPU the child cannot use it either.
 
     ## Example

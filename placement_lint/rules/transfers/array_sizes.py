@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 SMALL = 2**16
-"""Fewer elements than this are not worth a word, wherever they go."""
+"""Fewer elements than this are not worth a finding, wherever they go."""
 
 _SHAPED = {
     "zeros": 0, "ones": 0, "empty": 0, "full": 0,

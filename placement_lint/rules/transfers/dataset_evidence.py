@@ -1,4 +1,6 @@
-"""What tells a data set from model weights: words in names and paths, and how a value is used."""
+"""What distinguishes a dataset from model weights: words in names and paths, and how a
+value is used.
+"""
 
 from __future__ import annotations
 

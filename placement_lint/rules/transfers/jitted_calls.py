@@ -44,11 +44,11 @@ class Jitted:
     static: frozenset[int | str] | None
     """Positions and names of its static parameters; None: which ones is not known."""
     is_placed: bool
-    """It is told where its arguments or results are."""
+    """It has an argument that says where its arguments or results are."""
     is_method: bool = False
     """Its first parameter is bound."""
     runs_on_host: bool = False
-    """It is told to run on the CPU."""
+    """Its arguments place it on the CPU."""
 
     def traced_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
         """Return the arguments of a call of it that are certainly no static ones."""
