@@ -407,9 +407,9 @@ def _end_before(code: str, place: int) -> int:
     """Return where that ends which is continued here: before spaces and brackets."""
     width = 100
     while True:
-        floor = max(place - width, 0)
-        end = floor + len(code[floor:place].rstrip(_BETWEEN))
-        if end > floor or not floor:
+        start = max(place - width, 0)
+        end = start + len(code[start:place].rstrip(_BETWEEN))
+        if end > start or not start:
             return end
         width *= 8
 
