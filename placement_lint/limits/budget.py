@@ -140,7 +140,6 @@ class Budget:
     # -- accounts of files ------------------------------------------------------------------------
 
     def account(self, path: str) -> Account:
-        """Return the account of a file."""
         account = self.accounts.get(path)
         if account is None:
             account = self.accounts[path] = Account(path)
@@ -590,5 +589,4 @@ def finish(error: LimitError) -> None:
 
 
 def current_limits() -> Limits:
-    """Return what the run that this thread works for may take."""
     return _NO_LIMITS if _here.budget is None else _here.budget.limits

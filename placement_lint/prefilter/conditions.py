@@ -76,7 +76,6 @@ class FileText:
 
     @property
     def knows_names(self) -> bool:
-        """Whether the names are worked out already."""
         return "mentions" in self.__dict__
 
     def meets(self, need: Needs) -> bool:
@@ -93,14 +92,12 @@ class FileText:
 
     @functools.cached_property
     def mentions(self) -> Mentions:
-        """The names that the text may hold."""
         from placement_lint.prefilter.name_scan import Mentions
 
         return Mentions.in_code(self._code, self._exports)
 
     @property
     def text(self) -> str:
-        """What the file says itself."""
         return self.data[: self._size].decode("utf-8", "surrogatepass")
 
     @functools.cached_property

@@ -148,7 +148,6 @@ class Mentions:
 
     @functools.cached_property
     def called(self) -> set[str]:
-        """Every qualified name that may be called."""
         return self.called_in(self._code)
 
     @functools.cached_property
@@ -157,7 +156,6 @@ class Mentions:
         return not self.called_at_import.isdisjoint(_DEFINED.findall(self._code))
 
     def called_in(self, part: str) -> set[str]:
-        """Return every qualified name that a part of the code may call."""
         together = (chain for chain, bracket in set(_CALLED.findall(part)) if bracket)
         return self._meant_by(together) | self._meant_by_all(_loose_chains(part))
 
@@ -296,7 +294,6 @@ class Mentions:
         return frozenset(_loose_chains(self._code))
 
     def begins_statement(self, names: frozenset[str]) -> bool:
-        """Return whether a statement may begin with one of these."""
         return not names.isdisjoint(self._meant_by_all(_STATEMENTS.findall(self._code)))
 
     def _meant_by_all(self, chains: Iterable[str]) -> set[str]:

@@ -334,7 +334,6 @@ def _binds_outside(function: _Function) -> bool:
 
 
 def _called_in(node: ast.AST) -> set[str]:
-    """Return the plain names that are called."""
     return {
         each.func.id
         for each in ast.walk(node)

@@ -54,7 +54,6 @@ class _State:
     """Whether it is one of two branches: modules that are executed step by step are left out."""
 
     def branch(self) -> _State:
-        """Return the state at the beginning of one of two branches."""
         return _State(self.inside, is_branch=True)
 
     def holds(self, module: str) -> bool:
@@ -111,7 +110,6 @@ class _State:
 
     @property
     def effects(self) -> ImportEffects:
-        """What has happened."""
         if not (self.imports or self.starts or self.sets or self.given_up):
             return NOTHING
         return ImportEffects(self.imports, self.starts, dict(self.sets), self.given_up)

@@ -115,7 +115,6 @@ def _cells(text: str) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Return the columns of a terminal that a text takes."""
     if text.isascii():
         return len(text)
     return sum(_char_width(char) for char in text)

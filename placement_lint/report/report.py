@@ -37,5 +37,4 @@ class Report:
         self.colours = colours or Colours()
 
     def painted(self, colours: Colours) -> Report:
-        """Return the same in other colours."""
         return Report(self.outcome, self.root, self.exit_code, self.omitted, self.failed, colours)

@@ -204,7 +204,6 @@ class _Run:
 
 
 def _rule(code: str, page: Page | None) -> dict[str, Any]:
-    """Return the descriptor of a rule, with all of its page."""
     if page is None:
         return {"id": code}
     url = rule_url(code)

@@ -33,7 +33,6 @@ class Count:
 
     @property
     def mark(self) -> str:
-        """A sign for whether they are fixable."""
         if self.safe == self.count:
             return "[*]"
         return "[-]" if self.safe or self.unsafe else "   "

@@ -69,7 +69,6 @@ def proof_folder() -> str:
 
 
 def proof_path(code: str) -> str:
-    """Return where the proof of a rule is, if it has one."""
     return os.path.join(proof_folder(), code, "proof.py")
 
 

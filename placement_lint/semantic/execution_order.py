@@ -231,7 +231,6 @@ class Timeline:
         return children(node)
 
     def _modules_in(self, step: _Step) -> Iterator[str]:
-        """Yield the modules that may be imported in a step."""
         if isinstance(step, _Import):
             yield step.name
         elif isinstance(step, _Branches):

@@ -206,7 +206,6 @@ class FileView:
 
 
 def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
-    """Return the calls of each function that is known by its qualified name."""
     found: dict[str, list[cst.Call]] = {}
     for node in facts.tree.every(cst.Call):
         name = facts.names.qualified(node.func)

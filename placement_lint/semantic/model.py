@@ -172,7 +172,6 @@ class ModuleFacts:
 
     @cached_property
     def has_relative_import(self) -> bool:
-        """Whether the file says by a relative import that it is a module of a package."""
         return any(node.relative for node in self.tree.every(cst.ImportFrom))
 
     @cached_property

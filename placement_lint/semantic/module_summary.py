@@ -91,7 +91,6 @@ def perhaps(summary: list[Step], names: Iterable[str]) -> None:
 
 
 def imported_in(summary: Summary) -> list[str]:
-    """Return all that may be imported."""
     names: list[str] = []
     for step in summary:
         if isinstance(step, Imports):

@@ -181,7 +181,6 @@ class Stagings:
         return found
 
     def _is_private(self, node: Function) -> bool:
-        """Return whether a function is private to its file."""
         if isinstance(node, cst.Lambda) or node.name.value.startswith("_"):
             return True
         return any(isinstance(each, cst.FunctionDef) for each in self.tree.ancestors(node))

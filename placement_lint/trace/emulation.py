@@ -51,7 +51,6 @@ def default_device() -> Any:
 
 
 def virtual_environment(environment: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a program that is to run on virtual devices."""
     kept = {name: value for name, value in environment.items() if name not in _PLATFORMS}
     flags = kept.get("XLA_FLAGS", "")
     found = _COUNT.search(flags)
@@ -99,7 +98,6 @@ class Emulation:
     # -- whether devices stand in -----------------------------------------------------------------
 
     def _choose(self, name: str, value: object) -> None:
-        """Note which platforms the program wants."""
         if self._decided:
             return  # JAX takes no notice any more either
         if value == _PIN and not self._pinned:
@@ -178,7 +176,6 @@ class Emulation:
         return list(groups[1]) if backend == "cpu" else None
 
     def _is_for_user(self, depth: int) -> bool:
-        """Return whether it is a file of the user that asks."""
         name = sys._getframe(depth + 1).f_code.co_filename
         return self._frames.user_file(name) is not None
 

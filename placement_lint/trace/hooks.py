@@ -378,7 +378,6 @@ class _Hooks:
         return called
 
     def is_committed(self, value: Any) -> bool:
-        """Return whether a value is an array that is committed to its devices."""
         return isinstance(value, self.array) and bool(self.committed(value))
 
     def is_to_note(self, value: Any) -> bool:

@@ -96,7 +96,6 @@ class _AddedUp(abc.ABC):
 
     @property
     def bytes(self) -> int:
-        """How much was copied."""
         return sum(each.bytes for each in self.seen)
 
     @property
@@ -116,7 +115,6 @@ class SeenLine(_AddedUp):
 
     @property
     def seen(self) -> Sequence[Move]:
-        """What is added up."""
         return self.moves
 
 
@@ -130,7 +128,6 @@ class SeenRun(_AddedUp):
 
     @property
     def seen(self) -> Sequence[HostRun]:
-        """What is added up."""
         return self.host_runs
 
 

@@ -67,7 +67,6 @@ class TraceLedger:
         return slot
 
     def count(self, slot: int, size: int, nanoseconds: int) -> None:
-        """Count one of a kind."""
         if self.is_mine:
             with self._lock:
                 at = slot * SLOT.size

@@ -77,7 +77,6 @@ class HostRun:
 
     @property
     def kind(self) -> str:
-        """The kind of finding that is about this."""
         return PULLED
 
 

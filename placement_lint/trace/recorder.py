@@ -236,7 +236,6 @@ class Recorder:
         return DRAGGED if self.is_away(array) else FOLLOWED
 
     def moved(self, array: Any, target: Sequence[Any], kind: str, nanoseconds: int) -> None:
-        """Count a move of an array to some devices."""
         site = self._frames.here()
         origin, exact = self._makers.of(array)
         key = (site, origin, exact, kind, _kind(array), tuple(device.id for device in target))

@@ -124,7 +124,6 @@ def _first(block: list[str], what: str) -> list[str]:
 
 
 def summary(joined: Joined) -> str:
-    """Return in one line what the run showed."""
     main = [*joined.judged(Judgement.FLAGGED), *joined.judged(Judgement.NOT_FLAGGED)]
     if joined.record.jax is None:
         said = "the program never imported JAX"
@@ -158,7 +157,6 @@ def summary(joined: Joined) -> str:
 
 
 def notes(joined: Joined, look: TextStyle) -> list[str]:
-    """Return what the report does not cover."""
     record = joined.record
     said = []
     for what, place in record.elsewhere:

@@ -201,8 +201,6 @@ def _table(
     numeric_from: int | None = None,
     classes: Sequence[str] = (),
 ) -> str:
-    """Return a table of cells that are HTML already."""
-
     def cells(tag: str, row: Iterable[Any]) -> str:
         return "".join(
             f"<{tag}{_numeric(column, numeric_from)}>{cell}</{tag}>"

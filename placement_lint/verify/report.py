@@ -50,7 +50,6 @@ class Done:
 
     @property
     def held(self) -> bool:
-        """Whether every claim that was looked at holds."""
         return not self.failed
 
 

@@ -143,7 +143,6 @@ def _node(place: values.Place, ctx: Context) -> cst.CSTNode:
 
 
 def _held(place: values.Place, ctx: Context) -> Value:
-    """Return what an expression of the program may be."""
     return ctx.flow.program.modules[place.module].record.values.get(place.node, values.UNKNOWN)
 
 
@@ -236,7 +235,6 @@ def _remade(call: cst.Call, ctx: Context) -> list[values.Place]:
 
 
 def _computations(call: cst.Call, ctx: Context) -> list[values.Computation]:
-    """Return the computations one of which a call surely runs."""
     held = ctx.flow.value(call.func)
     found = [atom for atom in held if isinstance(atom, values.Computation)]
     return found if len(found) == len(held) else []

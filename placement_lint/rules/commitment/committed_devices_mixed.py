@@ -245,7 +245,6 @@ def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _set_attributes(facts: ModuleFacts) -> Counter[str]:
-    """Count the assignments to attributes of each name."""
     return Counter(
         target.attr.value
         for node in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign)

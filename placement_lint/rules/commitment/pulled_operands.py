@@ -94,7 +94,6 @@ def extent(array: Array, ctx: Context, steps: int = _MAX_STEPS) -> ArrayExtent:
 
 
 def _made(node: cst.BaseExpression, ctx: Context, steps: int) -> ArrayExtent:
-    """Return the extent of what an operation, or a creator, gives."""
     if isinstance(node, cst.BinaryOperation):
         return _broadcast([_held(part, ctx, steps - 1) for part in (node.left, node.right)])
     if isinstance(node, cst.UnaryOperation):
@@ -154,7 +153,6 @@ def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> ArrayExtent:
 
 
 def _method(node: cst.Call, ctx: Context, steps: int) -> ArrayExtent:
-    """Return the extent of what a method of an array gives."""
     if not isinstance(node.func, cst.Attribute):
         return ArrayExtent()
     name = node.func.attr.value
@@ -176,7 +174,6 @@ def _sized(count: int | None, node: cst.Call, ctx: Context) -> ArrayExtent:
 
 
 def _held(node: cst.BaseExpression, ctx: Context, steps: int) -> ArrayExtent:
-    """Return the extent of what an expression is."""
     if steps <= 0:
         return ArrayExtent()
     return _of_value(ctx.flow.value(node), ctx, steps)

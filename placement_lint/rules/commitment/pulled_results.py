@@ -190,7 +190,6 @@ class _Bindings:
                 function.using.setdefault(name, []).append(binding)
 
     def around(self, node: cst.CSTNode, ctx: Context) -> _InFunction:
-        """Return those of the function that a node is in."""
         return self._found.get(id(ctx.function(node)), _InFunction())
 
     def _function(self, node: cst.CSTNode) -> int:

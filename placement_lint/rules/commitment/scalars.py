@@ -77,7 +77,6 @@ def _is_elementwise(node: cst.CSTNode) -> bool:
 
 
 def is_made_as_number(array: Array, ctx: Context) -> bool:
-    """Return whether what made an array surely made one number."""
     if array.origin is None:
         return False
     created = array.origin.created

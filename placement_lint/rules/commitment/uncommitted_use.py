@@ -118,7 +118,6 @@ def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
 
 
 def _is_expression(node: cst.CSTNode) -> bool:
-    """Return whether a call can be put around a node."""
     return isinstance(node, cst.BaseExpression) and not isinstance(
         node, cst.GeneratorExp | cst.Yield | cst.StarredElement
     )

@@ -486,7 +486,6 @@ def imported_contexts(facts: ModuleFacts) -> frozenset[str]:
 
 
 def _is_callable(node: cst.ClassDef) -> bool:
-    """Return whether the objects of a class can be called as a context is."""
     return any(
         isinstance(each, cst.FunctionDef) and each.name.value == "__call__"
         for each in node.body.body

@@ -207,7 +207,6 @@ def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
 
 
 def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Yield the functions that a call starts in another thread or process."""
     arguments = Arguments(call)
     name = ctx.called(call)
     if name in _STARTERS:
@@ -307,7 +306,6 @@ def _is_put(call: cst.Call, ctx: Context) -> bool:
 
 
 def _sets_default(facts: ModuleFacts) -> bool:
-    """Return whether a file sets the default device for all threads."""
     return any(
         facts.names.qualified(node.func) == "jax.config.update"
         and string_value(Arguments(node).get(0, "name")) == _OPTION

@@ -263,7 +263,6 @@ def _read_variables(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
 
 
 def _same_name(name: cst.Name, ctx: Context) -> Sequence[cst.Name]:
-    """Return every occurrence of the variable that a name stands for."""
     return ctx.names.uses(name.value, ctx.names.scope(name))
 
 

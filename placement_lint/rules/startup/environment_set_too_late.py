@@ -168,7 +168,6 @@ def _mentions_modules(test: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _starts_processes(facts: ModuleFacts) -> bool:
-    """Return whether a file may start other processes."""
     imported = [
         binding.target
         for scope in facts.names.scopes()

@@ -67,7 +67,6 @@ class IoError(Rule):
 
     @staticmethod
     def describe(reason: str) -> str:
-        """Return the message for a file that could not be read."""
         return f"cannot be read: {reason}"
 
     @staticmethod
@@ -94,5 +93,4 @@ class IoError(Rule):
 
     @staticmethod
     def describe_unwritten(reason: str) -> str:
-        """Return the message for a file that could not be written."""
         return f"cannot be fixed: {reason}"

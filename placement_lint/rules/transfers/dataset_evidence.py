@@ -141,7 +141,7 @@ def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
 
 
 def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
-    """Return the reads of a name that is bound in the scope of a call."""
+    """Yield the reads of a name that is bound in the scope of a call."""
     scope = ctx.names.scope(call)
     if ctx.names.owner(name, scope) is not None:
         yield from ctx.names.uses(name, scope)

@@ -128,7 +128,6 @@ def _check_load_file(node: cst.Call, ctx: Context) -> None:
 
 
 def _argument(call: cst.Call, value: cst.BaseExpression) -> cst.CSTNode:
-    """Return the argument as it is written, its keyword with it."""
     return next(argument for argument in call.args if argument.value is value)
 
 

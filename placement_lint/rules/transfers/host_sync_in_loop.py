@@ -279,7 +279,6 @@ def _tested_names(loop: Loop, ctx: Context) -> set[str]:
 
 
 def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
-    """Return the names that the results of a call are assigned to."""
     statement = ctx.parent(call)
     if not isinstance(statement, cst.Assign):
         return set()

@@ -184,7 +184,6 @@ def _assigned_just_before(name: cst.Name, ctx: Context) -> cst.BaseExpression | 
 
 
 def _assigns(statement: cst.CSTNode, name: str) -> bool:
-    """Return whether a statement assigns to a name, and to nothing else."""
     if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
         target = statement.targets[0].target
     elif isinstance(statement, cst.AnnAssign):
