@@ -28,6 +28,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.guards import MISSING_MODULE
+from placement_lint.syntax.import_statements import imported_names
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -218,12 +219,8 @@ def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
 
 def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str]]:
     """Yield the names that a statement imports, each with its qualified name."""
-    if isinstance(node, cst.Import):
-        for alias in node.names:
-            yield alias, dotted(alias.name)
-    elif not node.relative and not isinstance(node.names, cst.ImportStar) and node.module:
-        for alias in node.names:
-            yield alias, f"{dotted(node.module)}.{dotted(alias.name)}"
+    if not isinstance(node.names, cst.ImportStar):
+        yield from zip(node.names, imported_names(node), strict=True)
 
 
 def _row_of(
