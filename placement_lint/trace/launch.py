@@ -13,6 +13,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.versions import release_of
 from placement_lint.trace.emulation import virtual_environment
 from placement_lint.trace.hooks import NEWEST, OLDEST
 
@@ -66,23 +67,13 @@ def choose_devices(asked: str, environment: Mapping[str, str]) -> str:
     if asked == VIRTUAL or (asked == AUTO and not _may_have_accelerator()):
         return VIRTUAL
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", _ASK_JAX],
-            env=dict(environment),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_TIME_LIMIT,
-            check=False,
-        )
+        done = _python(["-c", _ASK_JAX], environment)
     except subprocess.TimeoutExpired:
         msg = f"JAX does not start within {_TIME_LIMIT} s"
         raise CannotTraceError(msg) from None
     words = done.stdout.split()
     if done.returncode or not words:
-        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        msg = f"JAX does not start: {last}"
+        msg = f"JAX does not start: {_last_words(done)}"
         raise CannotTraceError(msg)
     if words[-1] != "cpu":
         return GPU
@@ -97,20 +88,34 @@ def _check_version() -> None:
     except metadata.PackageNotFoundError:
         msg = f"JAX is not installed for {sys.executable}: {_EXTRA}"
         raise CannotTraceError(msg) from None
-    numbers = tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
+    numbers = (release_of(version) or ())[:3]
     if numbers < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         msg = f"JAX {version} is too old to be traced: {oldest} or newer is needed"
         raise CannotTraceError(msg)
     if numbers[:2] > NEWEST:
-        _prove(version)
+        _check_hooks(version)
 
 
-def _prove(version: str) -> None:
+def _check_hooks(version: str) -> None:
     """Check that the copies of a JAX that is newer than the tested ones are seen."""
-    done = subprocess.run(
-        [sys.executable, str(_CONTROL)],
-        env=virtual_environment(dict(os.environ)),
+    done = _python([str(_CONTROL)], virtual_environment(dict(os.environ)))
+    if done.returncode:
+        newest = ".".join(map(str, NEWEST))
+        msg = (
+            f"JAX {version} is newer than this version of placement-lint knows ({newest}), and "
+            f"does not show its copies ({_last_words(done)}): "
+            "upgrade placement-lint, or use an older JAX"
+        )
+        raise CannotTraceError(msg)
+
+
+def _python(
+    arguments: list[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=dict(environment),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -118,14 +123,10 @@ def _prove(version: str) -> None:
         timeout=_TIME_LIMIT,
         check=False,
     )
-    if done.returncode:
-        newest = ".".join(map(str, NEWEST))
-        said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        msg = (
-            f"JAX {version} is newer than this version of placement-lint knows ({newest}), and "
-            f"does not show its copies ({said}): upgrade placement-lint, or use an older JAX"
-        )
-        raise CannotTraceError(msg)
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
 
 
 def _may_have_accelerator() -> bool:

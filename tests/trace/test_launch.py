@@ -151,7 +151,7 @@ def test_a_new_jax_has_to_show_that_it_is_seen(installed: Installed) -> None:
 
 def test_the_control_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jax")
-    launch._prove("0.0")
+    launch._check_hooks("0.0")
     monkeypatch.setattr(launch, "virtual_environment", lambda e: {**e, "JAX_DISABLE_JIT": "oops"})
     with pytest.raises(CannotTraceError, match="does not show its copies"):
-        launch._prove("0.0")
+        launch._check_hooks("0.0")
