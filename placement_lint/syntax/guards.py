@@ -1,4 +1,4 @@
-"""What code asks at import: `__name__ == "__main__"`, `TYPE_CHECKING`, a missing module."""
+"""Conditions that are false at import: `__name__ == "__main__"` and `TYPE_CHECKING`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ if TYPE_CHECKING:
 
 TYPE_CHECKING_NAMES = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 """The qualified names of what is true for a type checker only."""
-MISSING_MODULE = frozenset({
-    "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
-})  # fmt: skip
-"""The exceptions by which code catches that a module is missing."""
 
 
 def is_main_guard(test: cst.BaseExpression) -> bool:

@@ -11,6 +11,11 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+MISSING_MODULE = frozenset({
+    "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
+})  # fmt: skip
+"""The exceptions by which code catches that a module is missing."""
+
 
 def modules_named(node: cst.Import | cst.ImportFrom) -> Iterator[str]:
     """Give, in the order in which they are run, the names of what may be modules in a statement.

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.guards import MISSING_MODULE
-from placement_lint.syntax.import_statements import member, source_module
+from placement_lint.syntax.import_statements import MISSING_MODULE, member, source_module
 
 if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree

@@ -103,7 +103,7 @@ def test_the_lines_that_ran(tmp_path: Path, count: int) -> None:
         "import sys\nfrom pathlib import Path\n"
         "from placement_lint.trace import reached\n"
         "from placement_lint.trace.frames import Frames\n"
-        "from placement_lint.trace.ledger import Ledger\n"
+        "from placement_lint.trace.ledger import TraceLedger\n"
         "reached._PATIENCE_AT_FIRST = reached._PATIENCE\n"
         "folder, path = map(Path, sys.argv[1:])\n"
         "reached.Reached(Frames(), TraceLedger(folder)).start()\n"

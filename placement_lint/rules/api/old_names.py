@@ -27,8 +27,7 @@ from placement_lint.prefilter.conditions import (
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.guards import MISSING_MODULE
-from placement_lint.syntax.import_statements import imported_names
+from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:

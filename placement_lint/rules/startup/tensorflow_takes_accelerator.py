@@ -20,8 +20,8 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import is_caught
-from placement_lint.syntax.guards import MISSING_MODULE, is_main_guard
-from placement_lint.syntax.import_statements import imported_names
+from placement_lint.syntax.guards import is_main_guard
+from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
