@@ -71,7 +71,7 @@ KEYS = st.sampled_from(
 
 
 def loads(table: dict[str, object]) -> bool:
-    """Tell whether settings are taken; a table in `extend` is looked at without the file in it."""
+    """Return whether settings are taken; a table in `extend` is read without the file in it."""
     given = dict(table)
     try:
         if "extend" in given:

@@ -26,7 +26,7 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, str]:
-    """Give what `placement-lint rule` says of each rule."""
+    """Return what `placement-lint rule` prints of each rule."""
     line = [sys.executable, "-m", "placement_lint", "rule", "--all", "--output-format", "markdown"]
     run = subprocess.run(line, capture_output=True, text=True, check=True, encoding="utf-8")
     heads = [f"# {rule.name} ({rule.code})\n" for rule in RULES]

@@ -47,7 +47,7 @@ RESTATING = re.compile(r"(Give|Gives|Tell|Tells|Say|Says|Look at|Take note)\b")
 
 
 def texts(path: Path) -> str:
-    """Give what a page says, or the strings of a module but for its docstrings."""
+    """Return what a page says, or the strings of a module but for its docstrings."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return text
@@ -73,7 +73,6 @@ def texts(path: Path) -> str:
 
 
 def given_up(text: str) -> set[str]:
-    """Give the words that are given up, whatever the line ends between them."""
     return {found.group().lower() for found in GIVEN_UP.finditer(" ".join(text.split()))}
 
 

@@ -278,7 +278,7 @@ print(json.dumps(results))
 
 
 def during(log: list[object], name: str, statement: str) -> tuple[set[str], set[str]] | None:
-    """Give what had happened when an import was done, and what of it while it was under way."""
+    """Return what had happened when an import was done, and what of it while it was under way."""
     if [name, statement, 1] not in log:
         return None
     start, end = log.index([name, statement, 0]), log.index([name, statement, 1])

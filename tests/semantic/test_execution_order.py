@@ -19,7 +19,7 @@ from tests.rules.helpers import code, context, marked
 
 
 def before(text: str, kind: Kind = Kind.STARTS) -> str | None:
-    """Say what came before the call of `here`."""
+    """Return what came before the call of `here`."""
     ctx = context(text, head="import os\n")
     event = timeline(ctx.module).before(marked(ctx), kind)
     return None if event is None else event.what

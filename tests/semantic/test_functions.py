@@ -9,7 +9,7 @@ from tests.rules.helpers import code, context, marked
 
 
 def inside(text: str) -> list[str | None]:
-    """Give what is called when the argument of `here` is called."""
+    """Return what is called when the argument of `here` is called."""
     ctx = context(text)
     function = function_of(marked(ctx).args[0].value, ctx.names)
     assert function is not None

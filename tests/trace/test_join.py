@@ -68,7 +68,7 @@ def host_run(
     after: int | None = None,
     made: int | None = 3,
 ) -> HostRun:
-    """Give computations on the host; `after` the line where their operands were computed there."""
+    """Return computations on the host; `after`: the line where their operands were computed."""
     site = TracedPlace(path, line, line, *columns, "<module>")
     first = {6: site} if line == 6 else {line: site, 6: TracedPlace(path, 6, 6, 1, 10, "<module>")}
     return HostRun(

@@ -82,7 +82,7 @@ class Run:
     whole: TraceRecord
 
     def part(self, program: ProgramCase) -> TraceRecord:
-        """Give what was seen of the files of one program."""
+        """Return what was seen of the files of one program."""
         mine = self.folder / program.name
         return replace(
             self.whole,

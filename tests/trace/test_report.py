@@ -94,7 +94,7 @@ def test_summaries(path: str) -> None:
 
 
 def ran(path: str) -> TraceRecord:
-    """Give a record of computations on the host: flagged, coming back, after the first, alone."""
+    """Return a record of computations on the host: flagged, coming back, after the first, alone."""
     seen = record(path, move(path, 6, (6, 10), kind=PULLED), move(path, 9, (9, 12), kind=PULLED))
     seen.host_runs += [
         host_run(path, 6, (6, 10), count=1, copied=128),

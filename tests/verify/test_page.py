@@ -33,7 +33,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser")))
 
 
 def measured(size: int) -> DataPathResult:
-    """Give what is measured in theory: 0.1 ns for a byte that is copied, 100 µs for a batch."""
+    """Return what is measured in theory: 0.1 ns for a byte that is copied, 100 µs for a batch."""
     ways = []
     for way in WAYS:
         copies = size if way.name == "in-block" else 0
@@ -165,7 +165,7 @@ def test_without_a_data_path_there_is_no_drawing(good: RuleResult) -> None:
 
 
 def points(drawing: ET.Element, gid: str) -> list[tuple[float, float]]:
-    """Give the corners of a line, in the drawing's own coordinates (y grows downward)."""
+    """Return the corners of a line, in the drawing's own coordinates (y grows downward)."""
     (path,) = drawing.findall(f".//*[@id='{gid}']/{{*}}path")
     numbers = re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", path.attrib["d"])
     return [(float(x), float(y)) for x, y in numbers]
