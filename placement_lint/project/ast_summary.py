@@ -173,7 +173,7 @@ class _Outline:
                 else:
                     steps.append(Does(Kind.IMPORTS, jax, node.lineno))
         elif isinstance(node, ast.If):
-            self._look_into(node.test)
+            self._demand_imports_only(node.test)
             if node.orelse:
                 body = self._block(node.body, depth + 1)
                 orelse = self._block(node.orelse, depth + 1)
@@ -184,10 +184,10 @@ class _Outline:
             elif not self._is_false_at_import(node.test):
                 perhaps(steps, self._imported_below(node.body))
         elif isinstance(node, ast.For | ast.AsyncFor):
-            self._look_into(node.iter)
+            self._demand_imports_only(node.iter)
             perhaps(steps, self._imported_below([*node.body, *node.orelse]))
         elif isinstance(node, ast.While):
-            self._look_into(node.test)
+            self._demand_imports_only(node.test)
             perhaps(steps, self._imported_below([*node.body, *node.orelse]))
         elif isinstance(node, _TRY):
             steps += self._block(node.body, depth)
@@ -196,21 +196,21 @@ class _Outline:
             perhaps(steps, self._imported_below([*other, *node.orelse]))
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
-                self._look_into(item)
+                self._demand_imports_only(item)
             steps += self._block(node.body, depth)
         elif isinstance(node, ast.ClassDef):
-            self._look_into(*node.decorator_list, *node.bases, *node.keywords)
+            self._demand_imports_only(*node.decorator_list, *node.bases, *node.keywords)
             steps += self._block(node.body, depth)
         elif isinstance(node, ast.Match):
-            self._look_into(node.subject)
+            self._demand_imports_only(node.subject)
             perhaps(steps, self._imported_below(each for case in node.cases for each in case.body))
         elif isinstance(node, _FUNCTION):
             defaults = (each for each in node.args.kw_defaults if each is not None)
-            self._look_into(*node.decorator_list, *node.args.defaults, *defaults)
+            self._demand_imports_only(*node.decorator_list, *node.args.defaults, *defaults)
         elif isinstance(node, ast.AnnAssign):
-            self._look_into(node.target, *([] if node.value is None else [node.value]))
+            self._demand_imports_only(node.target, *([] if node.value is None else [node.value]))
         elif not isinstance(node, ast.Assert):
-            self._look_into(node)
+            self._demand_imports_only(node)
 
     def _imported_below(self, body: Iterable[ast.stmt]) -> Iterator[str]:
         """Yield what may be imported in some statements, outside of functions."""
@@ -232,7 +232,7 @@ class _Outline:
 
     # -- what else it may do --------------------------------------------------------------------
 
-    def _look_into(self, *nodes: ast.AST) -> None:
+    def _demand_imports_only(self, *nodes: ast.AST) -> None:
         """Make sure that nothing but imports happens where this is executed."""
         pending = [*nodes]
         while pending:
@@ -241,7 +241,7 @@ class _Outline:
                 self._judge(node.func)
                 if isinstance(node.func, ast.Name):
                     for function in self._functions.get(node.func.id, ()):
-                        self._look_into_function(function)
+                        self._demand_harmless(function)
             elif isinstance(node, ast.NamedExpr):
                 for each in ast.walk(node.value):
                     self._judge(each)
@@ -254,7 +254,7 @@ class _Outline:
                 raise _UnsureError
             pending += ast.iter_child_nodes(node)
 
-    def _look_into_function(self, function: _Function) -> None:
+    def _demand_harmless(self, function: _Function) -> None:
         """Make sure of a function that is called: it may name things in its own way."""
         if id(function) in self._seen:
             return
@@ -266,7 +266,7 @@ class _Outline:
                 self._judge(node)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 for other in self._functions.get(node.func.id, ()):
-                    self._look_into_function(other)
+                    self._demand_harmless(other)
 
     def _judge(self, node: ast.AST) -> None:
         """Make sure that a dotted name does not stand for what does something."""

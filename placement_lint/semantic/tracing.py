@@ -37,7 +37,7 @@ _CALLS_AT_ONCE = frozenset({
 
 
 @dataclass(frozen=True)
-class Staging:
+class TracedBy:
     """How a function comes to be traced."""
 
     tracing: Tracing
@@ -45,13 +45,13 @@ class Staging:
     """False: the function has other uses, or may have some elsewhere, which call it as it is."""
 
 
-class Stagings:
+class TracedFunctions:
     """The functions of one file that are surely traced, from their decorators and by calls."""
 
     def __init__(self, facts: ModuleFacts) -> None:
         self.tree: Tree = facts.tree
         self.names: Names = facts.names
-        self._by_id: dict[int, list[Staging]] = {}
+        self._by_id: dict[int, list[TracedBy]] = {}
         self._tracing_arguments: set[int] = set()
         given: list[tuple[Function, Tracing]] = []
         for found in self.tree.every(cst.FunctionDef, cst.Call):
@@ -59,7 +59,7 @@ class Stagings:
                 for decorator in found.decorators:
                     tracing = self.tracing(decorator.decorator)
                     if tracing is not None and tracing.decorates:
-                        self._by_id.setdefault(id(found), []).append(Staging(tracing, True))
+                        self._by_id.setdefault(id(found), []).append(TracedBy(tracing, True))
             else:
                 given += self._given(found)
         pending = given
@@ -72,18 +72,18 @@ class Stagings:
                     left.append((node, tracing))
                     continue
                 is_certain = not others and self._is_private(node)
-                self._by_id.setdefault(id(node), []).append(Staging(tracing, is_certain))
+                self._by_id.setdefault(id(node), []).append(TracedBy(tracing, is_certain))
             if len(left) == len(pending):
                 break
             pending = left
 
     # -- asking -------------------------------------------------------------------------------
 
-    def of(self, function: cst.CSTNode) -> list[Staging]:
+    def of(self, function: cst.CSTNode) -> list[TracedBy]:
         """Return how a function itself is traced: by each decorator and each call."""
         return self._by_id.get(id(function), [])
 
-    def around(self, node: cst.CSTNode, kinds: frozenset[TraceKind]) -> Staging | None:
+    def around(self, node: cst.CSTNode, kinds: frozenset[TraceKind]) -> TracedBy | None:
         """Return how what a node does is traced, in one of the ways; None where it may just run.
 
         A function inside a traced one counts, unless it is given to what may call it later.
@@ -100,6 +100,10 @@ class Stagings:
             if not self._runs_in_place(ancestor):
                 return None
         return None
+
+    def is_traced(self, node: cst.CSTNode) -> bool:
+        """Return whether what a node does is certainly traced, in any way."""
+        return self.around(node, frozenset(TraceKind)) is not None
 
     def tracing(self, node: cst.BaseExpression) -> Tracing | None:
         """Return what a decorator traces with: `@jax.jit`, `@jax.jit(…)`,
@@ -154,7 +158,7 @@ class Stagings:
                 continue
             call = self.tree.parent(use)
             if isinstance(call, cst.Call) and call.func is use:
-                if self.around(use, frozenset(TraceKind)) is None:
+                if not self.is_traced(use):
                     return None
             else:
                 others = True

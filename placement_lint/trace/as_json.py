@@ -137,7 +137,7 @@ def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
         "path": show(finding.path),
         "line": finding.span.line,
         "column": finding.span.column,
-        "speaks_of_moves": seen.speaks_of_moves,
+        "speaks_of_moves": seen.is_about_moves,
         "state": seen.state.value,
         "count": sum(move.count for move in seen.moves),
         "bytes": sum(move.bytes for move in seen.moves),

@@ -76,7 +76,7 @@ class SeenFinding:
     host_runs: tuple[HostRun, ...] = ()
 
     @property
-    def speaks_of_moves(self) -> bool:
+    def is_about_moves(self) -> bool:
         """Whether the run can tell if it was right; of others only the line can be watched."""
         return self.state is FindingState.CONFIRMED or self.finding.code in _ALWAYS_SEEN
 
@@ -147,7 +147,7 @@ class Joined:
 
     def with_state(self, *states: FindingState) -> list[SeenFinding]:
         """Return the findings about moves that are in these states."""
-        return [each for each in self.findings if each.speaks_of_moves and each.state in states]
+        return [each for each in self.findings if each.is_about_moves and each.state in states]
 
     def judged(self, judgement: Judgement) -> list[SeenLine]:
         """Return the lines that something moved at of which this is to be said."""

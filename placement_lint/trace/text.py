@@ -58,7 +58,7 @@ def short(joined: Joined, look: TextStyle) -> str:
     lines = [
         f"{_at_finding(seen, look)}: {_said(seen)}: {_short_finding(seen, look)}"
         for seen in joined.findings
-        if seen.speaks_of_moves
+        if seen.is_about_moves
     ]
     lines += [
         f"{_at(line.site, look)}: not flagged: {_measured(line)}"

@@ -162,7 +162,7 @@ def test_a_rule_is_confirmed_by_its_own_kind_of_move_only(path: str) -> None:
             record(path, move(path, 6, (6, 10), kind=kind)), [finding(path, 6, 6, code=code)], {}
         )
         assert states(joined) == [expected], (code, kind)
-        assert joined.findings[0].speaks_of_moves is (
+        assert joined.findings[0].is_about_moves is (
             code not in {"JDP204", "JDP402"} or expected == "confirmed"
         )
 

@@ -195,7 +195,7 @@ def check_findings(program: ProgramCase, run: Run) -> None:
     states = {
         (inside(each.finding.path, program), each.finding.span.line): each.state
         for each in seen.findings
-        if each.speaks_of_moves
+        if each.is_about_moves
     }
     for place in wanted(program.files, missed=False) - undecided:
         assert states[place] is FindingState.CONFIRMED, (program.id, place)

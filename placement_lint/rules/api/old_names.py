@@ -259,19 +259,19 @@ def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
         root = root.value
     name = root.value if isinstance(root, cst.Name) else ""
     owner = ctx.names.owner(name, ctx.names.scope(root))
-    known = ctx.module.fact(_speaking_imports)
+    known = ctx.module.fact(_reported_imports)
     key = (id(owner), name)
     if key not in known:
-        known[key] = owner is not None and _import_speaks(owner.bindings[name], ctx)
+        known[key] = owner is not None and _is_import_reported(owner.bindings[name], ctx)
     return known[key]
 
 
-def _speaking_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
+def _reported_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
     """Make the store of one file: whether an import of a variable is reported, or guarded."""
     return {}
 
 
-def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
+def _is_import_reported(bindings: list[Binding], ctx: Context) -> bool:
     for binding in bindings:
         statement = ctx.module.import_statement(binding.node)
         if not isinstance(statement, cst.Import | cst.ImportFrom):
@@ -404,7 +404,7 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
     alias = node.names[0]
     bound = dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name)
     scope = ctx.names.scope(node)
-    known, key = ctx.module.fact(_uses_looked_at), (id(scope), bound, api.name)
+    known, key = ctx.module.fact(_checked_uses), (id(scope), bound, api.name)
     if key not in known:
         # Once for all imports of the name: each of them has the same uses.
         uses = ctx.names.uses(bound, scope)
@@ -422,7 +422,7 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
     return FixPlan(_level(api), f"Import {new} instead", build)
 
 
-def _uses_looked_at(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
+def _checked_uses(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
     """Return which names that scopes bind to old parts are only used in ways that stay the same."""
     return {}
 

@@ -13,7 +13,7 @@ from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _made(
             if ctx.called(decorator.decorator) in CONFIG_CONTEXTS:
                 # It is in force in every call of the code below it.
                 return
-            tracing = ctx.module.fact(Stagings).tracing(decorator.decorator)
+            tracing = ctx.module.fact(TracedFunctions).tracing(decorator.decorator)
             if tracing is not None and tracing.name in _COMPILERS:
                 yield decorator.decorator, statement
                 return

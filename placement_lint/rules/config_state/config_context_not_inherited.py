@@ -13,7 +13,7 @@ from placement_lint.placement.domain import values
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None
     """Return the first place at which a worker's function makes an array; None if none is seen."""
     if _places(ctx.name(worker)):
         return worker
-    function = ctx.module.fact(Stagings).definition(worker)
+    function = ctx.module.fact(TracedFunctions).definition(worker)
     if function is None:
         return None
     nodes = list(ctx.tree.descendants(function.body))

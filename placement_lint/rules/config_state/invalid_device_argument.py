@@ -137,7 +137,7 @@ class InvalidDeviceArgument(Rule):
             if isinstance(function, cst.Attribute) and function.attr.value == "to_device":
                 given = Arguments(node).get(0, "device")
                 if given is not None and ctx.flow.is_array(function.value):
-                    _look(node, given, "to_device", ctx)
+                    _check_argument(node, given, "to_device", ctx)
             return
         if not name.startswith("jax."):
             return
@@ -157,9 +157,9 @@ class InvalidDeviceArgument(Rule):
             if not _is_literal(argument):
                 return
         elif name in _BACKENDS:
-            _look_at_backend(node, name, arguments, ctx)
+            _check_backend(node, name, arguments, ctx)
         if argument is not None:
-            _look(node, argument, name, ctx)
+            _check_argument(node, argument, name, ctx)
 
 
 def _is_literal(argument: cst.BaseExpression | None) -> bool:
@@ -169,7 +169,7 @@ def _is_literal(argument: cst.BaseExpression | None) -> bool:
     )
 
 
-def _look(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> None:
+def _check_argument(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> None:
     problem = _problem(call, argument, name, ctx)
     confidence = Confidence.DEFINITE
     if problem is None and name == "jax.default_device":
@@ -280,7 +280,7 @@ def _may_be_sequence(call: cst.Call, name: str, ctx: Context) -> bool:
     return not held or not all(isinstance(atom, values.Array | values.Mapping) for atom in held)
 
 
-def _look_at_backend(call: cst.Call, name: str, arguments: Arguments, ctx: Context) -> None:
+def _check_backend(call: cst.Call, name: str, arguments: Arguments, ctx: Context) -> None:
     backend = arguments.get(_BACKENDS[name], "backend")
     text = string_value(backend)
     if text is not None and _NUMBERED.fullmatch(text) and not _is_guarded(call, ctx):

@@ -142,13 +142,13 @@ class ImpossiblePlatformComparison(Rule):
         if isinstance(operator, cst.Equal | cst.NotEqual):
             for subject, literal in ((left, right), (right, left)):
                 if string_value(literal) is not None:
-                    _look_at_equality(node, subject, literal, ctx, always=always)
+                    _check_equality(node, subject, literal, ctx, always=always)
                     return
         elif isinstance(operator, cst.In | cst.NotIn):
             if isinstance(right, cst.Tuple | cst.List | cst.Set):
-                _look_at_collection(node, left, right, ctx, always=always)
+                _check_collection(node, left, right, ctx, always=always)
             elif string_value(left) is not None:
-                _look_at_membership(node, left, right, ctx, always=always)
+                _check_membership(node, left, right, ctx, always=always)
 
     def visit_Match(self, node: cst.Match, ctx: Context) -> None:
         """Check `match jax.default_backend():` with a `case "cuda":` in it."""
@@ -252,7 +252,7 @@ def _always(value: bool) -> str:
     return f"this is always {value}"
 
 
-def _look_at_equality(
+def _check_equality(
     node: cst.Comparison,
     subject: cst.BaseExpression,
     literal: cst.BaseExpression,
@@ -271,7 +271,7 @@ def _look_at_equality(
         ctx.report(node, message, fix=_ask_platform(subject, literal, text, meant))
 
 
-def _look_at_collection(
+def _check_collection(
     node: cst.Comparison,
     subject: cst.BaseExpression,
     collection: cst.BaseExpression,
@@ -292,7 +292,7 @@ def _look_at_collection(
     )
 
 
-def _look_at_membership(
+def _check_membership(
     node: cst.Comparison,
     literal: cst.BaseExpression,
     subject: cst.BaseExpression,

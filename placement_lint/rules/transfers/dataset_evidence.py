@@ -71,7 +71,7 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
             by_function -= {"test"}
     if (said | by_function) & _WEIGHTS:
         return False
-    uses = [_told_by_uses(name, call, ctx) for name in targets]
+    uses = [_evidence_of_uses(name, call, ctx) for name in targets]
     if any(each.feeds_model for each in uses):
         return False
     return bool((said | by_function) & _DATASET) or any(each.is_indexed_in_loop for each in uses)
@@ -85,7 +85,7 @@ class _Uses:
     is_indexed_in_loop: bool
 
 
-def _told_by_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
+def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
     scope = ctx.names.scope(call)
     known = ctx.module.fact(_known_uses)
     key = (id(ctx.names.owner(name, scope)), name)

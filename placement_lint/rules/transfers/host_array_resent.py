@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
@@ -16,7 +15,7 @@ from placement_lint.rules.transfers.array_sizes import SMALL, element_count
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +105,7 @@ class HostArrayResent(Rule):
             return
         if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module):
             return
-        if ctx.module.fact(Stagings).around(node, frozenset(TraceKind)) is not None:
+        if ctx.module.fact(TracedFunctions).is_traced(node):
             return
         for argument in compiled.traced_arguments(node):
             if not isinstance(argument, cst.Name):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, TABLE, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -117,19 +116,19 @@ class HostSyncInLoop(Rule):
     needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
-        _look_at(node, node.body, ctx)
+        _check_loop(node, node.body, ctx)
 
     def visit_While(self, node: cst.While, ctx: Context) -> None:
-        _look_at(node, node.body, ctx)
+        _check_loop(node, node.body, ctx)
 
     def visit_ListComp(self, node: cst.ListComp, ctx: Context) -> None:
-        _look_at(node, node.elt, ctx)
+        _check_loop(node, node.elt, ctx)
 
     def visit_DictComp(self, node: cst.DictComp, ctx: Context) -> None:
-        _look_at(node, node.value, ctx)
+        _check_loop(node, node.value, ctx)
 
 
-def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
+def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     inside = (body, *ctx.tree.descendants(body))
     in_each_iteration = [
         each
@@ -146,11 +145,11 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         and _runs_on_device(each, ctx)
         and tested.isdisjoint(_bound_names(each, ctx))
     }
-    if not steps or is_in_test(loop, ctx) or _looks_at_clock(inside, ctx):
+    if not steps or is_in_test(loop, ctx) or _reads_clock(inside, ctx):
         return
     if is_pinned_to_cpu(ctx.module) or in_host_block(loop, ctx):
         return
-    if ctx.module.fact(Stagings).around(loop, frozenset(TraceKind)) is not None:
+    if ctx.module.fact(TracedFunctions).is_traced(loop):
         return
     for each in in_each_iteration:
         steps -= _waited_for(each, loop, steps, ctx)
@@ -192,7 +191,7 @@ def _says_to_wait(node: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _looks_at_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
+def _reads_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
     return any((ctx.called(each) or "").startswith(_CLOCKS) for each in inside)
 
 

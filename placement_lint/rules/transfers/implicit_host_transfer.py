@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -96,8 +95,10 @@ class ImplicitHostTransfer(Rule):
         if ctx.called(node) in _CONVERTING:
             arguments = Arguments(node)
             first = arguments.get(0, "object", "a")
-            is_told = arguments.is_open or arguments.get(None, "device", "out_sharding") is not None
-            given = [] if first is None or is_told else [first]
+            is_placed = (
+                arguments.is_open or arguments.get(None, "device", "out_sharding") is not None
+            )
+            given = [] if first is None or is_placed else [first]
             receiver = (ctx.called(node) or "").replace("jax.numpy.", "jnp.")
         else:
             compiled = jitted(node.func, ctx)
@@ -129,4 +130,4 @@ def _is_meant(node: cst.Call, ctx: Context) -> bool:
             return False
         if ctx.is_call(ancestor, *_PLACING):
             return False
-    return ctx.module.fact(Stagings).around(node, frozenset(TraceKind)) is None
+    return not ctx.module.fact(TracedFunctions).is_traced(node)

@@ -139,15 +139,15 @@ class StagedThroughDefaultDevice(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.called(node)
         if name == "jax.device_put":
-            self._look_at_put(node, ctx)
+            self._check_put(node, ctx)
         elif name in _FILLING or name in _PUTTING:
             device = Arguments(node).get(None, "device")
             if device is not None:
-                self._look_at_filling(node, name, device, ctx)
+                self._check_filling(node, name, device, ctx)
         elif name in LIKE_CREATORS:
-            self._look_at_like(node, ctx)
+            self._check_like(node, ctx)
 
-    def _look_at_put(self, node: cst.Call, ctx: Context) -> None:
+    def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
         if target is None or arguments.is_open or ctx.flow.is_traced(node):
@@ -174,7 +174,7 @@ class StagedThroughDefaultDevice(Rule):
             fix=_put_plan(made, name, ctx) if made is whole else None,
         )
 
-    def _look_at_filling(
+    def _check_filling(
         self, node: cst.Call, name: str, device: cst.BaseExpression, ctx: Context
     ) -> None:
         count = element_count(node, ctx)
@@ -185,7 +185,7 @@ class StagedThroughDefaultDevice(Rule):
             return
         _report_filling(node, count is not None, ctx, _filling_plan(node, device, ctx))
 
-    def _look_at_like(self, node: cst.Call, ctx: Context) -> None:
+    def _check_like(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         like = arguments.get(0, "a", "x", "array")
         device = arguments.get(None, "device")
