@@ -197,7 +197,7 @@ class Pattern(Needs):
 
 
 class InImport(Needs):
-    """An import statement, or what stands behind one on its line, has something like this."""
+    """An import statement, or what follows one on its line, has something like this."""
 
     _statements: _Expression[bytes] = _Expression(rb"\b(?:import|from)\b(?:[^\n;\\]|\\\n)*")
 

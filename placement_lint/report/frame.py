@@ -1,4 +1,4 @@
-"""A piece of source with what is spoken of underlined."""
+"""A piece of source with a span underlined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around a node: whether its failure is expected, or caught."""
+"""What is around a node: whether its failure is expected, or caught."""
 
 from __future__ import annotations
 

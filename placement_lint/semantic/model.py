@@ -49,7 +49,7 @@ class UnfollowedError(Exception):
 
 
 class _Lines:
-    """Where nodes stand, by lines, for a file without an editor of its own."""
+    """The lines of nodes, for a file without an editor of its own."""
 
     def __init__(self, module: cst.Module, path: str) -> None:
         self._module = module

@@ -1,6 +1,6 @@
 """What executing a module does, in order and said without its tree: nothing of other files in it.
 
-Imports stand there by name, so that a summary depends on the text of its own file, and on what the
+Imports are in it by name, so that a summary depends on the text of its own file, and on what the
 names in it stand for, and on nothing else. What they do is found out where summaries are executed.
 """
 

@@ -1,7 +1,7 @@
 """Which functions of a file surely run on tracers, and by which call of JAX.
 
 Stricter than what the interpreter takes for traced: it leaves out whatever *may* be traced, a rule
-here accuses what *is*.
+reports only what *is*.
 """
 
 from __future__ import annotations

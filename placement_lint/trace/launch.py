@@ -1,4 +1,4 @@
-"""Starting the traced process, waiting for it, and handing it what was meant for it."""
+"""Starting the traced process, waiting for it, and forwarding signals to it."""
 
 from __future__ import annotations
 

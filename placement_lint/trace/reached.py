@@ -81,7 +81,7 @@ class Reached:
 
 
 class _State(threading.local):
-    """How it stands with a thread."""
+    """The state of a thread."""
 
     def __init__(self) -> None:
         self.left = _PATIENCE_AT_FIRST

@@ -1,4 +1,4 @@
-"""The report: one page that stands alone. No script, no font and no picture from elsewhere."""
+"""The report: one self-contained page. No script, no font and no picture from elsewhere."""
 
 import datetime as dt
 import os

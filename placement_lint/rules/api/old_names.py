@@ -1,4 +1,4 @@
-"""Where a file uses old parts of JAX, and what can be written in their stead."""
+"""Where a file uses old parts of JAX, and what can be written instead."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class ComputationPulledToHost(Rule):
 
 @dataclass(frozen=True)
 class _Computation:
-    """A computation that runs on the host, with what it copies there that is worth a word."""
+    """A computation that runs on the host, with what it copies there that is worth a report."""
 
     pull: Pull
     place: Place

@@ -27,7 +27,7 @@ _MISSING = frozenset({
 
 
 class AssignmentRole(enum.Enum):
-    """What an assignment does in the eyes of its author."""
+    """What an assignment is meant to do."""
 
     SET = enum.auto()
     RESET = enum.auto()

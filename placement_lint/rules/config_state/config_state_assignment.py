@@ -202,7 +202,7 @@ def _update_plan(changed: Sequence[Assignment], ctx: Context) -> FixPlan | None:
 
 @dataclass(frozen=True)
 class _Updates:
-    """ContextAssignments that become calls of `jax.config.update`."""
+    """Assignments that become calls of `jax.config.update`."""
 
     calls: tuple[tuple[cst.Assign, str, Spelling], ...]
     """Each with the option, and how the function is written there."""

@@ -79,7 +79,7 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
 
 @dataclass(frozen=True)
 class _Uses:
-    """What the uses of a variable tell."""
+    """What the uses of a variable show."""
 
     feeds_model: bool
     is_indexed_in_loop: bool
