@@ -51,7 +51,7 @@ class TraceTarget:
         if self.is_module:
             return
         if path.is_dir():
-            msg = f"{self.name} is a folder: name the file in it to run"
+            msg = f"{self.name} is a directory: name the file in it to run"
             raise CannotTraceError(msg)
         if not path.is_file():
             msg = f"{self.name}: no such file"

@@ -241,10 +241,10 @@ def page_path(text: str) -> Path:
         raise UsageError(msg)
     path = Path(text)
     if path.is_dir():
-        msg = f"--report: {text} is a folder; name a file, such as report.html"
+        msg = f"--report: {text} is a directory; name a file, such as report.html"
         raise UsageError(msg)
     if not path.absolute().parent.is_dir():
-        msg = f"--report: there is no folder {path.absolute().parent}"
+        msg = f"--report: there is no directory {path.absolute().parent}"
         raise UsageError(msg)
     return path
 

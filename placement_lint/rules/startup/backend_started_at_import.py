@@ -94,11 +94,11 @@ class BackendStartedAtImport(Rule):
     ## What it does not flag
     Programs, unless another file of the run imports them: a file with a guard on `__main__`, with
     `#!` as its first line, or that works at its top: prints, reads arguments, calls `main()`, has a
-    loop that does more than to fill tables. Files in a folder of examples, scripts or benchmarks;
-    tests; notebooks, and scripts in cells (`# %%`); a file that nothing marks as a module of a
-    package: neither an `__init__.py` beside it nor a relative import in it. What starts nothing:
-    types such as `jnp.float32`, `jax.jit`, `jax.eval_shape`, `jax.nn.initializers`, NumPy. Bodies
-    of lambdas, and of functions that are not called at the top.
+    loop that does more than to fill tables. Files in a directory of examples, scripts or
+    benchmarks; tests; notebooks, and scripts in cells (`# %%`); a file that nothing marks as a
+    module of a package: neither an `__init__.py` beside it nor a relative import in it. What starts
+    nothing: types such as `jnp.float32`, `jax.jit`, `jax.eval_shape`, `jax.nn.initializers`, NumPy.
+    Bodies of lambdas, and of functions that are not called at the top.
 
     ## Verified by
     The proof imports a package whose module has an array at its top, and then asks for two virtual

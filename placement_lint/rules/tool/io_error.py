@@ -13,9 +13,9 @@ class IoError(Rule):
     ## What it does
     Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
     declares (UTF-8, where it declares none). With `--fix` it also reports a file that could not be
-    written: it is read-only, or in a folder that is; the disk is full; another program has changed
-    it since it was read; it has other names (hard links), which would keep the old text. Such a
-    file is what it was, and so is each file that a fix would have edited together with it.
+    written: it is read-only, or in a directory that is; the disk is full; another program has
+    changed it since it was read; it has other names (hard links), which would keep the old text.
+    Such a file is what it was, and so is each file that a fix would have edited together with it.
 
     A file that takes more CPU time than `file-time-limit` allows (60 seconds by default), or
     during whose analysis the process takes more memory than `memory-limit` allows, is not checked
