@@ -1,6 +1,6 @@
-"""What files and whole runs may take: processor time and memory.
+"""What files and whole runs may take: CPU time and memory.
 
-A file has one budget of processor time, from reading to fixes: each step that is about the file
+A file has one budget of CPU time, from reading to fixes: each step that is about the file
 runs in a `spending` block, and the blocks of a file add up. What another file is asked meanwhile is
 at the expense of that file. The thread that works keeps the account; the thread that waits for it
 (see `placement_lint.syntax.deep_stack`) watches the clock and the memory, and interrupts it by an
@@ -47,7 +47,7 @@ _INTERVAL = 0.05
 """Seconds between two readings of the clock and the memory."""
 _MEMORY_INTERVAL = 0.02
 _AGAIN = 0.05
-"""Seconds of processor time after which what was interrupted, and goes on, is so again."""
+"""Seconds of CPU time after which what was interrupted, and goes on, is so again."""
 _MARGIN_SHARE, _MARGIN_BYTES = 0.05, 64 * MEGABYTE
 """How far below the memory limit work is interrupted: that much is soon taken between two looks."""
 _STEPS = 100
@@ -72,7 +72,7 @@ class LimitError(BaseException):
 
 
 class TimeUpError(LimitError):
-    """A file has taken more processor time than it may."""
+    """A file has taken more CPU time than it may."""
 
 
 class MemoryUpError(LimitError):
@@ -80,7 +80,7 @@ class MemoryUpError(LimitError):
 
 
 class RunOverError(LimitError):
-    """The run as a whole has taken more processor time than it may."""
+    """The run as a whole has taken more CPU time than it may."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Limits(NamedTuple):
     """What one run may take. 0: any amount."""
 
     seconds: float = 0
-    """Of processor time, in all processes together."""
+    """Of CPU time, in all processes together."""
     memory: int = 0
     """Bytes of main memory, in each process."""
 
@@ -106,7 +106,7 @@ def limits_of(seconds: float = 0, megabytes: int | None = None, *, jobs: int = 1
 
 
 class Account:
-    """The processor time of one file: what it may take, and what it has taken."""
+    """The CPU time of one file: what it may take, and what it has taken."""
 
     __slots__ = ("barred", "exhausted", "is_set", "limit", "path", "spent")
 
@@ -146,7 +146,7 @@ class Budget:
         return account
 
     def allow(self, path: str, seconds: float, spent: float = 0.0) -> None:
-        """Set the processor time that a file may take; 0: any. `spent`: before, elsewhere."""
+        """Set the CPU time that a file may take; 0: any. `spent`: before, elsewhere."""
         account = self.account(path)
         account.limit, account.is_set = seconds or UNLIMITED, True
         account.spent = max(account.spent, spent)

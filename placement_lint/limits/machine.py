@@ -1,4 +1,4 @@
-"""The memory of this machine and of this process, and the processor time of a thread."""
+"""The memory of this machine and of this process, and the CPU time of a thread."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def free_memory() -> None:
 
 
 def thread_clock() -> Callable[[], float]:
-    """Return what tells the processor time of the calling thread, whichever thread asks it later.
+    """Return what tells the CPU time of the calling thread, whichever thread asks it later.
 
     Where there is no such clock, it is that of the process.
     """

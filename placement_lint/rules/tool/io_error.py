@@ -21,7 +21,7 @@ class IoError(Rule):
     during whose analysis the process takes more memory than `memory-limit` allows, is not checked
     to the end. What was found by then is reported beside this finding. If several files are
     analysed as one program, the others are analysed again without that file; those that it
-    imports or that import it have this finding too. When the whole run has taken more processor
+    imports or that import it have this finding too. When the whole run has taken more CPU
     time than `time-limit` allows, each file that is not checked by then has this finding.
 
     ## Why is this bad?
@@ -71,7 +71,7 @@ class IoError(Rule):
 
     @staticmethod
     def describe_time_up(seconds: int, what: str = "checked to the end") -> str:
-        """Return the message for a file that took more processor time than it may."""
+        """Return the message for a file that took more CPU time than it may."""
         return f"not {what}: it took more than {seconds} s of CPU time (`file-time-limit`)"
 
     @staticmethod
