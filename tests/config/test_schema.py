@@ -60,8 +60,10 @@ TEXTS = st.sampled_from(
         "é",
     ]
 )
+# To JSON Schema 0.0 is an integer, to TOML it is not.
+FRACTIONS = st.floats(0, 1, exclude_min=True, exclude_max=True)
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-1, 2), st.floats(0, 1), TEXTS, st.text(max_size=3)
+    st.none(), st.booleans(), st.integers(-1, 2), FRACTIONS, TEXTS, st.text(max_size=3)
 )
 LISTS = st.lists(TEXTS | SCALARS, max_size=2)
 VALUES = SCALARS | LISTS | st.dictionaries(TEXTS, LISTS | TEXTS, max_size=2)
