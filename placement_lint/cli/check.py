@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
 _STDIN = "-"
 _STDIN_NAME = "stdin"
-_INTERNAL_ERROR = "JDP903"
 _TOOL_CODES = "JDP9"
-_NOT_CHANGED = ("not fixed", "not silenced")
 _SHOWN_SKIPS = 10
 _SEVERITIES = ("error", "warning", "info")
 """The worst comes first."""
@@ -265,7 +263,7 @@ class _Run:
         from dataclasses import replace
 
         from placement_lint.cli.progress import shown_on_terminal
-        from placement_lint.lint.results import Skipped
+        from placement_lint.lint.results import SkipKind, Skipped
 
         with shown_on_terminal(quiet=self.args.quiet) as progress:
             outcome = self._lint(found, paths, here, progress)
@@ -273,14 +271,14 @@ class _Run:
                 outcome, found, lambda: self._lint(found, paths, here, progress)
             )
         self._say_what_is_known(outcome)
-        self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
-        passed = [
-            *((skip.path, skip.reason) for skip in (*found.failed, *found.skipped)),
-            *((path, "excluded") for path in found.excluded),
-        ]
-        skipped = (*outcome.skipped, *(Skipped(path, reason) for path, reason in passed))
-        outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
+        self._say_skipped(outcome.skipped)
         missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
+        skipped = [
+            *(*outcome.skipped, *missing),
+            *(Skipped(skip.path, skip.reason) for skip in found.skipped),
+            *(Skipped(path, "excluded", SkipKind.EXCLUDED) for path in found.excluded),
+        ]
+        outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         return self._done(outcome, here, missing)
 
     @property
@@ -428,7 +426,7 @@ class _Run:
             outcome, silenced = self.adoption.applied_to_text(outcome, data)
             if silenced is not None and not self.args.diff:
                 mode, fixed = FixMode.APPLY, silenced
-        self._say_skipped((skip.path, skip.reason) for skip in outcome.skipped)
+        self._say_skipped(outcome.skipped)
         if mode is FixMode.APPLY:
             streams.write_bytes(data if fixed is None else fixed)
         # Where the fixed text takes standard output, the findings go beside it.
@@ -566,7 +564,9 @@ class _Run:
         if self.args.verbose:
             for path in found.excluded:
                 streams.complain(f"note: {escape(path)} is excluded")
-        self._say_skipped((skip.path, skip.reason) for skip in found.skipped)
+        from placement_lint.lint.results import Skipped
+
+        self._say_skipped(Skipped(skip.path, skip.reason) for skip in found.skipped)
         if found.files or found.failed:
             return
         if found.excluded_only:
@@ -591,14 +591,17 @@ class _Run:
         for path, reason in unreadable().items():
             streams.complain(f"note: {escape(os.path.relpath(path))}: not read: {reason}")
 
-    def _say_skipped(self, skipped: Iterable[tuple[str, str]]) -> None:
+    def _say_skipped(self, skipped: Iterable[Skipped]) -> None:
         if self.args.quiet:
             return
-        listed = sorted(skipped)
+        from placement_lint.lint.results import SkipKind
+
+        listed = sorted(skipped, key=lambda skip: (skip.path, skip.reason))
         most = len(listed) if self.args.verbose else _SHOWN_SKIPS
-        for path, reason in listed[:most]:
-            what = reason if reason.startswith(_NOT_CHANGED) else f"not linted: {reason}"
-            streams.complain(f"note: {escape(path)}: {escape(what)}")
+        for skip in listed[:most]:
+            is_linted = skip.kind in {SkipKind.NOT_FIXED, SkipKind.NOT_SILENCED}
+            what = skip.reason if is_linted else f"not linted: {skip.reason}"
+            streams.complain(f"note: {escape(skip.path)}: {escape(what)}")
         if len(listed) > most:
             streams.complain(f"note: {len(listed) - most} more like these; -v lists them")
 
@@ -607,8 +610,10 @@ class _Run:
             streams.complain(f"warning: {text}")
 
     def _exit_code(self, outcome: Outcome, settings: Settings) -> int:
+        from placement_lint.findings import INTERNAL_ERROR
+
         findings: Iterable[Finding] = outcome.findings
-        if self.failed or any(finding.code == _INTERNAL_ERROR for finding in findings):
+        if self.failed or any(finding.code == INTERNAL_ERROR for finding in findings):
             return FAILED
         counted = _SEVERITIES[: _SEVERITIES.index(settings.fail_on) + 1]
         counting = [finding for finding in findings if finding.severity.value in counted]

@@ -51,7 +51,7 @@ class Requirement:
 
 
 def jax_requirements(folder: str) -> tuple[Requirement, ...]:
-    """Give every line about jax that holds for the files in a folder; none, where there is none.
+    """Return every line about jax that holds for the files in a folder; none, where there is none.
 
     Files that cannot be read or parsed say nothing: whoever needs them will find out.
     """
@@ -67,13 +67,13 @@ def jax_requirements(folder: str) -> tuple[Requirement, ...]:
 
 
 def forget() -> None:
-    """Read the files anew when they are asked for next."""
+    """Drop what was read: the files are read again when they are asked for next."""
     _of_folder.cache_clear()
     _unreadable.clear()
 
 
 def unreadable() -> dict[str, str]:
-    """Give the files that are there and could not be read, each with the reason."""
+    """Return the files that are there and could not be read, each with the reason."""
     return dict(sorted(_unreadable.items()))
 
 
@@ -96,7 +96,7 @@ def _of_folder(folder: str) -> tuple[Requirement, ...]:
 def _requirements(
     lines: Iterable[tuple[tuple[str, str], ...]], path: str
 ) -> tuple[Requirement, ...]:
-    """Give what lines ask for, each once. Of more than anybody writes, the first ones count."""
+    """Return what lines ask for, each once. Of more than anybody writes, the first ones count."""
     every = dict.fromkeys(tuple(dict.fromkeys(bounds))[:_MOST_BOUNDS] for bounds in lines)
     return tuple(Requirement(bounds, path) for bounds in [*every][:_MOST_REQUIREMENTS])
 
@@ -243,7 +243,7 @@ def _poetry_bounds(part: str) -> list[tuple[str, str]]:
 
 
 def _first_that_counts(numbers: list[int]) -> int:
-    """Give the place of the number that `^` keeps: the first that is not zero, else the last."""
+    """Return the place of the number that `^` keeps: the first that is not zero, else the last."""
     return next((i for i, number in enumerate(numbers) if number), len(numbers) - 1)
 
 

@@ -1,4 +1,4 @@
-"""How long the lines of a project may be: what its formatter is told."""
+"""How long the lines of a project may be: what its formatter is set to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT = 88
 
 
 def line_length(path: str) -> int | None:
-    """Give the length that a project sets for the lines of a file; None where it sets none.
+    """Return the length that a project sets for the lines of a file; None where it sets none.
 
     Of the nearest `ruff.toml`, `.ruff.toml` or `pyproject.toml` that has one, up to the root of the
     repository: `line-length` of ruff, else of Black. Files that cannot be read say nothing.
@@ -23,7 +23,7 @@ def line_length(path: str) -> int | None:
 
 
 def forget() -> None:
-    """Read the files anew when they are asked for next."""
+    """Drop what was read: the files are read again when they are asked for next."""
     _in_folder.cache_clear()
 
 

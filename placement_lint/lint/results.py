@@ -14,12 +14,24 @@ if TYPE_CHECKING:
     from placement_lint.lint.reveal import Revealed
 
 
+class SkipKind(enum.Enum):
+    """What was not done about a file."""
+
+    NOT_LINTED = "not linted"
+    EXCLUDED = "excluded"
+    """It is not linted, as the settings ask for."""
+    NOT_FIXED = "not fixed"
+    NOT_SILENCED = "not silenced"
+
+
 @dataclass(frozen=True)
 class Skipped:
     """A file, or a part of the work on it, that was passed over, and why."""
 
     path: str
     reason: str
+    """For `NOT_FIXED` and `NOT_SILENCED` it says so itself."""
+    kind: SkipKind = SkipKind.NOT_LINTED
 
 
 @dataclass(frozen=True)

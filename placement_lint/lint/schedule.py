@@ -34,7 +34,7 @@ from placement_lint.lint.file_results import (
 )
 from placement_lint.lint.incremental.records import Group
 from placement_lint.lint.progress import Course, tell_nobody
-from placement_lint.lint.results import FixedFile, FixMode, Skipped
+from placement_lint.lint.results import FixedFile, FixMode, SkipKind, Skipped
 from placement_lint.lint.tasks import Change, Examined, Request, Task, failure
 from placement_lint.prefilter.conditions import NAMED_SUPPRESSION, text_of_source
 from placement_lint.project.graph import closure
@@ -476,7 +476,8 @@ def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped 
         return None
     if not result.exact:
         reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
-        return Skipped(source.path, reason)
+        return Skipped(source.path, reason, SkipKind.NOT_FIXED)
     if not source.rewritable:
-        return Skipped(source.path, f"not fixed: {source.encoding} does not give its bytes back")
+        reason = f"not fixed: {source.encoding} does not give its bytes back"
+        return Skipped(source.path, reason, SkipKind.NOT_FIXED)
     return None

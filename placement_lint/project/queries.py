@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.project.dependencies import Answers
-from placement_lint.semantic.program_queries import ImportEffects, Origin
+from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ class Questions:
 
     # -- what rules ask: see RunView --------------------------------------------------------------
 
-    def calls(self, path: str, function: str) -> Origin | None:
+    def calls(self, path: str, function: str) -> EffectOrigin | None:
         """Give a call of a function elsewhere in the program."""
         answer = self.answers.calls[function] = self._view().calls(path, function)
         return answer
@@ -105,7 +105,7 @@ def from_json(value: Any) -> Answers:
 
 def effects_to_json(effects: ImportEffects) -> list[Any]:
     """Give what an import does as what JSON has."""
-    variables: Mapping[str, Origin] = effects.sets_variables
+    variables: Mapping[str, EffectOrigin] = effects.sets_variables
     return [
         _origin_to(effects.imports_jax),
         _origin_to(effects.starts_backend),
@@ -120,17 +120,17 @@ def effects_from_json(value: Any) -> ImportEffects:
     return ImportEffects(
         _origin_from(imports_jax),
         _origin_from(starts_backend),
-        {name: Origin(*origin) for name, origin in variables.items()},
+        {name: EffectOrigin(*origin) for name, origin in variables.items()},
         _origin_from(given_up),
     )
 
 
-def _origin_to(origin: Origin | None) -> list[Any] | None:
+def _origin_to(origin: EffectOrigin | None) -> list[Any] | None:
     return None if origin is None else [origin.path, origin.line, origin.what]
 
 
-def _origin_from(value: Any) -> Origin | None:
-    return None if value is None else Origin(*value)
+def _origin_from(value: Any) -> EffectOrigin | None:
+    return None if value is None else EffectOrigin(*value)
 
 
 def _text(word: bytes) -> str:

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from placement_lint.config import dependencies, line_length
 from placement_lint.jaxmodel.versions import (
     NEWEST,
-    Bound,
     TargetVersions,
     parse_version,
-    release_of,
     target_of,
     written,
 )
@@ -44,6 +42,14 @@ def target_for(setting: str, path: str) -> Chosen:
     return _of_folder(os.path.dirname(os.path.abspath(path)))
 
 
+def deciding_text(setting: str, path: str) -> str:
+    """Return what decides the target of a file, which takes less time than the target itself."""
+    if setting != AUTO:
+        return setting
+    requirements = dependencies.jax_requirements(os.path.dirname(os.path.abspath(path)))
+    return " or ".join(each.text for each in requirements)
+
+
 def forget() -> None:
     """Find out anew what the projects say: a new run has begun."""
     _of_folder.cache_clear()
@@ -54,25 +60,9 @@ def forget() -> None:
 @functools.lru_cache(maxsize=65536)
 def _of_folder(folder: str) -> Chosen:
     requirements = dependencies.jax_requirements(folder)
-    alternatives = tuple(
-        tuple(_bound(operator, text) for operator, text in requirement.bounds)
-        for requirement in requirements
-    )
-    target = target_of(alternatives)
+    target = target_of([requirement.bounds for requirement in requirements])
     if target is None:
         return Chosen(TargetVersions(), "the newest known: no requirement of jax was found")
     source = os.path.relpath(requirements[0].source)
     lines = " or ".join(dict.fromkeys(each.text for each in requirements if each.bounds))
     return Chosen(target, f"{lines} in {source}")
-
-
-def _bound(operator: str, text: str) -> Bound:
-    wildcard = text.endswith(".*")
-    version = parse_version(text)
-    if version is None:
-        message = f"{text!r} is no version"
-        raise ValueError(message)
-    if operator == "~=":
-        # The zeros at the end count: ~=0.7.0 leaves out 0.8, ~=0.7 does not.
-        version = release_of(text) or version
-    return Bound(operator, version, wildcard)

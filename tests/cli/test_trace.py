@@ -244,7 +244,7 @@ def test_a_jax_without_what_is_wrapped_is_refused(folder: Path) -> None:
     [
         ((), "a script to run is needed, or -m and a module"),
         (("--devices", "virtual", "nosuch.py"), "nosuch.py: no such file"),
-        (("--devices", "virtual", "."), ". is a folder: name the file in it to run"),
+        (("--devices", "virtual", "."), ". is a directory: name the file in it to run"),
         (("--devices", "virtual", "-m", "no.such"), "No module named no.such"),
         (("--device", "gpu", "x.py"), "unrecognized arguments: --device; did you mean `--devices`"),
         (("--devices", "tpu", "x.py"), "invalid choice: 'tpu'"),

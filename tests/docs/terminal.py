@@ -55,7 +55,7 @@ class Terminal:
         path.write_text(text, encoding="utf-8")
 
     def run(self, command: str) -> tuple[int, str]:
-        """Give a command's exit code, and what it shows."""
+        """Return a command's exit code, and what it shows."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, _COLUMNS, 0, 0))
         with subprocess.Popen(
@@ -80,7 +80,7 @@ class Terminal:
 
 
 def _seen(line: str) -> str:
-    """Give what is left of a line whose beginning was written over."""
+    """Return what is left of a line whose beginning was written over."""
     written = ""
     for part in line.split("\r"):
         written = part + written[len(part) :]
@@ -92,7 +92,6 @@ def _of_others(name: str) -> bool:
 
 
 def commands(block: Block) -> list[tuple[str, str]]:
-    """Give each command of a `console` block, and what is shown below it."""
     first, *rest = re.split(r"^\$ (.+)\n", block.text, flags=re.MULTILINE)
     assert not first, f"{block.name}: begins with no command"
     return list(zip(rest[::2], rest[1::2], strict=True))
@@ -118,7 +117,7 @@ def shown(page: Path, terminal: Terminal, installed: Iterable[str]) -> dict[int,
 
 
 def comparable(block: Block, text: str) -> str:
-    """Give what is compared of what a block shows."""
+    """Return what is compared of what a block shows."""
     if "numbers vary" in block.marks:
         return re.sub(r"[ ]+", " ", _NUMBER.sub("0", text))
     return text

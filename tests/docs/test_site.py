@@ -128,7 +128,7 @@ def _built(site: Path, address: str) -> Path:
 
 
 def _links(site: Path, documents: dict[Path, Document]) -> Iterator[tuple[Path, Path, str]]:
-    """Give each link within the site: where it stands, the file it leads to, and the anchor."""
+    """Yield each link within the site: its page, the file it leads to, and the anchor."""
     for path, document in documents.items():
         for link in document.links:
             parts = urlsplit(link)

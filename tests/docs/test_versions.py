@@ -26,7 +26,7 @@ FIELDS = {
 
 
 def lost(changelog: str, codes: set[str]) -> set[str]:
-    """Give the codes that some version had, and that mean nothing now."""
+    """Return the codes that some version had, and that mean nothing now."""
     named = re.findall(r"^- Rules: ([^.]*)\.$", changelog, re.MULTILINE)
     return set(re.findall(r"JDP\d{3}", " ".join(named))) - codes - REDIRECTS.keys()
 

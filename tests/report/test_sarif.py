@@ -16,7 +16,7 @@ from placement_lint.findings import (
     Severity,
     Span,
 )
-from placement_lint.lint.results import Outcome, Skipped, Suppressed
+from placement_lint.lint.results import Outcome, SkipKind, Skipped, Suppressed
 from placement_lint.report.report import Report
 from placement_lint.report.sarif import SCHEMA, render
 from placement_lint.report.site import VARIABLE
@@ -120,7 +120,10 @@ def test_it_is_what_the_standard_says(
     outcome = make_outcome(
         findings=(found, make_finding(code="JDP903", path="../outside.py", cell=None)),
         suppressed=(Suppressed(make_finding(path="b.py"), "warms up"),),
-        skipped=(Skipped("l.py", "a link to nothing"), Skipped("e.py", "excluded")),
+        skipped=(
+            Skipped("l.py", "a link to nothing"),
+            Skipped("e.py", "excluded", SkipKind.EXCLUDED),
+        ),
     )
     failed = (Skipped("", "a setting is wrong"), Skipped("no", "No such file or directory"))
     demand_json(
@@ -183,7 +186,7 @@ def test_the_run_itself(make_finding: Make, make_outcome: MakeOutcome, root: str
     outcome = make_outcome(
         findings=(make_finding(code="JDP903", message="oops"),),
         skipped=(
-            Skipped("e.py", "excluded"),
+            Skipped("e.py", "excluded", SkipKind.EXCLUDED),
             Skipped("l.py", "a link to nothing"),
             missing,
         ),

@@ -10,7 +10,7 @@ import pytest
 
 from placement_lint.files.source import Source
 from placement_lint.findings import Applicability, Edit, Finding, Fix, Related, Severity, Span
-from placement_lint.lint.results import Outcome, Skipped
+from placement_lint.lint.results import Outcome, SkipKind, Skipped
 from placement_lint.report import github, gitlab, junit, rdjson
 from placement_lint.report.report import Report
 from placement_lint.report.site import VARIABLE
@@ -114,7 +114,11 @@ class TestJUnit:
                 make_finding(path="b.py", code="JDP901", name="invalid-syntax"),
                 make_finding(path="b.py", severity=Severity.WARNING, span=Span(7, 1, 7, 2)),
             ),
-            skipped=(missing, Skipped("e.py", "excluded"), Skipped("l.py", "a link to nothing")),
+            skipped=(
+                missing,
+                Skipped("e.py", "excluded", SkipKind.EXCLUDED),
+                Skipped("l.py", "a link to nothing"),
+            ),
         )
         text = junit.render(outcome, [missing])
         demand_xml(text, "junit-10.xsd")

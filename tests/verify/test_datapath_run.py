@@ -22,7 +22,7 @@ MB = 2**20
 
 
 def measured(**changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give what a run at 256 MB gives, changed as told for each way."""
+    """Return what a run at 256 MB measures, changed as given for each way."""
     whole: dict[str, dict[str, Any]] = {
         "as-is": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},
         "assigned": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},

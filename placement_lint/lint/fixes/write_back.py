@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.lint.file_results import tool_finding
-from placement_lint.lint.results import Skipped
+from placement_lint.lint.results import SkipKind, Skipped
 from placement_lint.lint.tasks import Change, Examined, failure
 from placement_lint.rules.tool.io_error import IoError
 
@@ -38,10 +38,11 @@ def _unwritten(group: Mapping[str, Change]) -> dict[str, Examined]:
         reason = IoError.describe_unwritten(str(error))
         finding = tool_finding(IoError, error.path, reason)
         note = f"not fixed: its fix also edits {error.path}, which cannot be written"
+        kind = SkipKind.NOT_FIXED
         return {
             path: Examined(path, each.unchanged, unwritten=finding)
             if path == error.path
-            else Examined(path, each.unchanged, skipped=Skipped(path, note))
+            else Examined(path, each.unchanged, skipped=Skipped(path, note, kind))
             for path, each in group.items()
         }
     except Exception as error:  # our fault, and no reason to lose the other files

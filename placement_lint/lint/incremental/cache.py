@@ -28,7 +28,7 @@ from placement_lint.lint.incremental.codec import (
     suppressed_from_json,
     suppressed_to_json,
 )
-from placement_lint.lint.results import Outcome, Skipped
+from placement_lint.lint.results import Outcome, SkipKind, Skipped
 from placement_lint.regular import MOST_OF_RECORDS, most_of, read_regular
 from placement_lint.version import __version__
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".placement_lint_cache"
 
-_FORMAT = 3
+_FORMAT = 4
 _FIRST, _SECOND = ".run.json", ".files.json"
 _MOST_RUNS = 32
 _MOST_BYTES = 64 * 1024 * 1024
@@ -336,7 +336,7 @@ def recall(
         findings, skipped, suppressed = last.outcome
         outcome = Outcome(
             findings=tuple(map(finding_from_json, findings)),
-            skipped=tuple(Skipped(*each) for each in skipped),
+            skipped=tuple(Skipped(path, reason, SkipKind(kind)) for path, reason, kind in skipped),
             files=len(files),
             parsed=0,
             cached=len(files),
@@ -355,7 +355,7 @@ def _outcome_to(outcome: Outcome | None) -> Any:
         return None
     return [
         [*map(finding_to_json, outcome.findings)],
-        [[skip.path, skip.reason] for skip in outcome.skipped],
+        [[skip.path, skip.reason, skip.kind.value] for skip in outcome.skipped],
         [*map(suppressed_to_json, outcome.suppressed)],
     ]
 

@@ -8,10 +8,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.line_length import line_length
+from placement_lint.findings import INTERNAL_ERROR, IO_ERROR
 from placement_lint.lint.incremental.cache import Last, digest, recall
 from placement_lint.lint.progress import tell_nobody
 from placement_lint.project.sources import Sources
-from placement_lint.project.target import forget, target_for
+from placement_lint.project.target import deciding_text, forget
 from placement_lint.timing import CACHE, IMPORTING, timed
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.progress import Tell
     from placement_lint.lint.results import Outcome
 
-_DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
+_DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})
 """Findings of what could not be read, and of our own failures: the next run tries again."""
 
 
@@ -119,7 +120,7 @@ class Digests:
         folder = os.path.dirname(path)
         if folder not in self._of_folder:
             settings = self._settings_for(path)
-            target = str(target_for(settings.target_jax, path).target)
+            target = deciding_text(settings.target_jax, path)
             length = line_length(path)
             by_settings = (id(settings), target, length)
             if by_settings not in self._of_settings:

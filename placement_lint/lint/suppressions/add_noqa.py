@@ -20,7 +20,7 @@ from placement_lint.files.write import WriteError, replace_file
 from placement_lint.lint.check_file import editor_of
 from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes.apply import is_writable
-from placement_lint.lint.results import FixedFile, Skipped
+from placement_lint.lint.results import FixedFile, SkipKind, Skipped
 from placement_lint.lint.suppressions.comments import NEVER_SILENT, Suppressions
 from placement_lint.project.sources import open_source
 from placement_lint.syntax.deep_stack import run_deep
@@ -73,10 +73,14 @@ def silence_files(
         try:
             silenced = silence(path, read_bytes(path), [*group], reason)
         except (UnreadableError, NotPythonError, _NotSilencedError) as error:
-            skipped.append(Skipped(path, f"not silenced: {error}"))
+            skipped.append(_not_silenced(path, error))
         else:
             done += [silenced] if silenced is not None else []
     return done, skipped
+
+
+def _not_silenced(path: str, error: Exception) -> Skipped:
+    return Skipped(path, f"not silenced: {error}", SkipKind.NOT_SILENCED)
 
 
 def write(silenced: Iterable[Silenced]) -> tuple[list[Silenced], list[Skipped]]:
@@ -87,7 +91,7 @@ def write(silenced: Iterable[Silenced]) -> tuple[list[Silenced], list[Skipped]]:
         try:
             replace_file(each.file.path, each.before, each.after)
         except WriteError as error:
-            skipped.append(Skipped(each.file.path, f"not silenced: {error}"))
+            skipped.append(_not_silenced(each.file.path, error))
         else:
             done.append(each)
     return done, skipped

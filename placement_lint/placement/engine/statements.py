@@ -27,7 +27,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.contexts import entered_default, is_neutral_context
 from placement_lint.placement.engine.patterns import bind_pattern, matched
-from placement_lint.placement.facts.import_statements import modules_named, names_bound
+from placement_lint.syntax.import_statements import modules_named, names_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

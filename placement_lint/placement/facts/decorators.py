@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.definitions import is_generator
+
 if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
 
@@ -69,7 +71,7 @@ def goes_on(module: Module, node: cst.FunctionDef) -> bool:
             break
         body = statement.body.body
         *first, statement = body
-        if any(_yields(module, node, before) for before in first):
+        if any(is_generator(node, module.names, before) for before in first):
             return True
         if isinstance(statement, cst.SimpleStatementLine):
             *first, last = statement.body
@@ -83,18 +85,11 @@ def _called(node: cst.BaseExpression) -> cst.BaseExpression:
     return node.func if isinstance(node, cst.Call) else node
 
 
-def _yields(module: Module, function: cst.FunctionDef, node: cst.CSTNode) -> bool:
-    scope = module.names.scope(function.body)
-    return any(
-        module.names.scope(inner) is scope for inner in module.tree.every(cst.Yield, below=node)
-    )
-
-
 def hides_errors(module: Module, node: cst.FunctionDef) -> bool:
     """Return whether a function that makes context managers may handle an error at its `yield`."""
     return any(
         not all(_raises(handler.body) for handler in inner.handlers)
-        and _yields(module, node, inner.body)
+        and is_generator(node, module.names, inner.body)
         for inner in module.tree.every(cst.Try, cst.TryStar, below=node)
     )
 

@@ -12,9 +12,10 @@ import libcst as cst
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
 from placement_lint.placement.facts.cpu_pin import pins_cpu
-from placement_lint.placement.facts.import_statements import star_import
 from placement_lint.placement.facts.traced import Traced
+from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import star_import
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
@@ -77,11 +78,7 @@ class Module:
     def is_generator(self, function: cst.FunctionDef) -> bool:
         key = id(function)
         if key not in self._generators:
-            scope = self.names.scope(function.body)
-            self._generators[key] = any(
-                self.names.scope(node) is scope
-                for node in self.tree.every(cst.Yield, below=function)
-            )
+            self._generators[key] = is_generator(function, self.names)
         return self._generators[key]
 
     scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)

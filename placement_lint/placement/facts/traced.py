@@ -14,6 +14,7 @@ from placement_lint.placement.domain.transformations import Step, Usage
 from placement_lint.placement.domain.values import Computation
 from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.definitions import applied
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -133,27 +134,16 @@ class Traced:
 
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
         """Return the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
-        places = donates = False
-        calls: list[Arguments] = []
-        while isinstance(decorator, cst.Call):
-            arguments = Arguments(decorator)
-            calls.append(arguments)
-            places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
-            donates |= any(keyword.startswith("donate") for keyword in arguments.keywords)
-            if self.names.qualified(decorator.func) == "functools.partial":
-                inner = arguments.get(0)
-                if inner is None:
-                    return None
-                decorator = inner
-            else:
-                decorator = decorator.func
-        row = transfer.TABLE.get(self.names.qualified(decorator) or "")
+        transform, calls = applied(decorator, self.names)
+        name = None if transform is None else self.names.qualified(transform)
+        row = transfer.TABLE.get(name or "")
         if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
             return None
+        places = any(call.has_double_star or _PLACING & call.keywords.keys() for call in calls)
         is_jit = row.name == "jax.jit"
         return Computation(
             places or row.effect is Effect.DISTRIBUTE,
-            donates=donates,
+            donates=any(key.startswith("donate") for call in calls for key in call.keywords),
             changes_objects=row.name.startswith("flax.nnx."),
             gives_array=is_jit,
             steps=(step_of(row.name, calls),),

@@ -1,4 +1,4 @@
-"""Where a file uses old parts of JAX, and what can be written in their stead."""
+"""Where a file uses old parts of JAX, and what can be written instead."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from placement_lint.prefilter.conditions import (
     MAKES_ARRAYS,
     AllOf,
     AnyOf,
+    ArgumentMatches,
     Enters,
-    Given,
     InImport,
     Jax,
     Needs,
@@ -27,6 +27,7 @@ from placement_lint.prefilter.conditions import (
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -37,11 +38,10 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Binding
 
-_CAUGHT = frozenset({
-    "builtins.AttributeError", "builtins.ImportError", "builtins.ModuleNotFoundError",
-    "builtins.Exception", "builtins.BaseException", "builtins.NotImplementedError",
+_CAUGHT = MISSING_MODULE | {
+    "builtins.AttributeError", "builtins.BaseException", "builtins.NotImplementedError",
     "builtins.TypeError",
-})  # fmt: skip
+}  # fmt: skip
 _VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
 _CONFIG = "jax.config"
 _NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
@@ -79,12 +79,11 @@ class Hit:
 
 
 def is_removed(api: OldApi, target: TargetVersions) -> bool:
-    """Tell whether one of the versions no longer has it."""
     return target.reaches(api.removed)
 
 
 def is_deprecated(api: OldApi, target: TargetVersions) -> bool:
-    """Tell whether the versions warn of it, all still have it, and something can be done."""
+    """Return whether the versions warn of it, all still have it, and something can be done."""
     if is_removed(api, target) or not target.reaches(api.deprecated):
         return False
     if target.all_reach(api.deprecated):
@@ -96,7 +95,6 @@ def is_deprecated(api: OldApi, target: TargetVersions) -> bool:
 
 
 def needs_of(rows: Iterable[OldApi]) -> Needs:
-    """Give what a file must contain to use one of these."""
     placing = [api for api in rows if api.is_placement]
     named = [api.name for api in placing if api.use in _NAMED and api.name != _CONFIG]
     others = [_needs(api) for api in placing if api.name not in named]
@@ -104,7 +102,7 @@ def needs_of(rows: Iterable[OldApi]) -> Needs:
 
 
 def _needs(api: OldApi) -> Needs:
-    """Give what a file must hold to use what is no plain name: few files should have it."""
+    """Return a condition that few files without a use meet, for what is no plain name."""
     function, _, last = api.name.rpartition(".")
     if api.name == _CONFIG:
         return InImport(rb"\bjax" + GAP + rb"\." + GAP + rb"config\b", word=b"config")
@@ -112,7 +110,7 @@ def _needs(api: OldApi) -> Needs:
         return Enters(*_MESHES)
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
         return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
-    return Given((function,), rf"\b{last}\b")
+    return ArgumentMatches((function,), rf"\b{last}\b")
 
 
 # -- finding ------------------------------------------------------------------------------------
@@ -123,7 +121,6 @@ def hits_of_import(
     ctx: Context,
     applies: Callable[[OldApi, TargetVersions], bool],
 ) -> Iterator[Hit]:
-    """Give the old parts that an import statement names."""
     for alias, target in imported(node):
         api = _row_of(target, node, applies, ctx.target)
         if api is not None and not is_guarded(node, ctx):
@@ -133,7 +130,7 @@ def hits_of_import(
 def hit_of_chain(
     node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
-    """Give the old part that a whole attribute chain leads to, or into."""
+    """Return the old part that a whole attribute chain leads to, or into."""
     parent = ctx.parent(node)
     if isinstance(parent, cst.Attribute):
         return None
@@ -165,7 +162,7 @@ def hit_of_chain(
 def hit_of_call(
     node: cst.Call, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
-    """Give the old part that a call uses: a function by its bare name, an argument, a method."""
+    """Return the old part that a call uses: a function by its bare name, an argument, a method."""
     name = ctx.called(node)
     if name is not None:
         if isinstance(node.func, cst.Name):
@@ -188,7 +185,7 @@ def hit_of_call(
 def hit_of_array(
     node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
-    """Give the old attribute that is read of what certainly is an array."""
+    """Return the old attribute that is read of what certainly is an array."""
     api = _OF_ARRAYS.get(node.attr.value)
     if api is None or not applies(api, ctx.target):
         return None
@@ -207,7 +204,7 @@ def hit_of_array(
 def hits_of_with(
     node: cst.With, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Iterator[Hit]:
-    """Give the items of a `with` that are entered in an old way."""
+    """Yield the items of a `with` that are entered in an old way."""
     api = _ENTERED.get("jax.sharding.Mesh")
     if api is None or not applies(api, ctx.target):
         return
@@ -226,13 +223,9 @@ def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str]]:
-    """Give the names that a statement imports, each with its qualified name."""
-    if isinstance(node, cst.Import):
-        for alias in node.names:
-            yield alias, dotted(alias.name)
-    elif not node.relative and not isinstance(node.names, cst.ImportStar) and node.module:
-        for alias in node.names:
-            yield alias, f"{dotted(node.module)}.{dotted(alias.name)}"
+    """Yield the names that a statement imports, each with its qualified name."""
+    if not isinstance(node.names, cst.ImportStar):
+        yield from zip(node.names, imported_names(node), strict=True)
 
 
 def _row_of(
@@ -266,25 +259,25 @@ def _prefixes(name: str) -> Iterator[str]:
 
 
 def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
-    """Tell whether a chain begins with a name whose import speaks, or is guarded, already."""
+    """Return whether a chain begins with a name whose import is reported already, or guarded."""
     root: cst.BaseExpression = node
     while isinstance(root, cst.Attribute):
         root = root.value
     name = root.value if isinstance(root, cst.Name) else ""
     owner = ctx.names.owner(name, ctx.names.scope(root))
-    known = ctx.module.fact(_speaking_imports)
+    known = ctx.module.fact(_reported_imports)
     key = (id(owner), name)
     if key not in known:
-        known[key] = owner is not None and _import_speaks(owner.bindings[name], ctx)
+        known[key] = owner is not None and _is_import_reported(owner.bindings[name], ctx)
     return known[key]
 
 
-def _speaking_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
-    """Make the store of one file: whether an import of a variable speaks, or is guarded."""
+def _reported_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
+    """Make the store of one file: whether an import of a variable is reported, or guarded."""
     return {}
 
 
-def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
+def _is_import_reported(bindings: list[Binding], ctx: Context) -> bool:
     for binding in bindings:
         statement = ctx.module.import_statement(binding.node)
         if not isinstance(statement, cst.Import | cst.ImportFrom):
@@ -308,10 +301,10 @@ def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
 
 
 def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether code runs only where the old part is there, or expects that it is not.
+    """Return whether code runs only where the old part is there, or expects that it is not.
 
-    In a `try` whose failure is caught, or in the handler of one; in a branch of a question for the
-    version or for an attribute, or behind one that leaves; where a failure is expected.
+    In a `try` whose failure is caught, or in the handler of one; in a branch of a test of the
+    version or of an attribute, or behind one that leaves; where a failure is expected.
     """
     if is_caught(node, ctx, _CAUGHT) or is_asserted_to_fail(node, ctx):
         return True
@@ -351,11 +344,11 @@ def _asks_for_version(test: cst.CSTNode) -> bool:
     return False
 
 
-# -- saying and mending -------------------------------------------------------------------------
+# -- messages and fixes -------------------------------------------------------------------------
 
 
 def advice(api: OldApi, target: TargetVersions) -> str:
-    """Give what to do, with the separator before it; nothing where nothing is known."""
+    """Return what to do, with the separator before it; empty if nothing is known."""
     new = api.replacement
     if new is not None and (api.replacement_since is None or target.reaches(api.replacement_since)):
         what = f".{new}" if api.name.startswith(_ARRAY) else new
@@ -364,19 +357,19 @@ def advice(api: OldApi, target: TargetVersions) -> str:
 
 
 def confidence(version: str | None, target: TargetVersions) -> Confidence:
-    """Tell whether all the versions that a file is meant for are that far."""
+    """Return how certain it is, by whether all versions that a file is meant for are that far."""
     return Confidence.DEFINITE if target.all_reach(version) else Confidence.LIKELY
 
 
-def admitted(version: str | None, target: TargetVersions) -> str:
-    """Say that not all of the versions are that far."""
+def partly_supported(version: str | None, target: TargetVersions) -> str:
+    """Return a remark where not all of the versions are that far."""
     if target.all_reach(version):
         return ""
     return f" (the project supports {written(target.lowest)} to {written(target.highest)})"
 
 
 def plan(hit: Hit, ctx: Context) -> FixPlan | None:
-    """Give the fix where something else can be written in the same place."""
+    """Return the fix where something else can be written in the same place."""
     api = hit.api
     new = api.replacement
     if new is None or not (
@@ -403,7 +396,7 @@ def plan(hit: Hit, ctx: Context) -> FixPlan | None:
 
 
 def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> FixPlan | None:
-    """Give the fix of an import of one name: the new one, under the name that the file uses."""
+    """Return the fix of an import of one name: the new one, under the name that the file uses."""
     api, new = hit.api, hit.api.replacement
     if (
         new is None
@@ -417,7 +410,7 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
     alias = node.names[0]
     bound = dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name)
     scope = ctx.names.scope(node)
-    known, key = ctx.module.fact(_uses_looked_at), (id(scope), bound, api.name)
+    known, key = ctx.module.fact(_checked_uses), (id(scope), bound, api.name)
     if key not in known:
         # Once for all imports of the name: each of them has the same uses.
         uses = ctx.names.uses(bound, scope)
@@ -435,8 +428,8 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
     return FixPlan(_level(api), f"Import {new} instead", build)
 
 
-def _uses_looked_at(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
-    """Give which names that scopes bind to old parts are only used in ways that stay the same."""
+def _checked_uses(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
+    """Return which names that scopes bind to old parts are only used in ways that stay the same."""
     return {}
 
 
@@ -445,7 +438,7 @@ def _level(api: OldApi) -> Applicability:
 
 
 def _does_the_same(node: cst.CSTNode, api: OldApi, ctx: Context) -> bool:
-    """Tell whether the replacement does what a use of the old part does: a call, or a decorator."""
+    """Whether the replacement does what a use of the old part does: a call, or a decorator."""
     if not api.same_without:
         return True
     call = parent = ctx.parent(node)
@@ -504,20 +497,18 @@ class OldApiRule(Rule):
 
     @staticmethod
     def applies(api: OldApi, target: TargetVersions) -> bool:
-        """Tell whether the rule speaks of a part, for the versions that a file is meant for."""
+        """Return whether the rule is about a part, for the versions that a file is meant for."""
         raise NotImplementedError
 
     @staticmethod
     def version(api: OldApi) -> str | None:
-        """Give the version that matters."""
         raise NotImplementedError
 
     def message(self, hit: Hit, target: TargetVersions) -> str:
-        """Say what is wrong."""
         raise NotImplementedError
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Look at all uses of the parts of which is spoken once."""
+        """Report each of the parts in `once` at its first use only."""
         found: dict[str, list[tuple[int, Hit]]] = {}
         for each, hit in self._hits_of_once(ctx) if self.once else ():
             if hit is not None and hit.api.name in self.once:
@@ -526,25 +517,15 @@ class OldApiRule(Rule):
             first, *others = (hit for _, hit in sorted(places, key=itemgetter(0)))
             self._report(first, ctx, None, others)
 
-    def visit_Import(self, node: cst.Import, ctx: Context) -> None:
-        """Look at `import jax.lib.xla_bridge`."""
-        self._check_import(node, ctx)
-
-    def visit_ImportFrom(self, node: cst.ImportFrom, ctx: Context) -> None:
-        """Look at `from jax.lib import xla_bridge`."""
-        self._check_import(node, ctx)
-
     def visit_Attribute(self, node: cst.Attribute, ctx: Context) -> None:
-        """Look at `jax.device_put_sharded`, and at attributes of arrays."""
+        """Check `jax.device_put_sharded`, and attributes of arrays."""
         self._report_use(hit_of_chain(node, ctx, self.applies), ctx)
         self._report_use(hit_of_array(node, ctx, self.applies), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at calls that are old, and at arguments that are."""
         self._report_use(hit_of_call(node, ctx, self.applies), ctx)
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        """Look at what is entered."""
         for hit in hits_of_with(node, ctx, self.applies):
             self._report_use(hit, ctx)
 
@@ -565,6 +546,8 @@ class OldApiRule(Rule):
         for hit in hits_of_import(node, ctx, self.applies):
             if hit.api.name not in self.once:
                 self._report(hit, ctx, import_plan(node, hit, ctx))
+
+    visit_Import = visit_ImportFrom = _check_import
 
     def _report_use(self, hit: Hit | None, ctx: Context) -> None:
         if hit is not None and hit.api.name not in self.once:

@@ -110,7 +110,6 @@ class CommitmentLost(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call by which commitment may be lost."""
         if ctx.flow.is_traced(node) or Arguments(node).is_open:
             return
         optimizer = _optimizer_of(node, ctx)
@@ -146,7 +145,6 @@ def _node(place: Place, ctx: Context) -> cst.CSTNode:
 
 
 def _held(place: Place, ctx: Context) -> Value:
-    """Give what an expression of the program may be."""
     return ctx.flow.program.modules[place.module].record.values.get(place.node, values.UNKNOWN)
 
 
@@ -156,7 +154,9 @@ def _what(operand: Place, ctx: Context) -> str:
 
 
 def _committed_to(operand: Place, call: cst.Call, ctx: Context) -> set[Device | None]:
-    """Give the device that an operand surely is committed to; None for the default and unknown."""
+    """Return the device that an operand surely is committed to; None for the default and
+    unknown.
+    """
     held = _held(operand, ctx)
     found: set[Device | None] = set()
     for array in values.arrays(held):
@@ -170,7 +170,7 @@ def _committed_to(operand: Place, call: cst.Call, ctx: Context) -> set[Device | 
 
 
 def _is_certain(held: Value) -> bool:
-    """Tell whether a value is arrays, and containers of arrays, only."""
+    """Return whether a value is arrays, and containers of arrays, only."""
     for atom in held:
         inner: list[Value] = []
         if isinstance(atom, values.Mapping):
@@ -185,7 +185,7 @@ def _is_certain(held: Value) -> bool:
 
 
 def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
-    """Give the operations that move what a call makes, or simple functions of it, to a device."""
+    """Return the operations that move what a call makes, or simple functions of it, to a device."""
     modules = ctx.flow.program.modules
     pending = [_place(call, ctx)]
     seen = set(pending)
@@ -207,7 +207,7 @@ def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
 
 
 def _remade(call: cst.Call, ctx: Context) -> list[Place]:
-    """Give the arrays that a call makes anew from their values: by NumPy, by pickle, from a file.
+    """Return the arrays that a call makes of their values: by NumPy, by pickle, from a file.
 
     More than one, where the call is given now the one and now the other.
     """
@@ -237,14 +237,15 @@ def _remade(call: cst.Call, ctx: Context) -> list[Place]:
 
 
 def _computations(call: cst.Call, ctx: Context) -> list[values.Computation]:
-    """Give the computations one of which a call surely runs."""
     held = ctx.flow.value(call.func)
     found = [atom for atom in held if isinstance(atom, values.Computation)]
     return found if len(found) == len(held) else []
 
 
 def _shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
-    """Give the arguments of a jitted or mapped function that makes arrays of their shapes only."""
+    """Return the arguments of a jitted or mapped function that makes arrays of their shapes
+    only.
+    """
     computations = _computations(call, ctx)
     arguments = Arguments(call).positional
     if not computations or not arguments or len(arguments) != len(call.args):
@@ -264,7 +265,7 @@ def _is_made_at(place: Place, array: values.Array) -> bool:
 
 
 def _optimizer_of(call: cst.Call, ctx: Context) -> str | None:
-    """Give the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
+    """Return the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
     optimizers = {computation.moments for computation in _computations(call, ctx)}
     return optimizers.pop() if len(optimizers) == 1 else None
 
@@ -300,11 +301,11 @@ def _follow(call: cst.Call, operand: Place, ctx: Context) -> FixPlan | None:
     if isinstance(call.func, cst.Call) and ctx.is_call(call.func, "jax.jit"):
         function = call.func.args[0].value
 
-        def told(editor: Editor) -> list[Edit]:
+        def edits(editor: Editor) -> list[Edit]:
             _, end = editor.spans.outer(function)
             return [editor.insert(end, f", out_shardings={name}.sharding")]
 
-        return FixPlan(Applicability.DISPLAY, "Add out_shardings", told)
+        return FixPlan(Applicability.DISPLAY, "Add out_shardings", edits)
     put = ctx.reach("jax.device_put", at=call)
     if put is None:
         return None

@@ -100,7 +100,6 @@ class DevicePutWithoutDevice(Rule):
     needs = AllOf(Uses("jax.device_put"), ELSEWHERE)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each `device_put`."""
         if not ctx.is_call(node, "jax.device_put"):
             return
         arguments = Arguments(node)

@@ -20,9 +20,9 @@ _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"
 
 
 def is_put(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether the result of a call is put somewhere, or may be by the function around it.
+    """Return whether the result of a call is put somewhere, or may be by the function around it.
 
-    A call puts what it is given if a name in it speaks of putting: `jax.device_put`, `x.to_device`,
+    A call puts what it is given if a name in it says so: `jax.device_put`, `x.to_device`,
     `shard_batch`, or a lambda that does.
     """
     place = Place(ctx.flow.module.name, ctx.tree.index(call))

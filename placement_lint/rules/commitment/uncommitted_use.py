@@ -111,7 +111,9 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
 
 
 def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
-    """Give, for each expression that makes arrays which are copied, the one that names a device."""
+    """Return, for each expression that makes arrays which are copied, the one that names a
+    device.
+    """
     return {
         array.origin.commit_at: array.origin.device
         for module in ctx.flow.program.modules.values()
@@ -122,7 +124,6 @@ def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
 
 
 def _is_expression(node: cst.CSTNode) -> bool:
-    """Tell whether a call can be put around a node."""
     return isinstance(node, cst.BaseExpression) and not isinstance(
         node, cst.GeneratorExp | cst.Yield | cst.StarredElement
     )

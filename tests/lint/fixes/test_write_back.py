@@ -8,7 +8,7 @@ from placement_lint.files import write
 from placement_lint.findings import Finding, Severity, Span
 from placement_lint.lint.file_results import FileResult
 from placement_lint.lint.fixes.write_back import written
-from placement_lint.lint.results import FixedFile, Skipped
+from placement_lint.lint.results import FixedFile, SkipKind, Skipped
 from placement_lint.lint.tasks import Change, Examined
 
 if TYPE_CHECKING:
@@ -64,7 +64,11 @@ def test_one_that_cannot_be_written_is_named_and_keeps_those_it_is_linked_with(
     }
     assert [each.change is None for each in found] == [True, True, False]
     note = f"not fixed: its fix also edits {two}, which cannot be written"
-    assert [each.skipped for each in found] == [Skipped(str(one), note), None, None]
+    assert [each.skipped for each in found] == [
+        Skipped(str(one), note, SkipKind.NOT_FIXED),
+        None,
+        None,
+    ]
     assert [path.read_text() for path in (one, two, apart)] == ["before", "someone else's", "after"]
 
 
