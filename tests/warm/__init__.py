@@ -28,7 +28,9 @@ CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
 """Where forks are safe: libraries of macOS are not meant to survive one."""
 _CLIENT = Path(__file__).with_name("client.py")
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "COVERAGE_", "LD_", "MALLOC_")
-_READ_LATER = {"PYTHONDONTWRITEBYTECODE"}
+_READ_LATER = {"PYTHONPATH"}
+"""What a fork can still do as it says."""
+_PATH = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
 _LINTING = tuple(
     f"placement_lint.{name}"
     for name in (
@@ -74,13 +76,13 @@ def interpreter_settings(environment: Mapping[str, str]) -> dict[str, str]:
 @functools.cache
 def _started(kind: str, settings: tuple[tuple[str, str], ...]) -> str:
     """Start a warm process, and give the address at which it is asked."""
-    others = {k: v for k, v in os.environ.items() if k not in interpreter_settings(os.environ)}
+    others = {k: v for k, v in os.environ.items() if not k.startswith(_READ_AT_START)}
     folder = tempfile.TemporaryDirectory(prefix="warm-")
     address = os.path.join(folder.name, "socket")  # noqa: PTH118
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.warm.server", address, *_IMPORTED[kind]],
         cwd=TOP,
-        env={**others, **dict(settings)},
+        env={**others, **dict(settings), **_PATH},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,

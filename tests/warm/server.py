@@ -165,8 +165,8 @@ def become(request: Request) -> None:
     os.umask(request.umask)
     os.environ.clear()
     os.environ.update(request.environment)
-    sys.dont_write_bytecode = bool(request.environment.get("PYTHONDONTWRITEBYTECODE"))
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    _look_in(request.environment.get("PYTHONPATH", ""))
     sys.stdin = sys.__stdin__ = _stream(0, "r", sys.stdin)  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _stream(1, "w", sys.stdout)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _stream(2, "w", sys.stderr)  # type: ignore[misc]
@@ -180,6 +180,15 @@ def become(request: Request) -> None:
         sys.argv = ["-m", *rest]
         sys.path[0] = os.getcwd()  # noqa: PTH109
         runpy._run_module_as_main(what)  # type: ignore[attr-defined]
+
+
+def _look_in(folders: str) -> None:
+    """Import from these folders first, and what customises Python, as `site` does."""
+    added = [*dict.fromkeys(os.path.abspath(each) for each in folders.split(os.pathsep) if each)]  # noqa: PTH100
+    sys.path[1:] = [*added, *(each for each in sys.path[1:] if each not in added)]
+    if any(os.path.exists(f"{each}/sitecustomize.py") for each in added):  # noqa: PTH110
+        sys.modules.pop("sitecustomize", None)
+        importlib.import_module("sitecustomize")
 
 
 def _stream(descriptor: int, mode: str, like: TextIO) -> io.TextIOWrapper:

@@ -164,3 +164,16 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_other_folders_to_import_from_hold(tmp_path: Path) -> None:
+    """Also what customises Python, by which faults are planted."""
+    (tmp_path / "sitecustomize.py").write_text("print('customised')\n", encoding="utf-8")
+    code = "import sys; print(sys.path)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(warm.TOP)])}
+    said = {
+        subprocess.run(line, capture_output=True, check=True, env=environment).stdout
+        for line in ([sys.executable, "-c", code], warm.script(code))
+    }
+    assert len(said) == 1
+    assert said.pop().startswith(b"customised\n")
