@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-from tests.docs.pages import Block
+    from tests.docs.pages import Block
 
 _COLUMNS = 100
 _FOLDER = "/home/me/project"

@@ -67,7 +67,7 @@ def number(text: str, below: int) -> int:
 
 @every_folder
 def test_the_same_is_found(folder: str) -> None:
-    """One place each of a few transformations; all that is known to differ still does.
+    """One place of one transformation each; all that is known to differ still does.
 
     `pytest -m fuzz tests/metamorphic` tries every transformation at every place.
     """

@@ -27,7 +27,7 @@ TOP = Path(__file__).parents[2]
 CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
 """Where forks are safe: libraries of macOS are not meant to survive one."""
 _CLIENT = Path(__file__).with_name("client.py")
-_READ_AT_START = ("PYTHON", "LC_", "LANG", "COVERAGE_", "LD_", "MALLOC_")
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
 _READ_LATER = {"PYTHONPATH"}
 """What a fork can still do as it says."""
 _PATH = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
@@ -58,7 +58,8 @@ def script(code: str, *words: str, environment: Mapping[str, str] = os.environ) 
 
 
 def _client(kind: str, environment: Mapping[str, str]) -> list[str]:
-    if not CAN_FORK:
+    # What a fork runs is not among what is measured of the process that forked.
+    if not CAN_FORK or any(name.startswith("COVERAGE_") for name in environment):
         return [sys.executable]
     address = _started(kind, tuple(sorted(interpreter_settings(environment).items())))
     return [sys.executable, "-I", "-S", str(_CLIENT), address]
