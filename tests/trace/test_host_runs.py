@@ -109,8 +109,11 @@ print(*params.devices())
 
 @pytest.mark.parametrize(
     ("batch", "runs", "device"),
-    [("data[i]", 4, 1), ("jax.device_put(data[i], jax.devices()[0])", 0, 0),
-     ("np.asarray(data[i])", 0, 0)],
+    [
+        ("data[i]", 4, 1),
+        ("jax.device_put(data[i], jax.devices()[0])", 0, 0),
+        pytest.param("np.asarray(data[i])", 0, 0, marks=pytest.mark.every),
+    ],
 )  # fmt: skip
 def test_the_cures_are_seen_to_cure(batch: str, runs: int, device: int, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(HAZARD.format(batch), encoding="utf-8")
