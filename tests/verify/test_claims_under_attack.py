@@ -193,7 +193,6 @@ def test_a_warm_process_sees_what_one_of_its_own_sees(
     assert bool(warm.forks) == CAN_FORK
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("side", ["hazard", "fixed"])
 def test_what_goes_wrong_in_a_warm_process_is_said_as_in_one_of_its_own(
     runner: Runner, warm: WarmRunner, write_proof: WriteProof, side: str
