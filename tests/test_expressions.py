@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from zlib import crc32
 
 import pytest
 
@@ -53,8 +54,10 @@ def check_all(found: list[Expression], *, endings: int) -> None:
 
 
 def test_every_expression_is_linear() -> None:
-    """With some endings; with all of them by `pytest -m every tests/test_expressions.py`."""
-    check_all(expressions(), endings=FEW)
+    """One in three, some endings; all by `pytest -m every tests/test_expressions.py`."""
+    chosen = [each for each in expressions() if crc32(repr(each.pattern).encode()) % 3 == 0]
+    assert len(chosen) > 30
+    check_all(chosen, endings=FEW)
 
 
 @pytest.mark.every
@@ -228,12 +231,11 @@ def test_what_is_not_linear_is_seen_where_it_is_not_searched_for(pattern: str, m
     assert next(superlinear(pattern, 0, frozenset({method}), endings=FEW), None)
 
 
-def test_the_check_of_all_fails_for_one_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_of_all_fails_for_one_that_never_ends() -> None:
     good = expressions()[:3]
     bad = replace(good[0], pattern=OLD_NAMES, flags=0, methods=frozenset({"match"}))
-    monkeypatch.setattr("tests.test_expressions.expressions", lambda: [*good, bad])
     with pytest.raises(pytest.fail.Exception, match="1 of 4 failed"):
-        test_every_expression_is_linear()
+        check_all([*good, bad], endings=FEW)
 
 
 @pytest.mark.parametrize("pattern", LINEAR)
