@@ -166,7 +166,10 @@ def test_signals_reach_the_program(folder: Path, number: signal.Signals) -> None
         "time.sleep(60)\n"
     )
     with subprocess.Popen(
-        command("--devices", "virtual", "--output-file", "report.txt", "program.py"),
+        [
+            *(sys.executable, "-m", "placement_lint", "trace", "--devices", "virtual"),
+            *("--output-file", "report.txt", "program.py"),
+        ],
         cwd=folder, stdout=subprocess.PIPE, text=True, env=environment(), start_new_session=True,
     ) as process:  # fmt: skip
         assert process.stdout is not None

@@ -7,12 +7,14 @@ import fcntl
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
 import termios
 from typing import TYPE_CHECKING
 
+from tests import warm
 from tests.docs.pages import TOP, blocks
 
 if TYPE_CHECKING:
@@ -35,11 +37,7 @@ class Terminal:
         self.folder.mkdir()
         tools = folder / "bin"
         tools.mkdir()
-        for name, what in (("placement-lint", "-m placement_lint"), ("python", "")):
-            tool = tools / name
-            tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n', encoding="utf-8")
-            tool.chmod(0o755)
-        self.environment = {
+        self.environment = around = {
             **{name: value for name, value in os.environ.items() if not _of_others(name)},
             "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": f"{TOP}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
@@ -48,6 +46,14 @@ class Terminal:
             "TERM": "xterm",
             "COLUMNS": str(_COLUMNS),
         }
+        lines = {
+            "placement-lint": warm.command("placement_lint", environment=around),
+            "python": [sys.executable],
+        }
+        for name, line in lines.items():
+            tool = tools / name
+            tool.write_text(f'#!/bin/sh\nexec {shlex.join(line)} "$@"\n', encoding="utf-8")
+            tool.chmod(0o755)
 
     def write(self, title: str, text: str) -> None:
         path = self.folder / title

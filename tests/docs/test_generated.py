@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from placement_lint.config.options import OPTIONS
 from placement_lint.config.schema import schema
 from placement_lint.rules.pages import all_pages
 from placement_lint.rules.proof_records import proof_path, proved_on
+from tests import warm
 from website import commands, links, measured, rules, settings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 @pytest.fixture(scope="module")
 def printed() -> dict[str, str]:
     """Return what `placement-lint rule` prints of each rule."""
-    line = [sys.executable, "-m", "placement_lint", "rule", "--all", "--output-format", "markdown"]
+    line = warm.command("placement_lint", "rule", "--all", "--output-format", "markdown")
     run = subprocess.run(line, capture_output=True, text=True, check=True, encoding="utf-8")
     heads = [f"# {rule.name} ({rule.code})\n" for rule in RULES]
     places = [run.stdout.index(head) for head in heads]

@@ -290,7 +290,7 @@ def during(log: list[object], name: str, statement: str) -> tuple[set[str], set[
 def test_as_python_does(tmp_path: Path, *, branches: bool) -> None:
     """Nothing is claimed that did not happen; without branches, nothing is missed that did."""
     (tmp_path / "events.py").write_text("log = []\n")
-    count = 40
+    count = 20
     asked = []
     for seed in range(count):
         files = graph(seed, branches=branches)

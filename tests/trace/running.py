@@ -1,16 +1,16 @@
-"""Runs `placement-lint trace` in a process of its own."""
+"""Runs `placement-lint trace`, which starts the program in a process of its own."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import placement_lint
+from tests import warm
 
 TOP = Path(placement_lint.__file__).parents[1]
 
@@ -43,7 +43,7 @@ def environment() -> dict[str, str]:
 
 def command(*words: str) -> list[str]:
     """Return the command line of a trace."""
-    return [sys.executable, "-m", "placement_lint", "trace", *words]
+    return warm.command("placement_lint", "trace", *words, environment=environment())
 
 
 def trace(

@@ -133,6 +133,7 @@ def test_a_file_that_does_not_fit_is_refused(runner: Runner) -> None:
         run_datapath(runner, size=2**50, devices=VIRTUAL)
 
 
+@pytest.mark.every
 @pytest.mark.usefixtures("needs_jax")
 def test_the_data_path_at_a_small_size(runner: Runner) -> None:
     result = run_datapath(runner, size=64 * MB, devices=VIRTUAL)
