@@ -9,6 +9,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+IO_ERROR, INVALID_SYNTAX, INTERNAL_ERROR = "JDP900", "JDP901", "JDP903"
+"""The codes of findings about files that could not be checked, wholly or by one rule."""
+
 
 class Severity(enum.Enum):
     """How bad a hazard is: it crashes or does nothing; is slow or misplaced; is worth knowing."""
@@ -45,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, order=True)
 class Related:
-    """A second place that a finding speaks of, such as where an array was made."""
+    """A second place that a finding is about, such as where an array was made."""
 
     message: str
     path: str

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Set as AbstractSet
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +15,9 @@ settings.register_profile(
     "placement-lint", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("placement-lint")
+
+ROOT = Path(__file__).parents[1]
+_LYING_THERE = pytest.StashKey[AbstractSet[str]]()
 
 
 def pytest_configure() -> None:
@@ -28,6 +34,32 @@ def pytest_configure() -> None:
 
 def _ignored(*_: object) -> None:
     """Go on, as with the signal ignored."""
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector of garbage pass over what is there for as long as the tests are."""
+    gc.freeze()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Note what lies in the repository's own folder, to which no test adds anything."""
+    session.stash[_LYING_THERE] = lying_in(ROOT)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where tests left something in the repository's own folder."""
+    left = lying_in(ROOT) - session.stash[_LYING_THERE]
+    if left and not hasattr(session.config, "workerinput"):
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(f"the tests left in {ROOT}: {', '.join(sorted(left))}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def lying_in(folder: Path) -> AbstractSet[str]:
+    """Give the names in a folder, but for what Python and other tools keep there."""
+    return {path.name for path in folder.iterdir() if not path.name.startswith((".", "__"))}
 
 
 @pytest.fixture(scope="session", autouse=True)

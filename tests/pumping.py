@@ -43,7 +43,8 @@ _LIKELY = (
     "\t", "\r", "\f", "!", "*", "-", "/", "<", "@", "%", "?", "Z", "é", "\u2028", "\0", "\ud800",
 )  # fmt: skip
 _MOST_PATHS = 64
-_MOST_ENDINGS = 8
+ENDINGS = 8
+"""Characters, one at a time, of which one makes a match fail behind the words."""
 _MOST_WORDS = 6
 """Of a pair of loops: words that begin in different ways."""
 _SEARCH = -1
@@ -104,7 +105,7 @@ class Automaton:
                 pending += [(target, seen) for target in _targets(each)]
         return found
 
-    def attacks(self) -> Iterator[Attack]:
+    def attacks(self, endings: int = ENDINGS) -> Iterator[Attack]:
         """Give what may take too long, the worst first; some of it does not."""
         seen: set[tuple[str, str]] = set()
         for state, word in itertools.chain(self._exponential(), self._polynomial()):
@@ -112,7 +113,7 @@ class Automaton:
             if (head, word) in seen:
                 continue
             seen.add((head, word))
-            for ending in ("", *self.alphabet[:_MOST_ENDINGS]):
+            for ending in ("", *self.alphabet[:endings]):
                 yield Attack(head, word, ending)
             if self._has_conditions:
                 for separator in SEPARATORS:
@@ -293,7 +294,7 @@ SIZE = 64
 """Characters of the smallest text; the others have twice as many, and four times."""
 STEEPEST = 1.3
 """Exponent of the growth: 1 is linear, 2 quadratic; none is in between but for the start-up."""
-_MOST_STEPS = 4_000
+_MOST_STEPS = 1_000
 """For each character: of more, nobody has to know how many. The longest list of words takes 500."""
 
 
@@ -315,12 +316,12 @@ def exponent(program: Program, methods: frozenset[str], attack: Attack) -> float
 
 
 def superlinear(
-    pattern: str | bytes, flags: int, methods: frozenset[str]
+    pattern: str | bytes, flags: int, methods: frozenset[str], *, endings: int = ENDINGS
 ) -> Iterator[tuple[Attack, float]]:
     """Give the texts on which the steps of an expression grow too fast, and their exponents."""
     program = program_of(pattern, flags)
     searches = bool(methods - {"match", "fullmatch"})
-    for attack in Automaton(program, searches=searches).attacks():
+    for attack in Automaton(program, searches=searches).attacks(endings):
         power = exponent(program, methods, attack)
         if power > STEEPEST:
             yield attack, power

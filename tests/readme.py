@@ -19,7 +19,8 @@ def table() -> str:
     rows = ["| code | name | what | fix |", "|---|---|---|---|"]
     for rule in all_rules():
         summary = " ".join((rule.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
-        fix = "none" if rule.fix is None else rule.fix.value
+        level = "none" if rule.fix is None else rule.fix.value
+        fix = "display-only" if level == "display" else level
         name = f"{rule.name} *" if rule.pedantic else rule.name
         rows.append(f"| {rule.code} | {name} | {summary} | {fix} |")
     return "\n".join(rows) + "\n"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "fixtures" / "records"
@@ -91,14 +91,15 @@ def today() -> str:
     return dt.datetime.now(dt.timezone.utc).date().isoformat()
 
 
-def tools() -> dict[str, str]:
-    """Give the versions of what a record is made with."""
+def tools(names: Iterable[str] = _TOOLS) -> dict[str, str]:
+    """Give the versions of what a record is made with, of what is installed."""
     versions = {"python": platform.python_version()}
-    for name in _TOOLS:
+    for name in names:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            versions[name] = "from the source tree"
+            if name == "placement-lint":
+                versions[name] = "from the source tree"
     return versions
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.options import FORMATS
+from tests import warm
 
 TOP = Path(__file__).parents[1]
 PAGE = TOP / "docs" / "ci.md"
@@ -176,7 +178,8 @@ def program_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "placement-lint"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m placement_lint "$@"\n', "utf-8")
+    line = shlex.join(warm.command("placement_lint"))
+    program.write_text(f'#!/bin/sh\nexec {line} "$@"\n', "utf-8")
     program.chmod(0o755)
     return folder
 

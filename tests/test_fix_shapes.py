@@ -104,13 +104,13 @@ def _lines_lost(text: str, fixed: FixResult) -> str | None:
 def _chosen(code: str, *, every: bool) -> Iterator[tuple[Case, str, str]]:
     """Give for each shape one case of a rule that has it, another one for each.
 
-    Of the shapes, give one in three by default, in turn with those of the other rules.
+    Of the shapes, give one in six by default, in turn with those of the other rules.
     """
     cases = [
         case for case in FIXABLE if case.code == code and sys.version_info >= case.needs_python
     ]
     for number, shape in enumerate(SHAPES):
-        if not Share(number + CODES.index(code), every=every).one_in(3):
+        if not Share(number + CODES.index(code), every=every).one_in(6):
             continue
         start = number % len(cases)
         for case in cases[start:] + cases[:start]:
@@ -126,7 +126,7 @@ def check_shapes(code: str, *, every: bool) -> None:
             with trials.of(f"{case.id} as {shape}"):
                 wrong = problem(text, code)
                 assert wrong is None, f"{text}\n-- {wrong}"
-    assert len(trials.made) > len(TEXTS) / (2 if every else 6)
+    assert len(trials.made) > len(TEXTS) / (2 if every else 12)
 
 
 every_code = pytest.mark.parametrize("code", CODES)
@@ -134,7 +134,7 @@ every_code = pytest.mark.parametrize("code", CODES)
 
 @every_code
 def test_fixes_suit_their_shapes(code: str) -> None:
-    """One in three for each rule; `pytest -m every tests/test_fix_shapes.py` tries every shape."""
+    """One in six for each rule; `pytest -m every tests/test_fix_shapes.py` tries every shape."""
     check_shapes(code, every=False)
 
 

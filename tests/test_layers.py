@@ -31,7 +31,7 @@ LAYERS = layers("""
     prefilter
     fingerprint syntax
     config files jaxmodel
-    findings isolation limits quantities regular timing version
+    findings isolation limits quantities regular simulated_devices timing version
 """)
 """The packages and top-level modules. Those of one layer do not import one another."""
 
@@ -65,7 +65,7 @@ INSIDE: dict[str, Layers] = {
 """The layers inside of a package. A name stands for all modules that begin with it, but for those
 that have a line of their own; the modules of a subpackage may import one another."""
 
-SUBPROCESSES = {"trace", "verify"}
+SUBPROCESSES = {"simulated_devices", "trace", "verify"}
 """What runs JAX: only `cli/trace.py` and `cli/verify.py` import these, inside of functions."""
 FACADE = {"__init__", "__main__"}
 """The package's public names and its entry point may import anything, lazily."""

@@ -1,6 +1,5 @@
 """Programs of several files: what is found in them, what fixing makes of them, what JAX does."""
 
-import functools
 import sys
 from collections import Counter
 from pathlib import Path
@@ -11,7 +10,7 @@ from placement_lint.config.settings import Settings
 from placement_lint.findings import Finding
 from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode, Outcome
-from tests.differential.oracle_client import OracleClient
+from tests.differential.oracle_client import shared_oracle
 from tests.program_cases import ProgramCase, Text, all_programs, module_name, read_program
 from tests.trials import Share, Trials
 
@@ -105,7 +104,7 @@ def test_there_are_programs() -> None:
 
 @every_program
 def test_findings_and_fixes(program: ProgramCase, tmp_path: Path) -> None:
-    """What is found, where the arrays were made, in any order; and what fixing makes of it.
+    """What is found, where the arrays were made, some in any order; and what fixing makes of it.
 
     Where unsafe fixes give nothing else than safe ones, one of the two is tried, in turn;
     `pytest -m every tests/test_programs.py` tries both.
@@ -116,8 +115,10 @@ def test_findings_and_fixes(program: ProgramCase, tmp_path: Path) -> None:
             check_findings(program, tmp_path / "found", outcome)
         with trials.of("the first related place is the creation"):
             check_creations(program, tmp_path / "found", outcome)
-        with trials.of("the order of the paths does not matter"):
-            check_orders(program, tmp_path / "found", outcome)
+        share = Share(PROGRAMS.index(program), every=False)
+        if share.one_in(3):
+            with trials.of("the order of the paths does not matter"):
+                check_orders(program, tmp_path / "found", outcome)
         with trials.of("the files are Python"):
             check_syntax(program)
         differ = program.fix_is_wrong or program.fixed(unsafe=True) != program.fixed(unsafe=False)
@@ -189,16 +190,11 @@ def check_fixed(program: ProgramCase, folder: Path, *, unsafe: bool) -> None:
 # -- what JAX does --------------------------------------------------------------------------------
 
 
-@functools.cache
-def oracle() -> OracleClient:
-    return OracleClient()
-
-
 def moves(program: ProgramCase, texts: dict[str, str]) -> set[Place]:
     """Run a program and give the lines at which an array of it is copied from the host."""
     assert program.run is not None
     paths = {module_name(path): path for path in texts}
-    (run,) = oracle().run(program.modules(texts), [0])
+    (run,) = shared_oracle().run(program.modules(texts), [0])
     assert run.error is None, (run.error, run.error_places)
     assert run.evaluated
     return {
@@ -220,9 +216,18 @@ def lines(files: dict[str, Text]) -> set[Place]:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="co_positions is new in Python 3.11")
-@pytest.mark.parametrize("program", RUNNABLE, ids=lambda program: program.id)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(program, id=program.id, marks=[pytest.mark.every] if number % 3 else [])
+        for number, program in enumerate(RUNNABLE)
+    ],
+)
 def test_run(program: ProgramCase) -> None:
-    """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed."""
+    """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed.
+
+    One program in three; the others with `pytest -m every tests/test_programs.py -k test_run`.
+    """
     if program.missing:
         pytest.skip(f"there is no {', '.join(program.missing)}")
     assert moves(program, program.texts()) == lines(program.files)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.config.schema import schema
+from tests import warm
 from tests.marks import NEEDS_JAX
 
 TOP = Path(__file__).parents[1]
@@ -63,8 +64,22 @@ def run(
     folder: Path, canary: Path, *arguments: str, code: int | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder, as `python -m`, which looks for modules there first."""
+    line = [sys.executable, "-m", "placement_lint", *arguments]
+    return _run(line, folder, canary, code)
+
+
+def run_warm(
+    folder: Path, canary: Path, *arguments: str, code: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder, where what is tested is not what Python imports."""
+    return _run(warm.command("placement_lint", *arguments), folder, canary, code)
+
+
+def _run(
+    line: list[str], folder: Path, canary: Path, code: int | None
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "placement_lint", *arguments],
+        line,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(TOP), "CANARY": str(canary)},
         capture_output=True,
@@ -183,7 +198,7 @@ def test_settings_of_other_tools_that_run_code_run_none(repository: Path, tmp_pa
 )
 def test_no_setting_names_code(repository: Path, tmp_path: Path, line: str) -> None:
     (repository / "placement-lint.toml").write_text(line + "\n", encoding="utf-8")
-    done = run(repository, tmp_path / "canary", code=2)
+    done = run_warm(repository, tmp_path / "canary", code=2)
     assert "placement-lint.toml" in done.stderr
     assert not (tmp_path / "canary").exists()
 
@@ -204,14 +219,14 @@ def test_a_cache_that_came_along_is_data(repository: Path, tmp_path: Path) -> No
         def __reduce__(self) -> tuple[object, ...]:
             return (exec, (CANARY,))
 
-    first = run(repository, tmp_path / "canary", code=1)
+    first = run_warm(repository, tmp_path / "canary", code=1)
     folder = repository / ".placement_lint_cache"
     kept = [path for path in folder.rglob("*") if path.is_file()]
     assert kept, "there is something to replace"
     for payload in (pickle.dumps(Evil()), marshal.dumps(compile(CANARY, "x", "exec")), b"\x80\x04"):
         for path in kept:
             path.write_bytes(payload)
-        assert run(repository, tmp_path / "canary", code=1).stdout == first.stdout
+        assert run_warm(repository, tmp_path / "canary", code=1).stdout == first.stdout
     assert not (tmp_path / "canary").exists()
 
 
@@ -224,7 +239,7 @@ def test_links_lead_no_fix_out_of_the_folder(repository: Path, tmp_path: Path) -
     elsewhere.mkdir()
     (elsewhere / "inner.py").write_text(HAZARD, encoding="utf-8")
     (repository / "linked").symlink_to(elsewhere, target_is_directory=True)
-    run(repository, tmp_path / "canary", "--fix", "--no-cache")
+    run_warm(repository, tmp_path / "canary", "--fix", "--no-cache")
     assert (elsewhere / "inner.py").read_text(encoding="utf-8") == HAZARD
     assert (repository / "link.py").is_symlink()
     assert outside.read_text(encoding="utf-8") == HAZARD
@@ -252,7 +267,7 @@ def test_links_lead_out_only_where_that_was_asked_for(
     inner.write_text(HAZARD, encoding="utf-8")
     (repository / "link.py").symlink_to(inner)
     (repository / "package" / "inside.py").symlink_to(repository / "train.py")
-    done = run(repository, tmp_path / "canary", *arguments, "--no-cache")
+    done = run_warm(repository, tmp_path / "canary", *arguments, "--no-cache")
     assert (inner.read_text(encoding="utf-8") != HAZARD) == is_read
     told = "note: link.py: not linted: a link to a file outside of the linted directories"
     assert (told in done.stderr) != is_read
@@ -265,7 +280,7 @@ def test_no_settings_turn_a_lint_into_a_fix(repository: Path, tmp_path: Path, na
     for line in ("fix = true", "fix = true\nunsafe-fixes = true", "unsafe-fixes = true"):
         (repository / name).write_text(f"{section}{line}\n", encoding="utf-8")
         before = listing(repository)
-        run(repository, tmp_path / "canary", code=1 if line.startswith("unsafe") else 2)
+        run_warm(repository, tmp_path / "canary", code=1 if line.startswith("unsafe") else 2)
         assert listing(repository) == before
 
 
@@ -275,10 +290,10 @@ def test_settings_put_the_cache_nowhere_else(repository: Path, tmp_path: Path) -
     base.write_text('extend-exclude = ["/generated/x.py"]\n', encoding="utf-8")
     (repository / "placement-lint.toml").write_text(f'extend = "{base.as_posix()}"\n', "utf-8")
     before = sorted(tmp_path.iterdir())
-    run(repository, tmp_path / "canary", code=1)
+    run_warm(repository, tmp_path / "canary", code=1)
     assert sorted(tmp_path.iterdir()) == before
     assert (repository / ".placement_lint_cache").is_dir()
-    run(repository, tmp_path / "canary", "clean", code=0)
+    run_warm(repository, tmp_path / "canary", "clean", code=0)
     assert not (repository / ".placement_lint_cache").exists()
 
 
@@ -290,7 +305,7 @@ def test_a_baseline_that_settings_name_is_written_in_the_project_only(
     repository: Path, tmp_path: Path, inside: str, is_named: bool, code: int
 ) -> None:
     outside = tmp_path / "known.json"
-    run(repository, tmp_path / "canary", "--write-baseline", "known.json", ".", code=0)
+    run_warm(repository, tmp_path / "canary", "--write-baseline", "known.json", ".", code=0)
     before = (repository / "known.json").read_bytes()
     if inside:
         (repository / "known.json").replace(outside)
@@ -304,7 +319,7 @@ def test_a_baseline_that_settings_name_is_written_in_the_project_only(
     for path in (repository / "train.py", repository / "package" / "train.py"):
         path.unlink()
     named = ["--baseline", told] if is_named else []
-    done = run(repository, tmp_path / "canary", "--update-baseline", *named, code=code)
+    done = run_warm(repository, tmp_path / "canary", "--update-baseline", *named, code=code)
     after = (outside if inside else repository / "known.json").read_bytes()
     assert (after == before) == (code == 2)
     if code == 2:
@@ -367,7 +382,7 @@ def test_the_hooks_take_a_file_for_a_file(repository: Path, tmp_path: Path) -> N
         before = (repository / "train.py").read_bytes()
         words: list[str] = [*hook["entry"].split(), *hook["args"], name]
         assert words[0] == "placement-lint"
-        done = run(repository, tmp_path / "canary", *words[1:])
+        done = run_warm(repository, tmp_path / "canary", *words[1:])
         assert (repository / "train.py").read_bytes() == before
         assert f"./{name}:6:5: JDP204" in done.stdout or "(1 fixed, " in done.stderr
 
@@ -381,16 +396,16 @@ def test_an_output_is_not_written_through_a_link_of_the_repository(
 ) -> None:
     outside = tmp_path / "outside"
     if exists:
-        run(repository, tmp_path / "canary", "--write-baseline", "known.json", ".", code=0)
+        run_warm(repository, tmp_path / "canary", "--write-baseline", "known.json", ".", code=0)
         (repository / "known.json").replace(outside)
     before = outside.read_bytes() if exists else b""
     (repository / "report").symlink_to(outside)
-    done = run(repository, tmp_path / "canary", *arguments, ".", code=2)
+    done = run_warm(repository, tmp_path / "canary", *arguments, ".", code=2)
     assert "cannot be written: it is a link that leads out of its directory" in done.stderr
     assert outside.exists() == exists
     assert not exists or outside.read_bytes() == before
     (repository / "below").mkdir()
     (repository / "report").unlink()
     (repository / "report").symlink_to("below/report")
-    run(repository, tmp_path / "canary", *arguments, ".")
+    run_warm(repository, tmp_path / "canary", *arguments, ".")
     assert json.loads((repository / "below" / "report").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The rules' pages: the docstring, on which JAX it was proved, and the proof."""
+"""The rules' pages: the docstring, on which JAX it was reproduced, and the proof."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIXES = {
     None: "none",
     "safe": "safe: made by `--fix`",
     "unsafe": "unsafe: made by `--fix --unsafe-fixes`",
-    "display": "shown, never made",
+    "display": "display-only: shown, never made",
 }
 
 
@@ -36,15 +36,15 @@ def page(rule: Page) -> str:
     parts = [f"# {rule.name} ({rule.code})", "\n".join(facts), rule.text]
     proved = proved_on(rule.code)
     if proved is not None:
-        parts += ["## Proved on", _matrix(proved)]
+        parts += ["## Reproduced on", _matrix(proved)]
     parts += ["## The proof", _proof(rule.code)]
     return "\n\n".join(parts) + "\n"
 
 
 def _matrix(proved: Proved) -> str:
     said = {
-        **dict.fromkeys(proved.proved, "proved"),
-        **dict.fromkeys(proved.failed, "**not proved**"),
+        **dict.fromkeys(proved.proved, "reproduced"),
+        **dict.fromkeys(proved.failed, "**not reproduced**"),
         **dict.fromkeys(proved.skipped, "no claim"),
     }
     versions = sorted(said, key=lambda version: [int(part) for part in version.split(".")])

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
 _STDIN = "-"
 _STDIN_NAME = "stdin"
-_INTERNAL_ERROR = "JDP903"
 _TOOL_CODES = "JDP9"
 _SHOWN_SKIPS = 10
 _SEVERITIES = ("error", "warning", "info")
@@ -275,13 +274,13 @@ class _CheckCommand:
             )
         self._say_what_is_known(outcome)
         self._say_skipped(outcome.skipped)
-        skipped = (
-            *outcome.skipped,
-            *(Skipped(skip.path, skip.reason) for skip in (*found.failed, *found.skipped)),
-            *(Skipped(path, "excluded", SkipKind.EXCLUDED) for path in found.excluded),
-        )
-        outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
+        skipped = [
+            *(*outcome.skipped, *missing),
+            *(Skipped(skip.path, skip.reason) for skip in found.skipped),
+            *(Skipped(path, "excluded", SkipKind.EXCLUDED) for path in found.excluded),
+        ]
+        outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         return self._done(outcome, here, missing)
 
     @property
@@ -593,7 +592,7 @@ class _CheckCommand:
         listed = sorted(skipped, key=lambda skip: (skip.path, skip.reason))
         most = len(listed) if self.args.verbose else _SHOWN_SKIPS
         for skip in listed[:most]:
-            is_linted = skip.kind in {SkipKind.FIX, SkipKind.SILENCE}
+            is_linted = skip.kind in {SkipKind.NOT_FIXED, SkipKind.NOT_SILENCED}
             what = skip.reason if is_linted else f"not linted: {skip.reason}"
             streams.complain(f"note: {escape(skip.path)}: {escape(what)}")
         if len(listed) > most:
@@ -604,8 +603,10 @@ class _CheckCommand:
             streams.complain(f"warning: {text}")
 
     def _exit_code(self, outcome: Outcome, settings: Settings) -> int:
+        from placement_lint.findings import INTERNAL_ERROR
+
         findings: Iterable[Finding] = outcome.findings
-        if self.failed or any(finding.code == _INTERNAL_ERROR for finding in findings):
+        if self.failed or any(finding.code == INTERNAL_ERROR for finding in findings):
             return FAILED
         counted = _SEVERITIES[: _SEVERITIES.index(settings.fail_on) + 1]
         counting = [finding for finding in findings if finding.severity.value in counted]

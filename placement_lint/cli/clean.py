@@ -25,8 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
     parser = Parser(
         "placement-lint clean",
-        description=f"Delete {FOLDER} of the project that the current folder belongs to, and the "
-        "temporary files of runs that were killed there.",
+        description=f"Delete {FOLDER} of the project that the current directory belongs to, and "
+        "the temporary files of runs that were killed there.",
     )
     parser.add_argument("--cache-dir", metavar="DIR", help="cache directory")
     args: argparse.Namespace = parser.parse_args(arguments)

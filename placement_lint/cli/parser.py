@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from placement_lint.config.options import OPTIONS, Kind, Option
+from placement_lint.config.options import OPTIONS, Option, OptionKind
 
 TYPE_CHECKING = False
 
@@ -115,25 +115,25 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
     """Declare the option of a setting from the settings' table."""
     option = next(option for option in OPTIONS if option.name == name)
     flag = f"--{option.name}"
-    if option.kind is Kind.BOOLEAN:
+    if option.kind is OptionKind.BOOLEAN:
         group.add_argument(
             flag, action=argparse.BooleanOptionalAction, default=None, help=option.help
         )
-    elif option.kind is Kind.CHOICE:
+    elif option.kind is OptionKind.CHOICE:
         text = f"{option.help}: {', '.join(option.choices)}"
         group.add_argument(flag, metavar=option.metavar, choices=option.choices, help=text)
-    elif option.kind is Kind.NUMBER:
+    elif option.kind is OptionKind.NUMBER:
         group.add_argument(flag, metavar=option.metavar, type=_number, help=option.help)
-    elif option.kind is Kind.PATH:
+    elif option.kind is OptionKind.PATH:
         group.add_argument(flag, metavar=option.metavar, type=_path, help=option.help)
-    elif option.kind is Kind.VERSION:
+    elif option.kind is OptionKind.VERSION:
         group.add_argument(flag, metavar=option.metavar, type=_version(option), help=option.help)
     else:
         group.add_argument(
             flag,
             metavar=option.metavar,
             action="append",
-            type=_pair if option.kind is Kind.MAP else _words,
+            type=_pair if option.kind is OptionKind.MAP else _words,
             help=option.help,
         )
 
@@ -170,9 +170,9 @@ def settings_in(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _joined(option: Option, value: Any) -> Any:
-    if option.kind is Kind.STRINGS:
+    if option.kind is OptionKind.STRINGS:
         return tuple(word for words in value for word in words)
-    if option.kind is Kind.MAP:
+    if option.kind is OptionKind.MAP:
         table: Mapping[str, tuple[str, ...]] = {}
         for pattern, codes in value:
             table = {**table, pattern: (*table.get(pattern, ()), *codes)}
@@ -182,7 +182,7 @@ def _joined(option: Option, value: Any) -> Any:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        message = f"{text!r} is not {Kind.NUMBER.value}"
+        message = f"{text!r} is not {OptionKind.NUMBER.value}"
         raise argparse.ArgumentTypeError(message)
     from placement_lint.config.values import MOST
 

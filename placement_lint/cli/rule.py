@@ -156,7 +156,7 @@ def _facts(rule: Page) -> str:
         None: "no fix",
         "safe": "fixed by --fix",
         "unsafe": "fixed by --fix --unsafe-fixes",
-        "display": "its fix is shown, never applied",
+        "display": "display-only fix",
     }
     facts = [rule.severity, how[rule.fix]]
     if rule.pedantic:

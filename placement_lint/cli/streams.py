@@ -79,11 +79,11 @@ def demand_folder(path: str) -> None:
     """Raise OutputError for a file that cannot be written, as far as its folder tells."""
     target = os.path.realpath(path)
     if os.path.isdir(target):
-        message = f"{path}: cannot be written: it is a folder"
+        message = f"{path}: cannot be written: it is a directory"
         raise OutputError(message)
     if not os.path.isdir(os.path.dirname(target)):
         folder = os.path.dirname(path) or os.path.dirname(target)
-        message = f"{path}: cannot be written: there is no folder {folder}"
+        message = f"{path}: cannot be written: there is no directory {folder}"
         raise OutputError(message)
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from placement_lint.findings import Span
     from placement_lint.report.colour import Colours
     from placement_lint.trace.join import Joined
-    from placement_lint.trace.launch import Target
-    from placement_lint.trace.record import Record
+    from placement_lint.trace.launch import TraceTarget
+    from placement_lint.trace.record import TraceRecord
 
 _DESCRIPTION = """\
 Run a program unchanged, and report by its own lines each uncommitted array that JAX copied to
@@ -81,7 +81,7 @@ def _parser() -> Parser:
 class _Trace:
     """One run of the command."""
 
-    def __init__(self, args: argparse.Namespace, target: Target) -> None:
+    def __init__(self, args: argparse.Namespace, target: TraceTarget) -> None:
         self.args = args
         self.target = target
         self.shown = Shown()
@@ -107,7 +107,7 @@ class _Trace:
             streams.fail(problem)
         return launch.end_like(status) or (0 if problem is None else USAGE_ERROR)
 
-    def _report(self, seen: Record, devices: str, status: int, seconds: float) -> str | None:
+    def _report(self, seen: TraceRecord, devices: str, status: int, seconds: float) -> str | None:
         """Write the report; give what went wrong, for the program's exit code comes first."""
         from placement_lint.trace.join import join
 

@@ -50,10 +50,10 @@ def run(args: argparse.Namespace) -> int:
     Returns 0 when every claim holds, 1 when one does not, 2 when they could not be run.
     """
     # Linting must not pay for what only this command needs.
-    from placement_lint.verify.command import Request, verify
+    from placement_lint.verify.command import VerifyRequest, verify
 
     return verify(
-        Request(
+        VerifyRequest(
             codes=args.codes,
             devices=args.devices,
             size=args.size,

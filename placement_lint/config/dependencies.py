@@ -113,7 +113,7 @@ class Requirements:
 def _requirements(
     lines: Iterable[tuple[tuple[str, str], ...]], path: str
 ) -> tuple[Requirement, ...]:
-    """Give what lines ask for, each once. Of more than anybody writes, the first ones count."""
+    """Return what lines ask for, each once. Of more than anybody writes, the first ones count."""
     every = dict.fromkeys(tuple(dict.fromkeys(bounds))[:_MOST_BOUNDS] for bounds in lines)
     return tuple(Requirement(bounds, path) for bounds in [*every][:_MOST_REQUIREMENTS])
 
@@ -233,7 +233,7 @@ def _poetry_bounds(part: str) -> list[tuple[str, str]]:
 
 
 def _first_that_counts(numbers: list[int]) -> int:
-    """Give the place of the number that `^` keeps: the first that is not zero, else the last."""
+    """Return the place of the number that `^` keeps: the first that is not zero, else the last."""
     return next((i for i, number in enumerate(numbers) if number), len(numbers) - 1)
 
 

@@ -1,4 +1,4 @@
-"""How long the lines of a project may be: what its formatter is told."""
+"""How long the lines of a project may be: what its formatter is set to."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A folder's settings are the first of `placement-lint.toml` and a `pyproject.toml
 `[tool.placement-lint]` section, looked for in the folder and then in each one above it. Files are
 not merged, the nearest wins, unless it names another one: `extend = "../base.toml"`. Then what the
 nearer one sets replaces what the other one sets, `extend-…` lists are added to its lists, and with
-`select` the rules are chosen anew. Paths and globs are relative to the file that they stand in.
+`select` the rules are chosen again. Paths and globs are relative to the file that they stand in.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class SettingsLoader:
             self._fixed = self._resolve({}, None, root=None)
 
     def for_file(self, path: str) -> Settings:
-        """Give the settings of a file, whether it exists or not. Raises SettingsError."""
+        """Return the settings of a file, whether it exists or not. Raises SettingsError."""
         return self._fixed or self.for_folder(os.path.dirname(os.path.abspath(path)))
 
     def for_folder(self, folder: str) -> Settings:
-        """Give the settings of the files in a folder. Raises SettingsError."""
+        """Return the settings of the files in a folder. Raises SettingsError."""
         if self._fixed is not None:
             return self._fixed
         folder = os.path.abspath(folder)
@@ -141,8 +141,10 @@ def _is_file_argument(config: str) -> bool:
 
 def _read_pair(pair: str) -> dict[str, object]:
     where = f"--config {pair}"
+    from placement_lint.config import toml
+
     try:
-        table = _toml(pair)
+        table = toml.loads(pair)
     except (ValueError, RecursionError) as error:
         message = f"{where}: neither a settings file nor KEY=VALUE in TOML ({error})"
         raise SettingsError(message) from error
@@ -159,9 +161,10 @@ class _Layer:
 
 
 def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
-    """Give what a settings file and those that it extends say together.
+    """Return what a settings file and those that it extends say together.
 
-    `root` is the folder that its own globs are relative to; gives the one that all of them are.
+    `root` is the folder that its own globs are relative to; returned is the one that all of them
+    are.
     """
     layers, seen = [first], [_real(first.path)]
     while layers[-1].extends is not None:
@@ -169,15 +172,15 @@ def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
         real = _real(base)
         if real in seen:
             message = f"{here}: `extend` leads in a circle, back to {base}"
-            raise SettingsError(message)
+            raise SettingsError(message, path=str(here), key=EXTEND.name)
         if len(layers) > _MOST_EXTENDED:
             message = f"{first.path}: `extend` goes over more than {_MOST_EXTENDED} files"
-            raise SettingsError(message)
+            raise SettingsError(message, path=str(first.path), key=EXTEND.name)
         try:
             layer = _read_file(base, must_have_section=True)
         except SettingsError as error:
             message = f"{here}: `extend`: {error}"
-            raise SettingsError(message) from error
+            raise SettingsError(message, path=str(here), key=EXTEND.name) from error
         if layer is None:
             break
         layers.append(layer)
@@ -199,7 +202,9 @@ def _real(path: Path) -> str:
 def _extended(
     base: Mapping[str, Any], base_root: Path, own: Mapping[str, Any], root: Path
 ) -> tuple[dict[str, Any], Path]:
-    """Give what two settings files say together, and the folder that all globs are relative to."""
+    """Return what two settings files say together, and the folder that all globs are
+    relative to.
+    """
     if has_anchored_globs(base):
         common = common_root(base_root, root)
         if common is None:
@@ -216,7 +221,7 @@ def _extended(
 
 
 def _added(to: Any, more: Any) -> Any:
-    """Give a list, or a table of lists, with what another one has besides."""
+    """Return a list, or a table of lists, extended by what another one has."""
     if isinstance(more, dict):
         before = to or {}
         return {**before, **{key: (*before.get(key, ()), *more[key]) for key in more}}
@@ -228,6 +233,14 @@ def _read_file(path: Path, *, must_have_section: bool, is_given: bool = False) -
 
     `is_given`: somebody named it on the command line; then it may be a pipe.
     """
+    try:
+        return _layer_of(path, must_have_section=must_have_section, is_given=is_given)
+    except SettingsError as error:
+        error.path = str(path)
+        raise
+
+
+def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer | None:
     read = read_given if is_given else read_regular
     try:
         data = read(path, MOST_OF_SETTINGS)
@@ -238,14 +251,16 @@ def _read_file(path: Path, *, must_have_section: bool, is_given: bool = False) -
     # A project file that never names us is not parsed: it may be a template and no TOML at all.
     if not whole and not must_have_section and SECTION.encode() not in data:
         return None
+    from placement_lint.config import toml  # most runs have no settings to read
+
     try:
-        table = _toml(data.decode("utf-8-sig"))
+        table = toml.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         message = f"{path}: not valid UTF-8 at byte {error.start}"
         raise SettingsError(message) from error
     except ValueError as error:
         message = f"{path}: not valid TOML: {error}"
-        raise SettingsError(message) from error
+        raise SettingsError(message, place=toml.place_of(error)) from error
     except RecursionError as error:
         message = f"{path}: nested too deeply"
         raise SettingsError(message) from error
@@ -271,12 +286,5 @@ def _read_file(path: Path, *, must_have_section: bool, is_given: bool = False) -
 
 
 def _beside(path: Path, name: str) -> Path:
-    """Give a path that stands in a settings file."""
+    """Return a path that stands in a settings file."""
     return Path(os.path.normpath(path.parent / os.path.expanduser(name)))
-
-
-def _toml(text: str) -> dict[str, Any]:
-    # Most runs have no settings to read.
-    from placement_lint.config import toml
-
-    return toml.loads(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 
 
-class Kind(enum.Enum):
+class OptionKind(enum.Enum):
     """What a setting may hold; the value is how a message names it."""
 
     STRINGS = "a list of strings"
@@ -27,7 +27,7 @@ class Option:
     def __init__(
         self,
         name: str,
-        kind: Kind,
+        kind: OptionKind,
         help: str,  # noqa: A002
         *,
         metavar: str = "",
@@ -36,9 +36,7 @@ class Option:
         in_files: bool = True,
         is_path: bool = False,
     ) -> None:
-        """Take what is said of it.
-
-        `in_files`: a settings file may set it. `is_path`: its strings, or its table's keys, are
+        """`in_files`: a settings file may set it. `is_path`: its strings, or its table's keys, are
         globs.
         """
         self.name = name
@@ -57,7 +55,7 @@ class Option:
 
     @property
     def default(self) -> object:
-        """What holds where nobody sets it."""
+        """Its value where nobody sets it."""
         from placement_lint.config.settings import Settings
 
         return getattr(Settings(), self.field)
@@ -67,7 +65,7 @@ FORMATS = ("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "juni
 
 EXTEND = Option(
     "extend",
-    Kind.PATH,
+    OptionKind.PATH,
     "path of a settings file to inherit from, relative to this one",
     on_command_line=False,
 )
@@ -76,120 +74,120 @@ EXTEND = Option(
 OPTIONS: tuple[Option, ...] = (
     Option(
         "select",
-        Kind.STRINGS,
+        OptionKind.STRINGS,
         "rules to run, replacing the defaults",
         metavar="CODES",
     ),
     Option(
         "extend-select",
-        Kind.STRINGS,
+        OptionKind.STRINGS,
         "rules to run in addition to those selected",
         metavar="CODES",
     ),
-    Option("ignore", Kind.STRINGS, "rules to ignore", metavar="CODES"),
+    Option("ignore", OptionKind.STRINGS, "rules to ignore", metavar="CODES"),
     Option(
         "extend-ignore",
-        Kind.STRINGS,
+        OptionKind.STRINGS,
         "more rules to ignore",
         metavar="CODES",
     ),
     Option(
         "per-file-ignores",
-        Kind.MAP,
+        OptionKind.MAP,
         "rules to ignore in files that match a pattern",
         metavar="PATTERN:CODES",
         is_path=True,
     ),
     Option(
         "extend-per-file-ignores",
-        Kind.MAP,
+        OptionKind.MAP,
         "more rules to ignore in files that match a pattern",
         metavar="PATTERN:CODES",
         is_path=True,
     ),
     Option(
         "exclude",
-        Kind.STRINGS,
+        OptionKind.STRINGS,
         "files and directories to exclude, replacing the defaults",
         metavar="PATTERNS",
         is_path=True,
     ),
     Option(
         "extend-exclude",
-        Kind.STRINGS,
+        OptionKind.STRINGS,
         "more files and directories to exclude",
         metavar="PATTERNS",
         is_path=True,
     ),
     Option(
         "force-exclude",
-        Kind.BOOLEAN,
+        OptionKind.BOOLEAN,
         "exclude files even if they are named as arguments",
     ),
-    Option("respect-gitignore", Kind.BOOLEAN, "exclude what git ignores (the default)"),
+    Option("respect-gitignore", OptionKind.BOOLEAN, "exclude what git ignores (the default)"),
     # No repository may have it: who lints one has not asked for anything to be written.
-    Option("fix", Kind.BOOLEAN, "apply the safe fixes", in_files=False),
-    Option("unsafe-fixes", Kind.BOOLEAN, "also apply and show unsafe fixes"),
+    Option("fix", OptionKind.BOOLEAN, "apply the safe fixes", in_files=False),
+    Option("unsafe-fixes", OptionKind.BOOLEAN, "also apply and show unsafe fixes"),
     Option(
         "accelerator",
-        Kind.BOOLEAN,
+        OptionKind.BOOLEAN,
         "whether the program may run on an accelerator; false: the CPU is the default device",
         on_command_line=False,
     ),
     Option(
         "target-jax",
-        Kind.VERSION,
+        OptionKind.VERSION,
         "the JAX that the code is meant for; auto: what the project's dependencies ask for",
         metavar="VERSION",
     ),
     Option(
         "min-confidence",
-        Kind.CHOICE,
+        OptionKind.CHOICE,
         "report only findings of at least this confidence",
         metavar="LEVEL",
         choices=("definite", "likely"),
     ),
     Option(
         "baseline",
-        Kind.PATH,
+        OptionKind.PATH,
         "a file of known findings, which are not reported",
         metavar="FILE",
     ),
     Option(
         "output-format",
-        Kind.CHOICE,
+        OptionKind.CHOICE,
         "how findings are written; by default full on a terminal, flake8 elsewhere",
         metavar="FORMAT",
         choices=FORMATS,
     ),
     Option(
         "fail-on",
-        Kind.CHOICE,
+        OptionKind.CHOICE,
         "exit with 1 only for findings of at least this severity",
         metavar="LEVEL",
         choices=("error", "warning", "info"),
     ),
     Option(
         "max-findings",
-        Kind.NUMBER,
+        OptionKind.NUMBER,
         "report at most this many findings; the exit code counts all of them",
         metavar="N",
     ),
     Option(
         "file-time-limit",
-        Kind.NUMBER,
+        OptionKind.NUMBER,
         "CPU seconds that one file may take; 0: no limit",
         metavar="SECONDS",
     ),
     Option(
         "time-limit",
-        Kind.NUMBER,
+        OptionKind.NUMBER,
         "CPU seconds that the whole run may take; 0: no limit",
         metavar="SECONDS",
     ),
     Option(
         "memory-limit",
-        Kind.NUMBER,
+        OptionKind.NUMBER,
         "megabytes of memory that each process may take; 0: no limit (default: half of the"
         " machine's memory, shared by the processes)",
         metavar="MB",

@@ -19,7 +19,7 @@ _SPECIAL = re.compile(r"([\\*?\[\]!#])")
 
 
 def written_in(folder: Path, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Give some settings, in whose globs the syntax of .gitignore takes the place of all else.
+    """Return settings in whose globs the syntax of .gitignore replaces all else.
 
     What people write, and other tools take: `./here.py`, an absolute path below the folder in which
     it is written, and `*.{py,ipynb}` (in a table, whoever asks sees to that: a `!` there is before
@@ -48,7 +48,7 @@ def _plain(glob: str, folder: Path) -> str:
 
 
 def alternatives(glob: str) -> tuple[str, ...]:
-    """Give the globs that one with `{a,b}` in it stands for: itself, where they are too many."""
+    """Return the globs that one with `{a,b}` in it stands for: itself, where they are too many."""
     pending, done = [glob], []
     while pending:
         each = pending.pop()
@@ -67,7 +67,7 @@ def alternatives(glob: str) -> tuple[str, ...]:
 
 
 def _innermost(glob: str) -> tuple[int, int] | None:
-    """Give where the first braces with a comma and no other braces between them begin and end."""
+    """Return where the first braces with a comma and no other braces between them begin and end."""
     start = None
     for brace in _BRACE.finditer(glob):
         if start is not None and brace.group() == "}" and "," in glob[start : brace.start()]:
@@ -94,7 +94,7 @@ def rebase_table(table: Mapping[str, Any], base: Path, root: Path) -> dict[str, 
 
 
 def has_anchored_globs(table: Mapping[str, Any]) -> bool:
-    """Tell whether any glob among some settings depends on the folder it was written in."""
+    """Return whether any glob among some settings depends on the folder it was written in."""
     return any(
         _is_anchored(glob)
         for option in OPTIONS
@@ -114,7 +114,7 @@ def rebase(glob: str, base: Path, root: Path) -> str:
 
 
 def common_root(one: Path, other: Path) -> Path | None:
-    """Give the nearest folder above both. None: they are on different drives."""
+    """Return the nearest folder above both. None: they are on different drives."""
     try:
         return type(one)(os.path.commonpath([one, other]))
     except ValueError:

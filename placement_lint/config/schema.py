@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from placement_lint.config.options import EXTEND, OPTIONS, Kind, Option
+from placement_lint.config.options import EXTEND, OPTIONS, Option, OptionKind
 from placement_lint.config.values import MOST, VERSION
 
 
 def schema() -> dict[str, Any]:
-    """Give the schema of a `placement-lint.toml`, or of the section in a `pyproject.toml`."""
+    """Return the schema of a `placement-lint.toml`, or of the section in a `pyproject.toml`."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "placement-lint",
@@ -28,21 +28,20 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Give the schema as the text of its file."""
     return json.dumps(schema(), indent=2) + "\n"
 
 
 def _property(option: Option) -> dict[str, Any]:
     strings = {"type": "array", "items": {"type": "string"}}
-    kinds: dict[Kind, dict[str, Any]] = {
-        Kind.STRINGS: strings,
-        Kind.MAP: {"type": "object", "additionalProperties": strings},
-        Kind.BOOLEAN: {"type": "boolean"},
-        Kind.CHOICE: {"type": "string", "enum": list(option.choices)},
-        Kind.NUMBER: {"type": "integer", "minimum": 0, "maximum": MOST},
-        Kind.PATH: {"type": "string", "pattern": r"^[^\u0000]+$"},
+    kinds: dict[OptionKind, dict[str, Any]] = {
+        OptionKind.STRINGS: strings,
+        OptionKind.MAP: {"type": "object", "additionalProperties": strings},
+        OptionKind.BOOLEAN: {"type": "boolean"},
+        OptionKind.CHOICE: {"type": "string", "enum": list(option.choices)},
+        OptionKind.NUMBER: {"type": "integer", "minimum": 0, "maximum": MOST},
+        OptionKind.PATH: {"type": "string", "pattern": r"^[^\u0000]+$"},
         # A line end at the end is no end for Python's `$`.
-        Kind.VERSION: {"type": "string", "pattern": rf"^(auto|{VERSION.pattern})$(?!\n)"},
+        OptionKind.VERSION: {"type": "string", "pattern": rf"^(auto|{VERSION.pattern})$(?!\n)"},
     }
     sentence = option.help[0].upper() + option.help[1:] + "."
     described = {"description": sentence, **kinds[option.kind]}

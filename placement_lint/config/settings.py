@@ -71,9 +71,9 @@ class Settings:
     max_findings: int | None = None
     """None: all are written."""
     file_time_limit: int = 60
-    """Seconds of processor time; 0: no limit."""
+    """Seconds of CPU time; 0: no limit."""
     time_limit: int = 3600
-    """Seconds of processor time; 0: no limit."""
+    """Seconds of CPU time; 0: no limit."""
     memory_limit: int | None = None
     """Megabytes; 0: no limit; None: half of the machine's memory, shared by the processes."""
     root: Path | None = None

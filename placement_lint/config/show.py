@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show(settings: Settings) -> str:
-    """Give settings as the TOML that would set them; what is unset is a comment."""
+    """Return settings as the TOML that would set them; what is unset is a comment."""
     source = "no settings file" if settings.source is None else str(settings.source)
     # A comment ends with its line.
     lines = ["# read from: " + source.replace("\n", "\\n").replace("\r", "\\r")]

@@ -15,11 +15,12 @@ _STRING_OR_COMMENT = re.compile(
     r"|#[^\n]*",
     re.DOTALL,
 )
+_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 _KEY = re.compile(r"[\w\"-]+(?:[ \t]*\.[ \t]*[\w\"-]+)*")
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Read a text. Raises ValueError where it is no TOML, RecursionError where it is too deep."""
+    """Parse a text. Raises ValueError where it is no TOML, RecursionError where it is too deep."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -27,6 +28,15 @@ def loads(text: str) -> dict[str, Any]:
     if text.count(".") >= _MOST_PARTS:
         _demand_short_keys(text)
     return tomllib.loads(text)
+
+
+def place_of(error: ValueError) -> tuple[int, int] | None:
+    """Return the line and column of an error of `loads`, from 1; None if it has no place.
+
+    Before Python 3.14 they are in the message only.
+    """
+    found = _PLACE.search(str(error))
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def _demand_short_keys(text: str) -> None:

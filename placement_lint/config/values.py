@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.config.options import BY_NAME, EXTEND, Kind, Option
+from placement_lint.config.options import BY_NAME, EXTEND, Option, OptionKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,32 +19,49 @@ MOST = 10**9
 
 
 class SettingsError(Exception):
-    """Settings that cannot be used; the message names the key, the file and the nearest name."""
+    """Settings that cannot be used; the message names the key, the file and the nearest name.
+
+    `path` is the settings file that it is about, `key` the setting or value in it that is wrong,
+    `place` the line and column (from 1) if the file is no TOML; each None if it is about none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        key: str | None = None,
+        place: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.key = key
+        self.place = place
 
 
 def check_table(
     table: Mapping[str, object], where: str, *, is_file: bool = False
 ) -> dict[str, object]:
-    """Give the fields of `Settings` that a table of settings sets.
+    """Return the fields of `Settings` that a table of settings sets.
 
-    `where` is the file or option that the table is from. Raises SettingsError for an unknown key,
-    a value of the wrong type, or a key that a file cannot have.
+    `where` is the file or option that the table is from. Raises SettingsError for an unknown key, a
+    value of the wrong type, or a key that a file cannot have.
     """
     options = {key: _known(key, where) for key in table}
     for key, option in options.items():
         if is_file and not option.in_files:
             message = f"{where}: `{key}` is not a setting of files: use --{key} on the command line"
-            raise SettingsError(message)
+            raise SettingsError(message, key=key)
     return {option.field: _check(option, table[key], where) for key, option in options.items()}
 
 
 def check_extend(value: object, where: str) -> str:
-    """Give the path in `extend`. Raises SettingsError for what is no path."""
+    """Return the path in `extend`. Raises SettingsError for what is no path."""
     return str(_check(EXTEND, value, where))
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Give the one of the words that the given one was probably meant to be."""
+    """Return the one of the words that the given one was probably meant to be."""
     import difflib
 
     return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)), None)
@@ -55,41 +72,41 @@ def _known(key: str, where: str) -> Option:
         return BY_NAME[key]
     if key == EXTEND.name:
         message = f"{where}: `{key}` belongs in a settings file"
-        raise SettingsError(message)
+        raise SettingsError(message, key=key)
     near = nearest(key.replace("_", "-"), [*BY_NAME, EXTEND.name])
     hint = f"; did you mean `{near}`?" if near else f"; known settings: {', '.join(BY_NAME)}"
     message = f"{where}: unknown setting `{key}`{hint}"
-    raise SettingsError(message)
+    raise SettingsError(message, key=key)
 
 
 def _check(option: Option, value: object, where: str) -> object:
-    if option.kind is Kind.BOOLEAN:
+    if option.kind is OptionKind.BOOLEAN:
         if isinstance(value, bool):
             return value
-    elif option.kind is Kind.STRINGS:
+    elif option.kind is OptionKind.STRINGS:
         strings = _strings(value)
         if strings is not None:
             return strings
-    elif option.kind is Kind.MAP:
+    elif option.kind is OptionKind.MAP:
         if isinstance(value, dict):
             entries = {key: _strings(entry) for key, entry in value.items()}
             table = {key: entry for key, entry in entries.items() if entry is not None}
             if len(table) == len(entries):
                 return table
-    elif option.kind is Kind.PATH:
+    elif option.kind is OptionKind.PATH:
         if isinstance(value, str) and value:
             if "\0" in value:
                 message = f"{where}: `{option.name}` is not a path: it holds a null character"
-                raise SettingsError(message)
+                raise SettingsError(message, key=option.name)
             return value
-    elif option.kind is Kind.VERSION:
+    elif option.kind is OptionKind.VERSION:
         if isinstance(value, str) and (value == "auto" or VERSION.fullmatch(value)):
             return value
-    elif option.kind is Kind.NUMBER:
+    elif option.kind is OptionKind.NUMBER:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             if value > MOST:
                 message = f"{where}: `{option.name}` may be {MOST:,} at most"
-                raise SettingsError(message)
+                raise SettingsError(message, key=option.name)
             return value
     elif isinstance(value, str):
         if value in option.choices:
@@ -98,9 +115,9 @@ def _check(option: Option, value: object, where: str) -> object:
         hint = f"; did you mean `{near}`?" if near else ""
         choices = ", ".join(f"`{choice}`" for choice in option.choices)
         message = f"{where}: `{option.name}` must be one of {choices}, not `{value}`{hint}"
-        raise SettingsError(message)
+        raise SettingsError(message, key=option.name)
     message = f"{where}: `{option.name}` must be {option.kind.value}, not {_describe(value)}"
-    raise SettingsError(message)
+    raise SettingsError(message, key=option.name)
 
 
 def _strings(value: object) -> tuple[str, ...] | None:

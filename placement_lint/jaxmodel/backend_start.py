@@ -52,7 +52,7 @@ jax.transfer_guard_host_to_device jax.tree_util.Partial jax.tree_util.register_d
 jax.tree_util.register_pytree_node jax.tree_util.register_pytree_node_class
 jax.tree_util.register_pytree_with_keys jax.typeof
 """
-"""Beside those that only look at shapes, or only make a function."""
+"""Besides those that only read shapes, or only make a function."""
 
 _STARTING = frozenset({
     Effect.CREATE, Effect.COMPUTE, Effect.COPY, Effect.CONVERT, Effect.KEY, Effect.SAMPLE,
@@ -93,7 +93,7 @@ JITTED_METHODS_THAT_START: frozenset[str] = frozenset({"__call__", "lower"})
 
 
 def starts_backend(name: str) -> bool | None:
-    """Tell whether calling a function starts the backend; None where that is not known."""
+    """Return whether calling a function starts the backend; None where that is not known."""
     if name in STARTS_BACKEND:
         return True
     return False if name in DOES_NOT_START_BACKEND else None

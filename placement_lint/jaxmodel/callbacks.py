@@ -27,7 +27,7 @@ _JOINS = frozenset({"jax.numpy.concat", "jax.numpy.concatenate"})
 
 
 def runs_on_device(name: str) -> bool:
-    """Tell whether a call of this qualified name runs a computation, whatever it is given."""
+    """Return whether a call of this qualified name runs a computation, whatever it is given."""
     row = TABLE.get(name)
     if row is None or row.effect not in _RUNS or not name.startswith("jax."):
         return False

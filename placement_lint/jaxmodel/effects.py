@@ -7,7 +7,7 @@ thread, else of `jax.config.update("jax_default_device", …)`, else the first l
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class Effect(enum.Enum):
@@ -124,7 +124,22 @@ class Row:
     """The newest of the measured versions that has it, or that treats it so; None: the newest
     still does."""
     source: str = "measured"
-    """Where this was read, beside the run of every row."""
+    """Where this was read, besides the run of every row."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """What is known of a package: all of it is data."""
+
+    rows: list[Row] = field(default_factory=list)
+    """Its functions."""
+    method_rows: list[Row] = field(default_factory=list)
+    """The methods of its objects."""
+    optimizers_with_moments: frozenset[str] = frozenset()
+    """Functions that make an optimizer whose `init` makes zeros of the shapes of all parameters."""
+    taking_apart: frozenset[str] = frozenset()
+    """Functions that give the arrays of an object, or others, of which the program then makes
+    another one."""
 
 
 def rows(

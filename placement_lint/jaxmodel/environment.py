@@ -3,7 +3,7 @@
 Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1, in a process for each case. What
 JAX looks up in `os.environ` while it is imported was watched. Each variable was set before `import
 jax`, between that and the start of the backend, and after it, and the options of `jax.config`, the
-number of devices, and what the GPU plugin would be told were looked at. The dates are therefore
+number of devices, and what the GPU plugin would receive were examined. The dates are therefore
 those of the first of these six that has a variable, and of the first that no longer has it.
 """
 

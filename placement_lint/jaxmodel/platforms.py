@@ -18,7 +18,7 @@ _NUMBERED = re.compile(r"(?P<name>[A-Za-z]+):\d+")
 
 
 def meant_platform(text: str) -> str | None:
-    """Give the platform that is meant by a name that no platform ever has.
+    """Return the platform that is meant by a name that no platform ever has.
 
     None for the name of a platform, and for whatever a plug-in may be called.
     """

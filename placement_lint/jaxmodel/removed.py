@@ -12,7 +12,7 @@ import enum
 from dataclasses import dataclass
 
 
-class Use(enum.Enum):
+class Access(enum.Enum):
     """What a program does when it meets the row: warns, or fails."""
 
     NAME = enum.auto()
@@ -32,7 +32,7 @@ class Use(enum.Enum):
     """Calling what is read of an array, which no longer is a method."""
 
 
-class State(enum.Enum):
+class Status(enum.Enum):
     """What a release makes of a row."""
 
     UNKNOWN = enum.auto()
@@ -51,9 +51,9 @@ class OldApi:
 
     name: str
     """Its qualified name; of arrays, one of `jax.Array`."""
-    use: Use
+    use: Access
     since: str | None = None
-    """The release that brought it; None: older than all releases that were looked at."""
+    """The release that brought it; None: older than all releases that were examined."""
     deprecated: str | None = None
     """The first release that warns; None: none does."""
     removed: str | None = None
@@ -62,7 +62,7 @@ class OldApi:
     """What can be written in its stead, with all else left as it is: a qualified name, or of arrays
     what follows the dot. None: the code around it has to change too."""
     replacement_since: str | None = None
-    """The release that brought the replacement; None: older than all releases looked at."""
+    """The release that brought the replacement; None: older than all releases examined."""
     same_without: tuple[str, ...] = ()
     """Arguments with which the replacement does something else, or fails: without them the two do
     the same, but for where a mesh is entered. Then replacing it is no safe fix."""
@@ -74,19 +74,19 @@ class OldApi:
     source: str = "public modules of the releases"
     """Where the dates were read."""
 
-    def state(self, version: str) -> State:
-        """Tell what a release makes of it."""
+    def state(self, version: str) -> Status:
+        """Return what a release makes of it."""
         at = _numbers(version)
         if self.since is not None and at < _numbers(self.since):
-            return State.UNKNOWN
+            return Status.UNKNOWN
         if self.removed is not None and at >= _numbers(self.removed):
-            return State.REMOVED
+            return Status.REMOVED
         if self.deprecated is not None and at >= _numbers(self.deprecated):
-            return State.DEPRECATED
-        return State.CURRENT
+            return Status.DEPRECATED
+        return Status.CURRENT
 
     def replacement_for(self, version: str) -> str | None:
-        """Give the replacement, if the release has it."""
+        """Return the replacement, if the release has it."""
         since = self.replacement_since
         return None if since and _numbers(version) < _numbers(since) else self.replacement
 
@@ -120,7 +120,7 @@ def _names(
     return [
         OldApi(
             f"{module}.{name}",
-            Use.NAME,
+            Access.NAME,
             since=since,
             deprecated=deprecated,
             removed=removed,
@@ -146,7 +146,7 @@ def _renamed(
         made.append(
             OldApi(
                 f"{module}.{old}",
-                Use.NAME,
+                Access.NAME,
                 deprecated=deprecated,
                 removed=removed,
                 replacement=new,
@@ -166,7 +166,7 @@ _PUTTING = [
     ),
     OldApi(
         "jax.local_devices.host_id",
-        Use.ARGUMENT,
+        Access.ARGUMENT,
         deprecated="0.2.13",
         replacement="process_index",
         source="jax/lib/xla_bridge.py of 0.2.12 and 0.2.13; UserWarning from 0.4.30 to 0.12.0.1",
@@ -192,14 +192,14 @@ _SHARDINGS = [
     ),
     OldApi(
         "jax.sharding.XLACompatibleSharding",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.4.29",
         removed="0.4.34",
         replacement="jax.sharding.Sharding",
     ),
     OldApi(
         "jax.sharding.use_mesh",
-        Use.NAME,
+        Access.NAME,
         since="0.5.0",
         removed="0.7.1",
         replacement="jax.set_mesh",
@@ -207,7 +207,7 @@ _SHARDINGS = [
     ),
     OldApi(
         "jax.sharding.Mesh",
-        Use.ENTER,
+        Access.ENTER,
         deprecated="0.10.2",
         advice="`with jax.set_mesh(mesh):`, which also decides where new arrays are made",
         source="Mesh.__enter__: jax/_src/mesh.py:299 of 0.10.2; silent on 0.10.0",
@@ -215,7 +215,7 @@ _SHARDINGS = [
     *[
         OldApi(
             f"jax.experimental.shard.{name}",
-            Use.NAME,
+            Access.NAME,
             since="0.5.3",
             removed="0.7.0",
             replacement=f"jax.sharding.{name}",
@@ -225,13 +225,13 @@ _SHARDINGS = [
     ],
     OldApi(
         "jax.experimental.shard_map.shard_map",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.8.0",
         advice="jax.shard_map: mesh, in_specs and out_specs by keyword, check_vma for check_rep",
     ),
     OldApi(
         "jax.experimental.pjit.pjit",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.8.0",
         replacement="jax.jit",
         # Under `with mesh:` pjit puts its results on the mesh, and takes PartitionSpecs; jax.jit
@@ -264,7 +264,7 @@ _SHARDINGS = [
     ),
     OldApi(
         "jax.experimental.layout.DeviceLocalLayout",
-        Use.NAME,
+        Access.NAME,
         removed="0.7.0",
         advice="jax.experimental.layout.Layout; the former class of that name is now Format",
     ),
@@ -273,7 +273,7 @@ _SHARDINGS = [
 _BACKENDS = [
     OldApi(
         "jax.lib.xla_bridge.get_backend",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.4.33",
         removed="0.8.0",
         replacement="jax.extend.backend.get_backend",
@@ -281,7 +281,7 @@ _BACKENDS = [
     ),
     OldApi(
         "jax.lib.xla_bridge.get_compile_options",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.7.0",
         removed="0.8.0",
         replacement="jax.extend.backend.get_compile_options",
@@ -289,7 +289,7 @@ _BACKENDS = [
     ),
     OldApi(
         "jax.lib.xla_bridge.default_backend",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.4.33",
         removed="0.4.38",
         replacement="jax.default_backend",
@@ -304,7 +304,7 @@ _BACKENDS = [
     *[
         OldApi(
             f"jax.lib.xla_bridge.{name}",
-            Use.NAME,
+            Access.NAME,
             removed="0.4.30",
             replacement=f"jax.{name}",
             source="absent on 0.4.30; when it went was not looked at",
@@ -318,19 +318,19 @@ _BACKENDS = [
             "process_index",
         )
     ],
-    OldApi("jax.lib.xla_bridge", Use.NAME, removed="0.9.0.1", advice=_EXTEND),
-    OldApi("jax.lib.xla_client", Use.NAME, removed="0.9.0.1", advice=_EXTEND),
-    OldApi("jax.lib.xla_extension", Use.NAME, removed="0.9.0.1", advice=_EXTEND),
+    OldApi("jax.lib.xla_bridge", Access.NAME, removed="0.9.0.1", advice=_EXTEND),
+    OldApi("jax.lib.xla_client", Access.NAME, removed="0.9.0.1", advice=_EXTEND),
+    OldApi("jax.lib.xla_extension", Access.NAME, removed="0.9.0.1", advice=_EXTEND),
     OldApi(
         "jax.lib.xla_client.Device",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.4.34",
         removed="0.5.0",
         replacement="jax.Device",
     ),
     OldApi(
         "jax.lib.xla_extension.Device",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.6.0",
         removed="0.7.0",
         replacement="jax.Device",
@@ -338,7 +338,7 @@ _BACKENDS = [
     *[
         OldApi(
             f"jax.lib.{module}.ArrayImpl",
-            Use.NAME,
+            Access.NAME,
             deprecated="0.4.36",
             removed="0.6.0",
             replacement="jax.Array",
@@ -347,7 +347,7 @@ _BACKENDS = [
     ],
     OldApi(
         "jax.clear_backends",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.4.26",
         removed="0.4.36",
         replacement="jax.extend.backend.clear_backends",
@@ -355,7 +355,7 @@ _BACKENDS = [
     ),
     OldApi(
         "jax.xla_computation",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.4.30",
         removed="0.4.34",
         advice="jax.jit(f).lower(…).compiler_ir('hlo')",
@@ -363,7 +363,7 @@ _BACKENDS = [
     *[
         OldApi(
             f"jax.{old}",
-            Use.CALL,
+            Access.CALL,
             deprecated="0.2.13",
             replacement=f"jax.{new}",
             replacement_since=since,
@@ -378,14 +378,14 @@ _BACKENDS = [
     ],
     OldApi(
         "jax.cloud_tpu_init",
-        Use.MODULE,
+        Access.MODULE,
         deprecated="0.8.1",
         removed="0.11.0",
         advice="nothing in its place, JAX does it by itself",
     ),
     OldApi(
         "jax.config",
-        Use.MODULE,
+        Access.MODULE,
         deprecated="0.4.25",
         removed="0.4.29",
         advice="`import jax`, then jax.config; or `from jax import config`",
@@ -395,7 +395,7 @@ _BACKENDS = [
 _ARRAYS = [
     OldApi(
         "jax.Array.device",
-        Use.ARRAY_CALL,
+        Access.ARRAY_CALL,
         deprecated="0.4.21",
         removed="0.4.27",
         replacement="device",
@@ -405,7 +405,7 @@ _ARRAYS = [
     ),
     OldApi(
         "jax.Array.device_buffer",
-        Use.ARRAY_ATTRIBUTE,
+        Access.ARRAY_ATTRIBUTE,
         deprecated="0.4.22",
         removed="0.4.27",
         replacement="addressable_data(0)",
@@ -413,7 +413,7 @@ _ARRAYS = [
     ),
     OldApi(
         "jax.Array.device_buffers",
-        Use.ARRAY_ATTRIBUTE,
+        Access.ARRAY_ATTRIBUTE,
         deprecated="0.4.22",
         removed="0.4.27",
         advice="[shard.data for shard in x.addressable_shards]",
@@ -421,7 +421,7 @@ _ARRAYS = [
     ),
     OldApi(
         "jax.Array.layout",
-        Use.ARRAY_ATTRIBUTE,
+        Access.ARRAY_ATTRIBUTE,
         removed="0.7.0",
         replacement="format",
         replacement_since="0.6.2",
@@ -475,7 +475,7 @@ _ARRAYS = [
 _MODULES = [
     OldApi(
         "jax.abstract_arrays",
-        Use.MODULE,
+        Access.MODULE,
         deprecated="0.4.12",
         removed="0.4.17",
         advice="jax.core.ShapedArray",
@@ -483,14 +483,14 @@ _MODULES = [
     ),
     OldApi(
         "jax.experimental.global_device_array",
-        Use.MODULE,
+        Access.MODULE,
         removed="0.4.30",
         advice="jax.Array, and jax.make_array_from_callback",
         source="absent on 0.4.30; when it went was not looked at",
     ),
     OldApi(
         "jax.experimental.gda_serialization",
-        Use.MODULE,
+        Access.MODULE,
         deprecated="0.4.9",
         removed="0.4.30",
         replacement="jax.experimental.array_serialization",
@@ -498,7 +498,7 @@ _MODULES = [
     ),
     OldApi(
         "jax.interpreters.sharded_jit",
-        Use.MODULE,
+        Access.MODULE,
         removed="0.4.30",
         advice="jax.jit with shardings",
         source="absent on 0.4.30; when it went was not looked at",
@@ -508,14 +508,14 @@ _MODULES = [
     ),
     OldApi(
         "jax.experimental.maps",
-        Use.MODULE,
+        Access.MODULE,
         deprecated="0.4.26",
         removed="0.4.31",
         advice="jax.shard_map, or jax.vmap with spmd_axis_name",
     ),
     OldApi(
         "jax.experimental.host_callback",
-        Use.MODULE,
+        Access.MODULE,
         deprecated="0.7.1",
         removed="0.8.0",
         advice=_CALLBACKS,
@@ -524,7 +524,7 @@ _MODULES = [
     *[
         OldApi(
             f"jax.experimental.host_callback.{name}",
-            Use.CALL,
+            Access.CALL,
             deprecated="0.4.26",
             removed="0.4.35",
             advice=_CALLBACKS,
@@ -544,7 +544,7 @@ _BESIDE = [
     *[
         OldApi(
             f"jax.experimental.{name}",
-            Use.NAME,
+            Access.NAME,
             deprecated="0.8.0",
             removed="0.9.0.1",
             replacement="jax.enable_x64" if name == "enable_x64" else None,
@@ -556,7 +556,7 @@ _BESIDE = [
     ],
     OldApi(
         "jax.dlpack.to_dlpack",
-        Use.NAME,
+        Access.NAME,
         deprecated="0.6.0",
         removed="0.7.0",
         advice="pass the array itself to the other framework's from_dlpack",
@@ -565,7 +565,7 @@ _BESIDE = [
     *[
         OldApi(
             f"jax.lax.{name}",
-            Use.NAME,
+            Access.NAME,
             removed="0.7.0",
             advice=_CALLBACKS,
             is_placement=False,
@@ -575,7 +575,7 @@ _BESIDE = [
     *[
         OldApi(
             f"jax.{old}",
-            Use.NAME,
+            Access.NAME,
             deprecated="0.4.26",
             removed="0.6.0",
             replacement=f"jax.{new}",
@@ -604,6 +604,6 @@ OLD_APIS: tuple[OldApi, ...] = (
 """Every row."""
 
 OLD_NAMES: dict[str, OldApi] = {
-    api.name: api for api in OLD_APIS if api.use in {Use.NAME, Use.CALL, Use.MODULE}
+    api.name: api for api in OLD_APIS if api.use in {Access.NAME, Access.CALL, Access.MODULE}
 }
 """Those that are met by their qualified name. What is in one of them goes where it goes."""

@@ -15,7 +15,7 @@ RESETTING_CALLS = frozenset({
     "jax.clear_backends", "jax.extend.backend.clear_backends", "jax._src.api.clear_backends",
     "jax._src.xla_bridge._clear_backends", "jax.lib.xla_bridge._clear_backends",
 })  # fmt: skip
-"""After these the backend is started anew by what needs it next, and reads its settings again."""
+"""After these what needs the backend next starts it again, and reads its settings again."""
 
 LATE_OPTIONS: dict[str, bool] = {
     "jax_platforms": False,
@@ -38,7 +38,7 @@ PLATFORM_NAMES = frozenset({"cpu", "cuda", "gpu", "mps", "oneapi", "proxy", "roc
 """What JAX knows platforms by: all in small letters."""
 
 EXPANDED_PLATFORM = "gpu"
-"""It stands for every kind of GPU, each of which must then be there: RuntimeError on every machine
+"""It means every kind of GPU, each of which must then be there: RuntimeError on every machine
 (measured on the same six versions; `expand_platform_alias` in jax/_src/xla_bridge.py)."""
 
 ALLOCATORS = frozenset({"address", "bfc", "cuda_async", "default", "platform", "vmm"})

@@ -9,7 +9,6 @@ seen there, and not on 0.6.2.
 from __future__ import annotations
 
 from placement_lint.jaxmodel import (
-    ecosystem,
     jax_arrays,
     jax_core,
     jax_lax,
@@ -20,6 +19,7 @@ from placement_lint.jaxmodel import (
     numpy_calls,
 )
 from placement_lint.jaxmodel.effects import UNINTERPRETED, DeviceParameter, Effect, Gives, Row
+from placement_lint.jaxmodel.libraries import libraries
 
 __all__ = [
     "COMPUTING_ATTRIBUTES",
@@ -53,12 +53,12 @@ _CALLS = [
     *jax_numpy.ROWS,
     *jax_random.ROWS,
     *jax_scipy.ROWS,
-    *ecosystem.ROWS,
+    *(row for library in libraries() for row in library.rows),
 ]
 
 ROWS: tuple[Row, ...] = (
     *_CALLS,
-    *ecosystem.METHOD_ROWS,
+    *(row for library in libraries() for row in library.method_rows),
     *jax_core.JIT_ARGUMENT_ROWS,
     *jax_core.DERIVATIVE_ROWS,
     *jax_numpy.ARGUMENT_ROWS,
@@ -77,7 +77,7 @@ TABLE: dict[str, Row] = {row.name: row for row in _CALLS if row.effect not in UN
 
 
 def _short(rows: list[Row], *effects: Effect, certain: bool = True) -> frozenset[str]:
-    """Give the last part of the names of rows with one of the effects."""
+    """Return the last part of the names of rows with one of the effects."""
     return frozenset(
         row.name.rpartition(".")[2]
         for row in rows
@@ -118,7 +118,7 @@ COMPUTING_ATTRIBUTES = _short(jax_arrays.ATTRIBUTE_ROWS, Effect.COMPUTE)
 """Attributes of an array that run an operation."""
 
 HOST_METHODS = _short(jax_arrays.METHOD_ROWS, Effect.HOST)
-"""Methods of an array that read it to the host, or look at what is known of it: nothing moves."""
+"""Methods of an array that read it to the host, or read what is known of it: nothing moves."""
 
 IDENTITY_METHODS = _short(jax_arrays.METHOD_ROWS, Effect.IDENTITY)
 """Methods of an array that hand it back where it is."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Version: TypeAlias = "tuple[int, ...]"
 
@@ -23,7 +23,7 @@ RELEASES: tuple[str, ...] = tuple(
     0.11.0 0.11.1 0.11.2 0.12.0 0.12.0.1
     """.split()
 )
-"""The releases that can be told apart, oldest first. What is older than the first is treated as it,
+"""The releases that are distinguished, oldest first. What is older than the first is treated as it,
 what is newer than the last as that one: the model knows of no difference."""
 
 
@@ -58,84 +58,68 @@ def _known(text: str) -> Version:
     return version
 
 
-_RELEASED: tuple[Version, ...] = tuple(map(_known, RELEASES))
-NEWEST = _RELEASED[-1]
+NEWEST = _known(RELEASES[-1])
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetVersions:
     """The versions of JAX that a program is meant for: these two and all between them."""
 
     lowest: Version = NEWEST
     highest: Version = NEWEST
 
     def reaches(self, version: str | None) -> bool:
-        """Tell whether some of the versions are this one or newer. None: no version is."""
+        """Return whether some of the versions are this one or newer. None: no version is."""
         return version is not None and self.highest >= _known(version)
 
     def all_reach(self, version: str | None) -> bool:
-        """Tell whether all of the versions are this one or newer. None: no version is."""
+        """Return whether all of the versions are this one or newer. None: no version is."""
         return version is not None and self.lowest >= _known(version)
 
     def meets(self, since: str | None, until: str | None) -> bool:
-        """Tell whether one of the versions is `since` or newer, and older than `until`."""
+        """Return whether one of the versions is `since` or newer, and older than `until`."""
         return (since is None or self.reaches(since)) and not self.all_reach(until)
-
-
-@dataclass(frozen=True)
-class Bound:
-    """One condition on a version: an operator of PEP 440, and the version behind it."""
-
-    operator: str
-    version: Version
-    wildcard: bool = False
-    """Whether it ends in `.*`."""
-
-    def admits(self, version: Version) -> bool:
-        """Tell whether a release meets the condition."""
-        same = version[: len(self.version)] == self.version
-        wide = version + (0,) * (len(self.version) - len(version))
-        if self.operator in {"==", "==="}:
-            return same if self.wildcard else version == self.version
-        if self.operator == "!=":
-            return not same if self.wildcard else version != self.version
-        if self.operator == "~=":
-            return wide >= self.version and version[: len(self.version) - 1] == self.version[:-1]
-        checks = {
-            ">=": version >= self.version,
-            ">": version > self.version,
-            "<=": version <= self.version,
-            "<": version < self.version,
-        }
-        return checks[self.operator]
 
 
 _FROM = frozenset({">=", ">", "==", "===", "~="})
 
 
-def target_of(alternatives: Iterable[tuple[Bound, ...]]) -> Target | None:
-    """Give the versions that alternatives of conditions leave; None where there is no condition.
+def target_of(alternatives: Iterable[Sequence[tuple[str, str]]]) -> TargetVersions | None:
+    """Return the versions that alternatives of conditions leave; None where there is no condition.
 
-    Without a lower bound only the newest of them: nobody says that older ones are meant as well.
-    Where no known release is left, the version that is named stands for itself.
+    A condition is an operator of PEP 440 and a version, of which only the release counts. Without
+    a lower bound only the newest of them: nobody says that older ones are meant as well. Where no
+    known release is left, the version that is named stands for itself.
     """
     bounded = [each for each in alternatives if each]
-    begun = [each for each in bounded if any(bound.operator in _FROM for bound in each)]
-    left = [
-        release
-        for release in _RELEASED
-        if any(all(bound.admits(release) for bound in each) for each in begun or bounded)
+    if not bounded:
+        return None
+    from packaging.specifiers import SpecifierSet  # 20 ms, and most runs need no target
+
+    begun = [each for each in bounded if any(operator in _FROM for operator, _ in each)]
+    admitted = [
+        SpecifierSet(",".join(_condition(*bound) for bound in each)) for each in begun or bounded
     ]
+    left = [_known(release) for release in RELEASES if any(release in each for each in admitted)]
     if left:
-        return Target(left[0] if begun else left[-1], left[-1])
-    named = [bound.version for each in begun for bound in each if bound.operator in _FROM]
+        return TargetVersions(left[0] if begun else left[-1], left[-1])
+    named = [_known(version) for each in begun for operator, version in each if operator in _FROM]
     if named:
-        return Target(max(named), max(named))
+        return TargetVersions(max(named), max(named))
     # Something older than all that is known, as `jax<0.2` asks for: not what is new.
-    below = [bound.version for each in bounded for bound in each]
-    return Target(min(below), min(below)) if below else None
+    lowest = min(_known(version) for each in bounded for _, version in each)
+    return TargetVersions(lowest, lowest)
+
+
+def _condition(operator: str, version: str) -> str:
+    """Write a condition as PEP 440 allows it, for releases."""
+    numbers = release_of(version) or ()
+    text = ".".join(map(str, numbers))
+    if operator in {"==", "===", "!="}:
+        return operator[:2] + text + (".*" if version.endswith(".*") else "")
+    return f">={text}" if operator == "~=" and len(numbers) == 1 else operator + text
 
 
 def written(version: Version) -> str:
-    """Give a version as text, as JAX writes it: three numbers at least."""
+    """Return a version as text, as JAX writes it: three numbers at least."""
     return ".".join(map(str, (*version, *(0,) * (3 - len(version)))))

@@ -1,6 +1,6 @@
-"""What files and whole runs may take: processor time and memory.
+"""What files and whole runs may take: CPU time and memory.
 
-A file has one budget of processor time, from reading to fixes: each step that is about the file
+A file has one budget of CPU time, from reading to fixes: each step that is about the file
 runs in a `spending` block, and the blocks of a file add up. What another file is asked meanwhile is
 at the expense of that file. The thread that works keeps the account; the thread that waits for it
 (see `placement_lint.syntax.deep_stack`) watches the clock and the memory, and interrupts it by an
@@ -44,10 +44,10 @@ RULES_SHARE = 0.9
 _GRACE_SECONDS = 0.25
 """What there is beyond the time of the run to report what was found in one more file."""
 _INTERVAL = 0.05
-"""Seconds between two looks at the clock and the memory."""
+"""Seconds between two readings of the clock and the memory."""
 _MEMORY_INTERVAL = 0.02
 _AGAIN = 0.05
-"""Seconds of processor time after which what was interrupted, and goes on, is so again."""
+"""Seconds of CPU time after which what was interrupted, and goes on, is so again."""
 _MARGIN_SHARE, _MARGIN_BYTES = 0.05, 64 * MEGABYTE
 """How far below the memory limit work is interrupted: that much is soon taken between two looks."""
 _STEPS = 100
@@ -72,7 +72,7 @@ class LimitError(BaseException):
 
 
 class TimeUpError(LimitError):
-    """A file has taken more processor time than it may."""
+    """A file has taken more CPU time than it may."""
 
 
 class MemoryUpError(LimitError):
@@ -80,10 +80,9 @@ class MemoryUpError(LimitError):
 
 
 class RunOverError(LimitError):
-    """The run as a whole has taken more processor time than it may."""
+    """The run as a whole has taken more CPU time than it may."""
 
     def __init__(self) -> None:
-        """Take no file: it is none's fault."""
         super().__init__()
         self.path = None
 
@@ -92,7 +91,7 @@ class Limits(NamedTuple):
     """What one run may take. 0: any amount."""
 
     seconds: float = 0
-    """Of processor time, in all processes together."""
+    """Of CPU time, in all processes together."""
     memory: int = 0
     """Bytes of main memory, in each process."""
 
@@ -107,12 +106,11 @@ def limits_of(seconds: float = 0, megabytes: int | None = None, *, jobs: int = 1
 
 
 class Account:
-    """The processor time of one file: what it may take, and what it has taken."""
+    """The CPU time of one file: what it may take, and what it has taken."""
 
     __slots__ = ("barred", "exhausted", "is_set", "limit", "path", "spent")
 
     def __init__(self, path: str) -> None:
-        """Begin with nothing spent."""
         self.path = path
         self.limit = UNLIMITED
         self.is_set = False
@@ -142,14 +140,13 @@ class Budget:
     # -- accounts of files ------------------------------------------------------------------------
 
     def account(self, path: str) -> Account:
-        """Return the account of a file."""
         account = self.accounts.get(path)
         if account is None:
             account = self.accounts[path] = Account(path)
         return account
 
     def allow(self, path: str, seconds: float, spent: float = 0.0) -> None:
-        """Set the processor time that a file may take; 0: any. `spent`: before, elsewhere."""
+        """Set the CPU time that a file may take; 0: any. `spent`: before, elsewhere."""
         account = self.account(path)
         account.limit, account.is_set = seconds or UNLIMITED, True
         account.spent = max(account.spent, spent)
@@ -240,7 +237,6 @@ class Meter:
     """
 
     def __init__(self, budget: Budget) -> None:
-        """Measure for a budget."""
         self.budget = budget
         self.interrupted: Account | None = None
         """The account in which the thread was interrupted last."""
@@ -249,8 +245,8 @@ class Meter:
         self.stack: list[tuple[Account, float]] = [(self._of_run, 1.0)]
         """The open blocks: their accounts, and how much of each is for them."""
         self._lock = threading.Lock()
-        """Is held while the thread changes from one account to another, and while it is told to
-        stop: so it is never told so for what it does not do any longer."""
+        """Is held while the thread changes from one account to another, and while it is asked to
+        stop: so it is never stopped for what it does not do any longer."""
         self._ident = threading.get_ident()
         self._clock = thread_clock()
         self._stretch: _Stretch | None = None
@@ -354,7 +350,6 @@ class Meter:
         return stack
 
     def go_on(self, stack: list[tuple[Account, float]]) -> None:
-        """End a pause."""
         with self._lock:
             self.stack[:] = stack
             self._begin()
@@ -497,7 +492,6 @@ class spending:  # noqa: N801  (a block, like contextlib's)
     __slots__ = ("_depth", "_meter", "_path", "_share")
 
     def __init__(self, path: str, share: float = 1.0) -> None:
-        """Take the file."""
         self._path = path
         self._share = share
 
@@ -595,5 +589,4 @@ def finish(error: LimitError) -> None:
 
 
 def current_limits() -> Limits:
-    """Return what the run that this thread works for may take."""
     return _NO_LIMITS if _here.budget is None else _here.budget.limits

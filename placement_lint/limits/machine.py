@@ -1,4 +1,4 @@
-"""The memory of this machine and of this process, and the processor time of a thread."""
+"""The memory of this machine and of this process, and the CPU time of a thread."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def share_of_memory(processes: int) -> int:
 
 
 def free_memory() -> None:
-    """Give memory that is not used any longer back to the system, as far as that can be done."""
+    """Return memory that is not used any longer back to the system, as far as that can be done."""
     gc.collect()
     if sys.platform.startswith("linux"):
         import ctypes
@@ -102,7 +102,7 @@ def free_memory() -> None:
 
 
 def thread_clock() -> Callable[[], float]:
-    """Return what tells the processor time of the calling thread, whichever thread asks it later.
+    """Return what tells the CPU time of the calling thread, whichever thread asks it later.
 
     Where there is no such clock, it is that of the process.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.limits.budget import (
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
+
+
+_ANY_NAME = re.compile(r"\b(?:getattr|vars|globals|__dict__|eval|exec)\b")
+"""What a file has that reads names which its text does not have."""
 
 
 def check_together(
@@ -89,20 +94,29 @@ class ComponentCheck:
         self.program: Program | None = None
 
     @collection_paused()
-    def interpret(self, members: Iterable[str]) -> dict[str, Module]:
-        """Execute files as one program, and give those that can be parsed."""
-        from placement_lint.placement.flow import interpret
+    def interpret(self, members: Iterable[str], *, follows: bool | None) -> dict[str, Module]:
+        """Execute files as one program, and give those that can be parsed.
+
+        `follows`: see `placement.interpreter.Program`; None: where it matters.
+        """
+        from placement_lint.placement.flow import interpret, interpret_within
 
         self.members, self.program = sorted({*members} - self.without), None
         with timed(INTERPRETATION):
             modules = {path: module for path in self.members if (module := self.load(path))}
-            self.program = interpret([*modules.values()], self)
+            given = [*modules.values()]
+            if follows is None:
+                self.program = interpret(given, self)
+            else:
+                self.program = interpret_within(given, self, follows=follows)
         return modules
 
-    def interpreted(self, members: Iterable[str]) -> dict[str, Module] | None:
+    def interpreted(
+        self, members: Iterable[str], *, follows: bool | None = None
+    ) -> dict[str, Module] | None:
         """Execute files as one program; None where that fails: each is still checked alone."""
         try:
-            return self.interpret(members)
+            return self.interpret(members, follows=follows)
         except Exception as error:  # our fault
             if not self.analyses:
                 raise
@@ -249,26 +263,31 @@ def group(
 def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     importers, text = component.importers, together.project.store.text
     members = set(component.placing)
+    follows = False
     for steps in _steps():
-        modules = together.interpreted(members)
-        if modules is None:
+        modules = together.interpreted(members, follows=follows)
+        program = together.program
+        if modules is None or program is None:
             return together
         found: set[str] = set()
         for path, module in modules.items():
-            if path not in importers or together.program is None:
+            if path not in importers:
                 continue
             with interpreting(path):
-                names, devices = together.program.reach.carried_by(module)
+                names, devices = program.reach.carried_by(module)
             for importer, name in importers[path]:
-                carried = _leads_to(name, names)
-                if not carried and _leads_to(name, devices):
+                carried = _leads_to(name, names, importer, text)
+                if not carried and _leads_to(name, devices, importer, text):
                     # Others may have the device from it in turn.
                     carried = importer in importers or bool(_PLACING.search(text(importer)))
                 if carried:
                     found.add(importer)
         found -= together.without
         if found <= members:
-            break
+            if follows or not program.misses_host_arrays:
+                break
+            # What they met may be an array of the accelerator.
+            follows = True
         members |= _importing(found - members, importers, steps)
     return together
 
@@ -299,6 +318,19 @@ def _importing(
     return every
 
 
-def _leads_to(imported: str, names: frozenset[str]) -> bool:
-    """Return whether an import brings one of these names; "" is the whole module."""
-    return bool(names) and imported in {"", "*", *names}
+def _leads_to(
+    imported: str, names: frozenset[str], importer: str, text: Callable[[str], str]
+) -> bool:
+    """Whether an import brings one of these names; "" is the whole module, "*" all its names.
+
+    A file that has a whole module uses those of its names that its text has. One that hands all
+    names on to others need not have any.
+    """
+    if imported or not names:
+        return imported in names or (imported == "*" and bool(names))
+    said = text(importer)
+    return (
+        Path(importer).name == "__init__.py"
+        or any(name in said for name in names)
+        or _ANY_NAME.search(said) is not None
+    )

@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.describe import describe
-from placement_lint.placement.domain.values import SYSTEM_DEFAULT, Array
+from placement_lint.placement.domain.devices import (
+    SYSTEM_DEFAULT,
+)
+from placement_lint.placement.domain.values import (
+    Array,
+)
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from placement_lint.findings import Span
-    from placement_lint.placement.domain.values import Place, Value
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
+    from placement_lint.placement.domain.values import (
+        Value,
+    )
     from placement_lint.placement.flow import Flow
     from placement_lint.syntax.edits import Editor
 

@@ -18,15 +18,13 @@ NOT_KEPT = {"kept": False}
 
 
 class SkipKind(enum.Enum):
-    """What was not done with a file."""
+    """What was not done about a file."""
 
-    CHECK = "check"
-    """It cannot be checked, or is of no language that is."""
+    NOT_LINTED = "not linted"
     EXCLUDED = "excluded"
-    """Settings exclude it."""
-    FIX = "fix"
-    SILENCE = "silence"
-    """No comment was added."""
+    """It is not linted, as the settings ask for."""
+    NOT_FIXED = "not fixed"
+    NOT_SILENCED = "not silenced"
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,8 @@ class Skipped:
 
     path: str
     reason: str
-    kind: SkipKind = SkipKind.CHECK
+    """For `NOT_FIXED` and `NOT_SILENCED` it says so itself."""
+    kind: SkipKind = SkipKind.NOT_LINTED
 
 
 @dataclass(frozen=True)

@@ -464,8 +464,8 @@ def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped 
         return None
     if not result.exact:
         reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
-        return Skipped(source.path, reason, SkipKind.FIX)
+        return Skipped(source.path, reason, SkipKind.NOT_FIXED)
     if not source.rewritable:
         reason = f"not fixed: {source.encoding} does not give its bytes back"
-        return Skipped(source.path, reason, SkipKind.FIX)
+        return Skipped(source.path, reason, SkipKind.NOT_FIXED)
     return None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.domain.record import Record
+from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
     Anything,
     Array,
-    Device,
     External,
     Host,
     Plain,
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.counterfactual.commitments import Commitment
-    from placement_lint.placement.domain.consequences import Target
+    from placement_lint.placement.domain.consequences import Destination
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Place
-    from placement_lint.placement.engine.linking import Sources
+    from placement_lint.placement.engine.linking import ModuleSources
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -39,16 +38,21 @@ _STAYING = (Anything, External, Host, Plain)
 """What is no array, or may be none: of it, nothing is copied."""
 
 
-def interpret(modules: list[Module], sources: Sources | None = None) -> Program:
+def interpret(modules: list[Module], sources: ModuleSources | None = None) -> Program:
     """Execute modules as one program."""
-    program = Program(modules, sources)
-    program.run()
+    program = interpret_within(modules, sources)
     if program.misses_host_arrays:
         # What they met may be an array of the accelerator.
-        for module in modules:
-            module.record = Record()
-        program = Program(modules, sources, follows=True)
-        program.run()
+        program = interpret_within([module.again() for module in modules], sources, follows=True)
+    return program
+
+
+def interpret_within(
+    modules: list[Module], sources: ModuleSources | None = None, *, follows: bool = False
+) -> Program:
+    """Execute modules as one program. With `follows`, all calls into other files are followed."""
+    program = Program(modules, sources, follows=follows)
+    program.run()
     return program
 
 
@@ -64,7 +68,6 @@ class Flow:
     """What the interpreter found out about one module of a program."""
 
     def __init__(self, program: Program, module: Module) -> None:
-        """Look at a module of a program that was run."""
         self.program = program
         self.module = module
         self.tree = module.tree
@@ -72,7 +75,7 @@ class Flow:
         self.accelerator = module.has_accelerator
 
     def uses(self) -> Iterator[Use]:
-        """Give every use of an array that copies it, in source order."""
+        """Yield every use of an array that copies it, in source order."""
         for place in sorted(self.record.uses):
             use = self.record.uses[place]
             if use.moved:
@@ -80,25 +83,25 @@ class Flow:
                 yield replace(use, always=surely)
 
     def _is_always_moved(self, place: int) -> bool:
-        """Tell whether no execution found something else there than arrays."""
+        """Return whether no execution found something else there than arrays."""
         seen = self.record.values.get(place, NOTHING)
         return not self.program.is_tampered and not any(isinstance(a, _STAYING) for a in seen)
 
     def replaced(self, use: Use) -> dict[Array, frozenset[Place]]:
-        """Give the arrays that a use copies once, then it is given what was computed of them.
+        """Return the arrays that a use copies once, then it is given what was computed of them.
 
         For each, the operations that gave it.
         """
         return self.program.provenance.replacements.of(use, self.module)
 
     def is_replaced(self, array: Array) -> bool:
-        """Tell whether what is computed of an array comes in its place anywhere."""
+        """Return whether what is computed of an array comes in its place anywhere."""
         return array.origin is not None and array.origin.created in (
             self.program.provenance.replacements.places
         )
 
     def commitment(self, arrays: Iterable[Array], *, alone: bool = False) -> Commitment | None:
-        """Give how arrays that are copied are committed where they were made.
+        """Return how arrays that are copied are committed where they were made.
 
         `alone`: nothing that is taken of them is put back.
         """
@@ -109,14 +112,14 @@ class Flow:
         return self.program.commitments.of(places, alone=alone)
 
     def committed_by(
-        self, node: cst.CSTNode, target: Target, *, moves: bool = False, rebinds: bool = False
+        self, node: cst.CSTNode, target: Destination, *, moves: bool = False, rebinds: bool = False
     ) -> Callable[[], Commitment | None]:
         """Ask what comes of committing what an expression gives: see `Requests`."""
         place = self.module.place(node)
         return self.program.requests.ask(place, target, moves=moves, rebinds=rebinds)
 
     def may_clash(self, array: Array) -> bool:
-        """Tell whether an array, or one made of it, meets one that may be committed elsewhere.
+        """Return whether an array, or one made of it, meets one that may be committed elsewhere.
 
         Once the array is committed, such an operation raises ValueError.
         """
@@ -126,29 +129,29 @@ class Flow:
         return bool(met - {array.device})
 
     def may_escape(self, array: Array) -> bool:
-        """Tell whether an array, or one made of it, is given to a call that nobody follows."""
+        """Return whether an array, or one made of it, is given to a call that nobody follows."""
         if array.origin is None or self.program.is_tampered or self.program.sets_mesh:
             return True
         return array.origin.created in self.program.provenance.escaping
 
     def value(self, node: cst.CSTNode) -> Value:
-        """Give what an expression may be, all executions joined."""
+        """Return what an expression may be, all executions joined."""
         if not self.tree.contains(node):
             return UNKNOWN
         return self.record.values.get(self.tree.index(node), UNKNOWN)
 
     def is_array(self, node: cst.CSTNode) -> bool:
-        """Tell whether an expression certainly is a JAX array."""
+        """Return whether an expression certainly is a JAX array."""
         held = self.value(node)
         return bool(held) and all(isinstance(atom, Array) for atom in held)
 
     def default_devices(self, call: cst.Call) -> Devices:
-        """Give the default devices that may be in force at a call; none where it never runs."""
+        """Return the default devices that may be in force at a call; none where it never runs."""
         seen = self.record.defaults.get(self.tree.index(call), set())
         return frozenset[Device | None]().union(*(default.devices for default in seen))
 
     def runs_on_system_default(self, call: cst.Call) -> bool:
-        """Tell whether a call runs, and always where nobody has chosen a default device.
+        """Return whether a call runs, and always where nobody has chosen a default device.
 
         Never so in a program that has no accelerator: then the system default is the host.
         """
@@ -160,5 +163,5 @@ class Flow:
         )
 
     def is_traced(self, node: cst.CSTNode) -> bool:
-        """Tell whether a node runs on tracers, inside a function that JAX traces."""
+        """Return whether a node runs on tracers, inside a function that JAX traces."""
         return node in self.module.traced

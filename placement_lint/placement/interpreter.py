@@ -27,20 +27,17 @@ from placement_lint.placement.domain.state import (
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
+    Container,
     Function,
     Instance,
-    Mapping,
-    Place,
-    Sequence,
     Value,
     arrays,
     join,
-    parts_of,
     value,
 )
 from placement_lint.placement.engine.classes import Classes
 from placement_lint.placement.engine.context_managers import Suspensions
-from placement_lint.placement.engine.executions import Ledger
+from placement_lint.placement.engine.executions import ExecutionLedger
 from placement_lint.placement.engine.expressions import Expressions
 from placement_lint.placement.engine.functions import Functions
 from placement_lint.placement.engine.linking import Linking
@@ -59,18 +56,19 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from placement_lint.placement.counterfactual.commitments import Commitments
-    from placement_lint.placement.engine.linking import Sources
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.engine.linking import ModuleSources
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
 
 
 class Program:
-    """All modules that are looked at together."""
+    """The modules of one program, executed abstractly."""
 
     def __init__(
         self,
         modules: list[Module],
-        sources: Sources | None = None,
+        sources: ModuleSources | None = None,
         supposed: Supposition | None = None,
         *,
         follows: bool = False,
@@ -99,7 +97,7 @@ class Program:
         """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
         """What is imported since the program was started."""
-        self._happened = Ledger()
+        self._happened = ExecutionLedger()
         self._traced = self._happened.on_tracers()
         self.now = self._happened
         """What the executions of the kind that runs now have left behind."""
@@ -161,7 +159,7 @@ class Program:
     _base_of_functions: DefaultDevice | None = None
 
     def _imports_of(self, module: Module) -> set[str]:
-        """Give the modules that importing a module leads into."""
+        """Return the modules that importing a module leads into."""
         return {
             found[0]
             for bindings in module.names.module_scope.bindings.values()
@@ -221,11 +219,11 @@ class Program:
                     importing.base = end.base
 
     def _bound_before(self, key: Variable) -> Value | None:
-        """Give what a variable of a module holds that was not assigned to since it was run."""
+        """Return what a variable of a module holds that was not assigned to since it was run."""
         return self.now.final.get(key) if key[0] in self.module_scopes else None
 
     def _outside(self, module: Module) -> State:
-        """Give the state in which code runs that is called from outside of the program."""
+        """Return the state in which code runs that is called from outside of the program."""
         end = self._ends.get(module.name)
         base = DefaultDevice(SYSTEM) if end is None else end.base
         entered = () if end is None else _still_entered(end)
@@ -249,7 +247,7 @@ class Program:
             self.functions.execute(place, {}, self._outside(module))
 
     def _is_executed(self, function: Place) -> bool:
-        """Tell whether a function was executed, if only in traced code.
+        """Return whether a function was executed, if only in traced code.
 
         That a function which traced code calls is also called by itself, nothing says.
         """
@@ -263,8 +261,8 @@ class Program:
         for atom in held:
             if isinstance(atom, Function):
                 self._assumed_traced.add(atom.place)
-            elif isinstance(atom, Sequence | Mapping) and depth:
-                for part in parts_of(atom):
+            elif isinstance(atom, Container) and depth:
+                for part in atom.parts():
                     self.assume_traced(part, depth - 1)
 
     def _trace_functions(self, module: Module) -> None:
@@ -335,7 +333,7 @@ class Program:
     # -- names of other modules and bodies --------------------------------------------------------
 
     def expressions(self, module: Module) -> Expressions:
-        """Give the evaluator of a module's expressions: one serves all of its bodies.
+        """Return the evaluator of a module's expressions: one serves all of its bodies.
 
         One for what happens, and one for what JAX traces.
         """
@@ -363,7 +361,7 @@ class Program:
         return self._executing(self._traced)
 
     @contextlib.contextmanager
-    def _executing(self, ledger: Ledger) -> Iterator[None]:
+    def _executing(self, ledger: ExecutionLedger) -> Iterator[None]:
         before, depth = self.now, self.loop_depth
         if ledger is before:
             yield
@@ -376,24 +374,22 @@ class Program:
             self._enter(before)
             self.loop_depth = depth
 
-    def _enter(self, ledger: Ledger) -> None:
+    def _enter(self, ledger: ExecutionLedger) -> None:
         self.now = ledger
         self.containers = ledger.containers
 
     def is_touched(self, tracer: Place) -> bool:
-        """Tell whether traced code does anything with the data of a tracer."""
+        """Return whether traced code does anything with the data of a tracer."""
         return tracer in self._touched
 
     def changes_default(self, module: Module) -> bool:
-        """Tell whether importing a module changes the default device of whoever does."""
+        """Return whether importing a module changes the default device of whoever does."""
         return module.name in self._left_behind or bool(self._entered_in.get(module.name))
 
     def module_of(self, place: Place) -> Module:
-        """Give the module that a place is in."""
         return self.modules[place.module]
 
     def node(self, place: Place) -> cst.CSTNode:
-        """Give the node at a place."""
         return self.modules[place.module].tree.nodes[place.node]
 
     @property
@@ -420,7 +416,7 @@ class Program:
     def suppose(self, supposed: Supposition) -> Program:
         """Execute the program once more, with something supposed."""
         modules = [self.modules[name].again() for name in self._given]
-        program = Program(modules, _Known(self), supposed, follows=self._follows)
+        program = Program(modules, _SameModules(self), supposed, follows=self._follows)
         program.run()
         supposed.finish()
         return program
@@ -433,7 +429,7 @@ class Program:
         return Commitments(self, copied(self))
 
     def unseen(self) -> Iterator[Value]:
-        """Give what code that nobody sees may hold: what others may import, and be given."""
+        """Yield what code that nobody sees may hold: what others may import, and be given."""
         for place, result in self._happened.results.items():
             is_called = place in self.functions.called or place not in self._unasked
             if not is_called or self._is_open(self.module_of(place), self.node(place)):
@@ -453,13 +449,13 @@ class Program:
         yield from self._closed_over()
 
     def left(self) -> Iterator[Value]:
-        """Give what is left at the end, in variables of modules and in objects."""
+        """Yield what is left at the end, in variables of modules and in objects."""
         for (owner, _), held in self._happened.final.items():
             if isinstance(owner, Instance) or owner in self.module_scopes:
                 yield held
 
     def _is_open(self, module: Module, node: cst.CSTNode) -> bool:
-        """Tell whether others may import, by a public name, what a node defines."""
+        """Return whether others may import, by a public name, what a node defines."""
         if not module.is_open or not isinstance(node, cst.FunctionDef | cst.ClassDef):
             return False
         around = [node, *module.tree.ancestors(node)]
@@ -469,7 +465,7 @@ class Program:
         return all(_is_public(each.name.value) for each in named)
 
     def _closed_over(self) -> Iterator[Value]:
-        """Give what decorated functions that JAX traces take from outside, but for `jax.jit`, which
+        """Yield what decorated functions that JAX traces take from outside; not `jax.jit`, which
         makes constants of that.
         """
         for module in self.modules.values():
@@ -483,12 +479,11 @@ class Program:
                         yield self._happened.final.get(variable(owner, node.value), NOTHING)
 
     def bind(self, key: Variable, held: Value, state: State) -> None:
-        """Assign to a variable or an attribute."""
         self.containers.hold(key, held)
         state.variables[key] = held
 
     def held(self, key: Variable, state: State) -> Value | None:
-        """Give what a variable holds; None for one that is not bound, or not any longer."""
+        """Return what a variable holds; None for one that is not bound, or not any longer."""
         self.functions.note_read(key)
         found = state.variables.get(key)
         if found is None and (isinstance(key[0], Instance) or key[0] in self.module_scopes):
@@ -505,7 +500,7 @@ class Program:
     # -- calling ----------------------------------------------------------------------------------
 
 
-class _Known:
+class _SameModules:
     """Gives the modules of a program once more, and no others."""
 
     def __init__(self, program: Program) -> None:
@@ -524,7 +519,7 @@ def _is_public(name: str) -> bool:
 
 
 def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:
-    """Give the class or function that a function is directly defined in."""
+    """Return the class or function that a function is directly defined in."""
     for ancestor in module.tree.ancestors(node):
         if isinstance(ancestor, cst.ClassDef | cst.FunctionDef):
             return ancestor
@@ -532,7 +527,7 @@ def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:
 
 
 def _used_names(module: Module) -> frozenset[str]:
-    """Give the names that are used in a module, other than to define what they stand for.
+    """Return the names that are used in a module, other than to define what they stand for.
 
     What has such a name may be called, also by another name that it is given.
     """
@@ -541,12 +536,12 @@ def _used_names(module: Module) -> frozenset[str]:
 
 
 def _still_entered(end: State) -> tuple[DefaultDevice, ...]:
-    """Give what was entered by hand, or through a stack, and is in force at the end of a body."""
+    """Return what was entered by hand, or through a stack, and is in force at the end of a body."""
     return tuple(block.for_callee() for block in end.blocks if block.owners)
 
 
 def _enters_default_in_function(module: Module) -> bool:
-    """Tell whether a function in a module enters a default device."""
+    """Return whether a function in a module enters a default device."""
     return any(
         module.names.qualified(node.func) == "jax.default_device"
         and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
@@ -555,7 +550,7 @@ def _enters_default_in_function(module: Module) -> bool:
 
 
 def _updates_in_function(module: Module) -> bool:
-    """Tell whether a function that nobody in the program calls may set the default device."""
+    """Return whether a function that nobody in the program calls may set the default device."""
     from placement_lint.syntax.calls import Arguments, string_value
 
     return any(

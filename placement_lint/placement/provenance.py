@@ -10,8 +10,10 @@ from placement_lint.placement.domain.values import NOTHING, arrays
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Array, Device, Place
+    from placement_lint.placement.domain.values import Array
     from placement_lint.placement.facts.module import Module
 
 
@@ -19,7 +21,6 @@ class Provenance:
     """What the arrays of a program that was run were made of, and what became of them."""
 
     def __init__(self, modules: Mapping[str, Module]) -> None:
-        """Look at the modules of a program."""
         self._modules = modules
 
     @functools.cached_property
@@ -79,7 +80,6 @@ class Replacements:
     """
 
     def __init__(self, modules: Mapping[str, Module]) -> None:
-        """Look at the modules of a program."""
         self._modules = modules
         self._known: dict[Place, frozenset[Place]] = {}
 
@@ -95,7 +95,7 @@ class Replacements:
         )
 
     def of(self, use: Use, module: Module) -> dict[Array, frozenset[Place]]:
-        """Give the arrays, of those that a use copies, that the operand may be only before they
+        """Return the arrays, of those that a use copies, that the operand may be only before they
         were computed with, and the operations whose results it may be after that.
         """
         held = module.record.values.get(use.node, NOTHING)
@@ -129,7 +129,7 @@ class Replacements:
         return derived
 
     def _results(self, made: Place) -> frozenset[Place]:
-        """Give the operations that were given an array, or something that was computed of it."""
+        """Return the operations that were given an array, or something that was computed of it."""
         known = self._known.get(made)
         if known is None:
             found: set[Place] = set()

@@ -45,11 +45,11 @@ class FileText:
         exports: Exports | None = None,
         path: str | None = None,
     ) -> None:
-        """Take the bytes, and whether a name of JAX can be known in the file.
+        """Take the names of JAX that files of the run re-export to this one as `imported`.
 
-        One can be where the file mentions jax, or imports from a file of the run that re-exports a
-        name of it: `imported` has such names, of which words are searched as in the bytes, and
-        `exports` tells which qualified name may stand for which of them.
+        A name of JAX can be known where the file mentions jax, or there are such names. Words are
+        searched in them as in the bytes, and `exports` returns which qualified name may stand for
+        which of them.
         """
         # Expressions take a line feed for the end of a line.
         if b"\r" in data:
@@ -66,7 +66,7 @@ class FileText:
         """Whether a name may come by imports of which no part need be written in the file."""
 
     def knowing(self, imported: str, exports: Exports | None) -> FileText:
-        """Give the same with what comes by imports; what was worked out already is kept."""
+        """Return the same text with what comes by imports; what was worked out already is kept."""
         is_jax = self.jax or "jax" in imported
         own = self.data[: self._size]
         text = FileText(own, jax=is_jax, imported=imported, exports=exports, path=self.path)
@@ -76,11 +76,10 @@ class FileText:
 
     @property
     def knows_names(self) -> bool:
-        """Whether the names are worked out already."""
         return "mentions" in self.__dict__
 
     def meets(self, need: Needs) -> bool:
-        """Tell whether a condition is met, which is looked at once for all rules that share it."""
+        """Return whether a condition is met, evaluated once for all rules that share it."""
         known = self._known.get(need)
         if known is None:
             known = self._known[need] = need.met_by(self)
@@ -93,14 +92,12 @@ class FileText:
 
     @functools.cached_property
     def mentions(self) -> Mentions:
-        """The names that the text may hold."""
         from placement_lint.prefilter.name_scan import Mentions
 
         return Mentions.in_code(self._code, self._exports)
 
     @property
     def text(self) -> str:
-        """What the file says itself."""
         return self.data[: self._size].decode("utf-8", "surrogatepass")
 
     @functools.cached_property
@@ -116,7 +113,7 @@ class FileText:
 
 
 def text_of_source(source: Source) -> FileText:
-    """Return what the filter looks into, without what comes by imports."""
+    """Return the text that conditions are evaluated on, without what comes by imports."""
     data = source.text.encode("utf-8", "surrogatepass")
     return FileText(data, jax=JAX in data, path=source.path)
 
@@ -126,7 +123,7 @@ class Needs(abc.ABC):
 
     @abc.abstractmethod
     def met_by(self, text: FileText) -> bool:
-        """Tell whether the file may hold a finding."""
+        """Return whether the file may hold a finding."""
 
 
 class _Expression(Generic[AnyStr]):
@@ -154,7 +151,6 @@ class Word(Needs):
     word: bytes
 
     def met_by(self, text: FileText) -> bool:
-        """Search the bytes."""
         return self.word in text.data
 
 
@@ -162,14 +158,13 @@ class Identifier(Needs):
     """The file contains this identifier, not only as a part of a longer one."""
 
     def __init__(self, identifier: bytes) -> None:
-        """Take the identifier, in ASCII."""
         self._identifier = identifier
         self._pattern: _Expression[bytes] = _Expression(
             rb"(?<![A-Za-z0-9_])" + identifier + rb"(?![A-Za-z0-9_])"
         )
 
     def met_by(self, text: FileText) -> bool:
-        """Search the bytes, for the plain word first: that is faster by far."""
+        """Search for the plain word first: that is far faster."""
         return self._identifier in text.data and self._pattern.found_in(text.data)
 
 
@@ -184,11 +179,11 @@ class Pattern(Needs):
         ignore_case: bool = False,
         in_comments: bool = False,
     ) -> None:
-        """Take the expression, and a word that is part of all it matches: that is found faster.
+        """`word` is part of all that the expression matches: that is found faster.
 
         Without regard to case, the word must be a short one. In comments and long strings nothing
-        is searched for, unless so said. What a group `otherwise` matches is read, lest it be read
-        again and again, and does not count.
+        is searched for, unless asked for. What a group `otherwise` matches is consumed, so that it
+        is not searched again and again, and does not count.
         """
         self._words = _cases(word) if ignore_case else (word,)
         flags = re.IGNORECASE if ignore_case else 0
@@ -196,31 +191,29 @@ class Pattern(Needs):
         self._in_comments = in_comments
 
     def met_by(self, text: FileText) -> bool:
-        """Search the bytes, for the plain word first."""
         if not any(word in text.data for word in self._words):
             return False
         return self._pattern.found_in(text.data if self._in_comments else text.code)
 
 
 class InImport(Needs):
-    """An import statement, or what stands behind one on its line, has something like this."""
+    """An import statement, or what follows one on its line, has something like this."""
 
     _statements: _Expression[bytes] = _Expression(rb"\b(?:import|from)\b(?:[^\n;\\]|\\\n)*")
 
     def __init__(self, pattern: bytes, *, word: bytes) -> None:
-        """Take a regular expression, and a word that is part of all it matches."""
+        """`word` is part of all that the regular expression matches."""
         self._word = word
         self._pattern: _Expression[bytes] = _Expression(pattern)
 
     def met_by(self, text: FileText) -> bool:
-        """Search the bytes for the plain word first."""
         return self._word in text.data and any(
             self._pattern.found_in(statement) for statement in self._statements.all_in(text.code)
         )
 
 
 def passed(keyword: bytes, value: bytes = b"") -> Pattern:
-    """Give the condition that something is passed by this keyword, and begins like this."""
+    """Return the condition that something is passed by this keyword, and begins like this."""
     return Pattern(rb"\b" + keyword + GAP + rb"=(?!=)" + GAP + value, word=keyword)
 
 
@@ -229,7 +222,6 @@ class Jax(Needs):
     """A name of JAX can be known in the file."""
 
     def met_by(self, text: FileText) -> bool:
-        """Take the answer that was found for the whole file."""
         return text.jax
 
 
@@ -237,7 +229,7 @@ class Uses(Needs):
     """The file may use one of these qualified names, by whatever name of its own."""
 
     def __init__(self, *names: str) -> None:
-        """Take the names, as `jax.device_put`; `jax.lib.*` stands for all that is below."""
+        """`jax.lib.*` stands for all names below it."""
         self._names = frozenset(name for name in names if not name.endswith(".*"))
         self._below = frozenset(name[:-2] for name in names if name.endswith(".*"))
         self._words = frozenset(name.removesuffix(".*").rpartition(".")[2] for name in names)
@@ -251,7 +243,7 @@ class Uses(Needs):
             self._last_by_first.setdefault(key, set()).add(last)
 
     def _has_parts(self, text: FileText) -> bool:
-        """Tell whether the first and the last part of a name are there: without them it is not."""
+        """Whether the first and the last part of a name are there: without them it is not."""
         if text.names_of_others:
             return not self._bytes.isdisjoint(text.words)
         return any(
@@ -260,7 +252,6 @@ class Uses(Needs):
         )
 
     def met_by(self, text: FileText) -> bool:
-        """Look for words first, which takes less time."""
         if not self._has_parts(text):
             return False
         mentions = text.mentions
@@ -276,12 +267,10 @@ class Enters(Needs):
     """The file may enter, in a `with`, what a call of one of these qualified names makes."""
 
     def __init__(self, *names: str) -> None:
-        """Take the names."""
         self._names = frozenset(names)
         self._used = Uses(*names)
 
     def met_by(self, text: FileText) -> bool:
-        """Look for the names first."""
         if b"with" not in text.data or not self._used.met_by(text):
             return False
         return text.mentions.is_open or text.mentions.enters(self._names)
@@ -291,31 +280,27 @@ class Says(Needs):
     """The file has one of these words as an identifier, outside of comments and docstrings."""
 
     def __init__(self, *words: str) -> None:
-        """Take the words."""
         self._words = frozenset(words)
         self._bytes = frozenset(word.encode() for word in words)
 
     def met_by(self, text: FileText) -> bool:
-        """Look for the bytes first."""
         if self._bytes.isdisjoint(text.words):
             return False
         return not self._words.isdisjoint(text.mentions.words)
 
 
-class Given(Uses):
+class ArgumentMatches(Uses):
     """The file may call one of these qualified names with something like this between the brackets.
 
-    Comments and strings there count, too. Where it cannot be told what a call is given, this is
+    Comments and strings there count, too. Where it is not known what a call is given, this is
     met.
     """
 
     def __init__(self, names: Iterable[str], pattern: str) -> None:
-        """Take the names, and a regular expression."""
         super().__init__(*names)
         self._given = _Expression(pattern)
 
     def met_by(self, text: FileText) -> bool:
-        """Look for the names first."""
         if not super().met_by(text):
             return False
         return text.mentions.is_open or any(
@@ -331,12 +316,11 @@ class GivenFunction(Uses):
     """
 
     def __init__(self, names: Iterable[str], keyword: str) -> None:
-        """Take the names, and the keyword by which the function may be passed as well."""
+        """`keyword`: the function may be passed by it as well."""
         super().__init__(*names)
         self._keyword = _Expression(rf"\b{keyword}\b")
 
     def met_by(self, text: FileText) -> bool:
-        """Look for the names first."""
         if not super().met_by(text):
             return False
         mentions = text.mentions
@@ -354,27 +338,25 @@ class ReadOfValue(Needs):
     """The file may read an attribute of something that is no module."""
 
     def __init__(self, attribute: str, *, called: bool = False) -> None:
-        """Take the name of the attribute, and whether what it gives has to be called at once."""
+        """With `called`, what the attribute gives has to be called at once."""
         self._attribute = attribute
         self._word = attribute.encode()
         self._called = called
 
     def met_by(self, text: FileText) -> bool:
-        """Look for the bytes first."""
         if self._word not in text.data:
             return False
         return text.mentions.reads_of_value(self._attribute, called=self._called)
 
 
 class Placed(Needs):
-    """The path of the file is one of those that the rule speaks of, or is not known."""
+    """The path of the file is one of those that the rule is about, or is not known."""
 
     def __init__(self, fits: Callable[[str], bool]) -> None:
-        """Take what tells whether the rule speaks of files with this path."""
+        """`fits` returns whether the rule is about files with a path."""
         self._fits = fits
 
     def met_by(self, text: FileText) -> bool:
-        """Look at the path."""
         return text.path is None or self._fits(text.path)
 
 
@@ -382,7 +364,6 @@ class Begins(Uses):
     """The file may have a statement that begins with one of these qualified names."""
 
     def met_by(self, text: FileText) -> bool:
-        """Look for the names first."""
         if not super().met_by(text):
             return False
         return text.mentions.is_open or text.mentions.begins_statement(self._names)
@@ -392,11 +373,9 @@ class AnyOf(Needs):
     """One of these is met."""
 
     def __init__(self, *needs: Needs | bytes) -> None:
-        """Take conditions, or bytes that must be there."""
         self.needs = tuple(map(_needs, needs))
 
     def met_by(self, text: FileText) -> bool:
-        """Ask each in turn."""
         return any(text.meets(need) for need in self.needs)
 
 
@@ -404,11 +383,9 @@ class AllOf(Needs):
     """All of these are met."""
 
     def __init__(self, *needs: Needs | bytes) -> None:
-        """Take conditions, or bytes that must be there."""
         self.needs = tuple(map(_needs, needs))
 
     def met_by(self, text: FileText) -> bool:
-        """Ask each in turn."""
         return all(text.meets(need) for need in self.needs)
 
 
@@ -416,11 +393,9 @@ class Without(Needs):
     """The file contains none of these bytes, anywhere: with one of them the rule is silent."""
 
     def __init__(self, *words: bytes) -> None:
-        """Take the bytes."""
         self._words = words
 
     def met_by(self, text: FileText) -> bool:
-        """Search the bytes."""
         return not any(word in text.data for word in self._words)
 
 
@@ -430,12 +405,11 @@ class AtImport(Needs):
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Take the qualified names."""
         self._names = frozenset(names)
         self._words = frozenset(name.rpartition(".")[2] for name in self._names)
 
     def met_by(self, text: FileText) -> bool:
-        """Look at what is called where the bodies of functions are taken out."""
+        """Evaluate what is called where the bodies of functions are removed."""
         if not text.jax:
             return False
         mentions = text.mentions
@@ -450,15 +424,14 @@ class AtImport(Needs):
 
 
 class Never(Needs):
-    """No file is read for this rule: it speaks of the run itself, not of code."""
+    """No file is read for this rule: it is about the run itself, not about code."""
 
     def met_by(self, text: FileText) -> bool:
-        """Answer no."""
         return False
 
 
 def _cases(word: bytes) -> tuple[bytes, ...]:
-    """Give a word in every mixture of capitals and small letters."""
+    """Return a word in every mix of upper and lower case."""
     text = word.decode("ascii")
     mixtures = itertools.product(*zip(text.lower(), text.upper(), strict=True))
     return tuple(sorted({"".join(letters).encode() for letters in mixtures}))

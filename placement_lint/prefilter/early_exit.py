@@ -1,4 +1,4 @@
-"""Files in which nothing can be found, told from others before any rule is imported.
+"""Files in which nothing can be found, excluded before any rule is imported.
 
 To import the rules takes longer than all else that a commit hook does with a file that has nothing
 to do with JAX. What each rule needs is said by the rule; the words here are parts of all that any
@@ -30,7 +30,7 @@ LONG_LINE = 500
 
 
 def is_plain(path: str, data: bytes) -> bool:
-    """Tell whether nothing can be found in a file; False also where that takes a closer look."""
+    """Return whether nothing can be found in a file; False also where that takes more to tell."""
     if not path.endswith((".py", ".pyi")) or has_long_lines(data):
         return False
     # Another encoding could spell a word in other bytes.
@@ -45,12 +45,12 @@ def is_plain(path: str, data: bytes) -> bool:
 
 
 def has_long_lines(data: bytes) -> bool:
-    """Tell whether the bytes of a file look like an attack on the parser."""
+    """Return whether the bytes of a file look like an attack on the parser."""
     return len(data) > LONG_LINE * (data.count(b"\n") + data.count(b"\r") + 1)
 
 
 def nothing_can_be_found(files: Sequence[str], store: FileStore) -> bool:
-    """Tell whether no rule finds anything in any of the files; False where one cannot be read."""
+    """Return whether no rule finds anything in any of the files; False where one cannot be read."""
     for path in files:
         try:
             data = store.read(path)

@@ -72,19 +72,19 @@ class Mentions:
     """The qualified names that a text may hold."""
 
     def __init__(self, text: str, exports: Exports | None = None) -> None:
-        """Take the text, with any line ends; `exports` tells of names in other files."""
+        """`text` may have any line ends; `exports` returns what names in other files stand for."""
         self._code = code_of(with_line_feeds(text))
         self._exports = exports or _nothing
 
     @classmethod
     def in_code(cls, code: str, exports: Exports | None = None) -> Mentions:
-        """Give the names that code may hold, as `code_text.code_of` leaves it."""
+        """Return the names that code may hold, as `code_text.code_of` leaves it."""
         mentions = cls("", exports)
         mentions._code = code
         return mentions
 
     def knowing(self, exports: Exports) -> Mentions:
-        """Give the same with what tells of names in other files."""
+        """Return the same names with what names in other files stand for."""
         mentions = copy.copy(self)
         mentions._exports = exports
         for name in _TOLD_BY_EXPORTS:
@@ -148,7 +148,6 @@ class Mentions:
 
     @functools.cached_property
     def called(self) -> set[str]:
-        """Every qualified name that may be called."""
         return self.called_in(self._code)
 
     @functools.cached_property
@@ -157,12 +156,11 @@ class Mentions:
         return not self.called_at_import.isdisjoint(_DEFINED.findall(self._code))
 
     def called_in(self, part: str) -> set[str]:
-        """Give every qualified name that a part of the code may call."""
         together = (chain for chain, bracket in set(_CALLED.findall(part)) if bracket)
         return self._meant_by(together) | self._meant_by_all(_loose_chains(part))
 
     def enters(self, names: frozenset[str]) -> bool:
-        """Tell whether a `with` may enter what a call of one of these makes, or a name for it."""
+        """Return whether a `with` may enter what a call of one of these makes, or a name for it."""
         parts = [*self._behind_with()]
         if not parts:
             return False
@@ -180,7 +178,7 @@ class Mentions:
         )
 
     def _behind_with(self) -> Iterator[str]:
-        """Give the code behind each `with`, as far as its header may go; none of it twice."""
+        """Yield the code behind each `with`, as far as its header may go; none of it twice."""
         start = end = 0
         for match in _ENTERED.finditer(self._code):
             if match.end() > end:
@@ -192,10 +190,10 @@ class Mentions:
             yield self._code[start:end]
 
     def arguments_of(self, names: frozenset[str]) -> Iterator[str | None]:
-        """Give what stands between the brackets of each call of one of these; None: not to be told.
+        """Yield what is between the brackets of each call of one of these; None: unknown.
 
         Never fewer calls than there are, and never less than a call is given. What a call is given
-        that stands between the brackets of another one of these is a part of what that is given.
+        that is between the brackets of another one of these is a part of what that is given.
         """
         done = 0
         for bracket in self._calls_of(names):
@@ -207,7 +205,7 @@ class Mentions:
                 yield given
 
     def gives_function(self, names: frozenset[str]) -> bool:
-        """Tell whether the first argument of a call of one of these may be a function.
+        """Return whether the first argument of a call of one of these may be a function.
 
         One of this file, or an imported one.
         """
@@ -224,7 +222,7 @@ class Mentions:
         return False
 
     def _calls_of(self, names: frozenset[str]) -> Iterator[int | None]:
-        """Give the bracket of each call of one of these; None where there may be one."""
+        """Yield the bracket of each call of one of these; None where there may be one."""
         fits: dict[str, bool] = {}
         for match in _CALLS.finditer(self._code):
             chain = match[1]
@@ -236,7 +234,7 @@ class Mentions:
             yield None
 
     def _names_function(self, argument: str) -> bool:
-        """Tell whether an argument may be a function of this file, or imported."""
+        """Return whether an argument may be a function of this file, or imported."""
         if "lambda" in argument:
             return True
         meanings, _ = self._bound
@@ -260,7 +258,7 @@ class Mentions:
         return frozenset(found)
 
     def reads_of_value(self, attribute: str, *, called: bool) -> bool:
-        """Tell whether this may be read of something that is no module; and called, if so asked."""
+        """Whether this may be read of something that is no module; and called, if so asked."""
         end = r"[\s\\)]*\(" if called else ""
         return any(
             (owner := _owner_of(self._code, *match.span(1))) is not None
@@ -269,12 +267,12 @@ class Mentions:
         )
 
     def _is_module(self, name: str) -> bool:
-        """Tell whether a name is imported, and never anything but the owner of what is read."""
+        """Return whether a name is imported, and never anything but the owner of what is read."""
         return name in self._imported and name not in self._without_owner
 
     @functools.cached_property
     def _without_owner(self) -> frozenset[str]:
-        """The names that stand somewhere for themselves, but in imports."""
+        """The names that are used by themselves somewhere, but in imports."""
         lines = self._code.split("\n")
         others = "\n".join(";" if "import" in line else line for line in lines)
         return frozenset(_NO_OWNER.findall(others))
@@ -296,7 +294,6 @@ class Mentions:
         return frozenset(_loose_chains(self._code))
 
     def begins_statement(self, names: frozenset[str]) -> bool:
-        """Tell whether a statement may begin with one of these."""
         return not names.isdisjoint(self._meant_by_all(_STATEMENTS.findall(self._code)))
 
     def _meant_by_all(self, chains: Iterable[str]) -> set[str]:
@@ -372,7 +369,7 @@ def _nothing(_: str) -> Iterable[str]:
 
 
 def _owner_of(code: str, start: int, end: int) -> str | None:
-    """Give the first name of what an attribute is read of, with which a dotted name ends here.
+    """Return the first name of what an attribute is read of, with which a dotted name ends here.
 
     "": it is read of no name; None: it is no attribute.
     """
@@ -386,7 +383,7 @@ def _owner_of(code: str, start: int, end: int) -> str | None:
 
 
 def _loose_chains(code: str) -> Iterator[str]:
-    """Give the dotted names whose parts do not stand together: over several lines, in brackets."""
+    """Yield the dotted names whose parts are apart: over several lines, in brackets."""
     done = 0
     for match in _LOOSE_DOT.finditer(code):
         place = match.start()
@@ -404,25 +401,25 @@ def _loose_chains(code: str) -> Iterator[str]:
 
 
 def _end_before(code: str, place: int) -> int:
-    """Give where that ends which is continued here: before spaces and brackets."""
+    """Return where that ends which is continued here: before spaces and brackets."""
     width = 100
     while True:
-        floor = max(place - width, 0)
-        end = floor + len(code[floor:place].rstrip(_BETWEEN))
-        if end > floor or not floor:
+        start = max(place - width, 0)
+        end = start + len(code[start:place].rstrip(_BETWEEN))
+        if end > start or not start:
             return end
         width *= 8
 
 
 def _start_of(code: str, end: int) -> int:
-    """Give where the dotted name begins that ends here, whose parts stand together."""
+    """Return where the dotted name begins that ends here, whose parts are not apart."""
     while end and (code[end - 1].isalnum() or code[end - 1] in "_."):
         end -= 1
     return end
 
 
 def _is_bracketed(code: str, end: int) -> bool:
-    """Tell whether the name that ends here stands alone in brackets, which are no call's."""
+    """Return whether the name that ends here is alone in brackets, which are no call's."""
     start = end
     while start and (code[start - 1].isalnum() or code[start - 1] in "_. \t\f\n\\"):
         start -= 1

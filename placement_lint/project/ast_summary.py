@@ -25,6 +25,8 @@ from placement_lint.semantic.module_summary import (
     imported_in,
     perhaps,
 )
+from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
+from placement_lint.syntax.import_statements import member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +41,6 @@ _WORDS = _VARIABLES.union(
 _MOST_MEANINGS = 64
 _OWN_MODULES = frozenset({"jax", "safetensors", "os"})
 """What is in them is known by its name."""
-_GUARDS = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 _TRY = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
@@ -50,10 +51,10 @@ class _UnsureError(Exception):
 
 
 def outline(module: ast.Module, stands_for: Callable[[str], str | None]) -> Summary | None:
-    """Return what executing a module does; None where that is not to be seen in this way.
+    """Return what executing a module does; None if LibCST's tree of it has to decide.
 
-    `stands_for` tells for qualified names in the file which names of JAX they stand for by what
-    another file binds.
+    `stands_for` returns, for a qualified name in the file, the name of JAX that it stands for by
+    what another file binds.
     """
     try:
         return _Outline(module, stands_for).summary()
@@ -64,8 +65,8 @@ def outline(module: ast.Module, stands_for: Callable[[str], str | None]) -> Summ
 def without_functions(module: ast.Module, text: str) -> str:
     """Return a text without the bodies of functions, but for those that are called by their names.
 
-    What executing the module does is the same, and what is left has the lines that it had. A
-    function that binds names of the module keeps its body as well.
+    What executing the module does is the same, and all lines keep their numbers. A function that
+    binds names of the module keeps its body as well.
     """
     functions = [*_functions(module.body)]
     by_name: dict[str, list[_Function]] = {}
@@ -122,7 +123,7 @@ class _Outline:
                     target = top if alias.asname is None else alias.name
                     self._imported.setdefault(alias.asname or top, []).append(target)
             elif isinstance(node, ast.ImportFrom):
-                for alias, name in zip(node.names, _modules_of(node), strict=True):
+                for alias, name in zip(node.names, _imported_names(node), strict=True):
                     self._imported.setdefault(alias.asname or alias.name, []).append(name)
             elif isinstance(node, _FUNCTION):
                 self._functions.setdefault(node.name, []).append(node)
@@ -142,7 +143,7 @@ class _Outline:
                     self._renamed.setdefault(node.id, []).extend(chains)
 
     def _meanings(self, chain: str) -> Iterator[str]:
-        """Return the qualified names that a dotted name may stand for."""
+        """Yield the qualified names that a dotted name may stand for by imports and other names."""
         pending, seen = [chain], {chain}
         while pending:
             name = pending.pop()
@@ -165,14 +166,14 @@ class _Outline:
 
     def _statement(self, node: ast.stmt, steps: list[Step], depth: int) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for name in _modules_of(node):
+            for name in _imported_names(node):
                 jax = import_of_jax(name)
                 if jax is None:
                     steps.append(Imports(name))
                 else:
                     steps.append(Does(Kind.IMPORTS, jax, node.lineno))
         elif isinstance(node, ast.If):
-            self._look_into(node.test)
+            self._demand_imports_only(node.test)
             if node.orelse:
                 body = self._block(node.body, depth + 1)
                 orelse = self._block(node.orelse, depth + 1)
@@ -180,13 +181,13 @@ class _Outline:
                     either(steps, body, orelse)
                 else:
                     perhaps(steps, [*imported_in(body), *imported_in(orelse)])
-            elif not self._is_only_elsewhere(node.test):
+            elif not self._is_false_at_import(node.test):
                 perhaps(steps, self._imported_below(node.body))
         elif isinstance(node, ast.For | ast.AsyncFor):
-            self._look_into(node.iter)
+            self._demand_imports_only(node.iter)
             perhaps(steps, self._imported_below([*node.body, *node.orelse]))
         elif isinstance(node, ast.While):
-            self._look_into(node.test)
+            self._demand_imports_only(node.test)
             perhaps(steps, self._imported_below([*node.body, *node.orelse]))
         elif isinstance(node, _TRY):
             steps += self._block(node.body, depth)
@@ -195,42 +196,43 @@ class _Outline:
             perhaps(steps, self._imported_below([*other, *node.orelse]))
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
-                self._look_into(item)
+                self._demand_imports_only(item)
             steps += self._block(node.body, depth)
         elif isinstance(node, ast.ClassDef):
-            self._look_into(*node.decorator_list, *node.bases, *node.keywords)
+            self._demand_imports_only(*node.decorator_list, *node.bases, *node.keywords)
             steps += self._block(node.body, depth)
         elif isinstance(node, ast.Match):
-            self._look_into(node.subject)
+            self._demand_imports_only(node.subject)
             perhaps(steps, self._imported_below(each for case in node.cases for each in case.body))
         elif isinstance(node, _FUNCTION):
             defaults = (each for each in node.args.kw_defaults if each is not None)
-            self._look_into(*node.decorator_list, *node.args.defaults, *defaults)
+            self._demand_imports_only(*node.decorator_list, *node.args.defaults, *defaults)
         elif isinstance(node, ast.AnnAssign):
-            self._look_into(node.target, *([] if node.value is None else [node.value]))
+            self._demand_imports_only(node.target, *([] if node.value is None else [node.value]))
         elif not isinstance(node, ast.Assert):
-            self._look_into(node)
+            self._demand_imports_only(node)
 
     def _imported_below(self, body: Iterable[ast.stmt]) -> Iterator[str]:
-        """Return what may be imported in some statements, outside of functions."""
+        """Yield what may be imported in some statements, outside of functions."""
         for node in body:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                yield from (each for each in _modules_of(node) if import_of_jax(each) is None)
+                yield from (each for each in _imported_names(node) if import_of_jax(each) is None)
             elif isinstance(node, ast.If) and not node.orelse:
-                if not self._is_only_elsewhere(node.test):
+                if not self._is_false_at_import(node.test):
                     yield from self._imported_below(node.body)
             elif not isinstance(node, _FUNCTION):
                 for inner in blocks(node):
                     yield from self._imported_below(inner)
 
-    def _is_only_elsewhere(self, test: ast.expr) -> bool:
+    def _is_false_at_import(self, test: ast.expr) -> bool:
         if isinstance(test, ast.Compare):
-            return isinstance(test.left, ast.Name) and test.left.id == "__name__"
-        return not _GUARDS.isdisjoint(self._meanings(_dotted(test)))
+            sides = (test.left, *test.comparators)
+            return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+        return not TYPE_CHECKING_NAMES.isdisjoint(self._meanings(_dotted(test)))
 
     # -- what else it may do --------------------------------------------------------------------
 
-    def _look_into(self, *nodes: ast.AST) -> None:
+    def _demand_imports_only(self, *nodes: ast.AST) -> None:
         """Make sure that nothing but imports happens where this is executed."""
         pending = [*nodes]
         while pending:
@@ -239,7 +241,7 @@ class _Outline:
                 self._judge(node.func)
                 if isinstance(node.func, ast.Name):
                     for function in self._functions.get(node.func.id, ()):
-                        self._look_into_function(function)
+                        self._demand_harmless(function)
             elif isinstance(node, ast.NamedExpr):
                 for each in ast.walk(node.value):
                     self._judge(each)
@@ -252,7 +254,7 @@ class _Outline:
                 raise _UnsureError
             pending += ast.iter_child_nodes(node)
 
-    def _look_into_function(self, function: _Function) -> None:
+    def _demand_harmless(self, function: _Function) -> None:
         """Make sure of a function that is called: it may name things in its own way."""
         if id(function) in self._seen:
             return
@@ -264,7 +266,7 @@ class _Outline:
                 self._judge(node)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 for other in self._functions.get(node.func.id, ()):
-                    self._look_into_function(other)
+                    self._demand_harmless(other)
 
     def _judge(self, node: ast.AST) -> None:
         """Make sure that a dotted name does not stand for what does something."""
@@ -288,13 +290,13 @@ def _does(name: str) -> bool:
     return not _WORDS.isdisjoint(parts) and parts[-2:] != _READING
 
 
-def _modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+def _imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     """Return the qualified names that a statement imports; a leading dot for each level."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     module = "." * node.level + (node.module or "")
-    dot = "" if module.endswith(".") else "."
-    return [module if alias.name == "*" else f"{module}{dot}{alias.name}" for alias in node.names]
+    names = (alias.name for alias in node.names)
+    return [module if name == "*" else member(module, name) for name in names]
 
 
 def _dotted(node: ast.AST) -> str:
@@ -306,7 +308,7 @@ def _dotted(node: ast.AST) -> str:
 
 
 def _chains(value: ast.expr) -> Iterator[str]:
-    """Return the dotted names in an expression that it may be, or hold."""
+    """Yield the dotted names in an expression that it may be, or hold."""
     pending: list[ast.AST] = [value]
     while pending:
         node = pending.pop()
@@ -318,7 +320,7 @@ def _chains(value: ast.expr) -> Iterator[str]:
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterator[_Function]:
-    """Return the functions that are in no other function."""
+    """Yield the functions that are in no other function."""
     for node in body:
         if isinstance(node, _FUNCTION):
             yield node
@@ -332,7 +334,6 @@ def _binds_outside(function: _Function) -> bool:
 
 
 def _called_in(node: ast.AST) -> set[str]:
-    """Return the plain names that are called."""
     return {
         each.func.id
         for each in ast.walk(node)

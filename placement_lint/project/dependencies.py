@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from placement_lint.semantic.module_summary import Summary
-    from placement_lint.semantic.program_queries import ImportEffects, Origin
+    from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Dependencies:
     """From qualified names to the name of JAX that each stands for."""
     foreign: set[str] = field(default_factory=set)
     """First parts of names that no file of the run has to do with."""
-    calls: dict[str, Origin | None] = field(default_factory=dict)
+    calls: dict[str, EffectOrigin | None] = field(default_factory=dict)
     """From functions to where the program calls them."""
     words: dict[tuple[bytes, ...], bool] = field(default_factory=dict)
     """Whether the program contains one of these elsewhere."""

@@ -1,12 +1,12 @@
 """What importing does: the summaries of modules, executed as Python would.
 
-Each module is executed once. One that is imported while it is being executed, in a circle of
-imports, is there already as far as it has come. Which modules are in a circle is found out first;
-what a module does that is imported from outside of its circle depends on nothing but itself, and
-is worked out once for all that ask. Inside of a circle it depends on where one is: a file that
-asks is being executed itself, and so may be the packages above it and what they import on the way
-to it. So nothing depends on which file asks first. Nothing here recurs on Python's stack, however
-long a chain of imports is.
+Each module is executed once. One that is imported while it is being executed, in a cycle of
+imports, is there already as far as it has come. The components of the import graph are found first;
+what a module does that is imported from outside of its component depends on nothing else, and is
+worked out once for all that ask. Inside of one it depends on where one is: a file that asks is
+being executed itself, and so may be the packages above it and what they import on the way to it. So
+nothing depends on which file asks first. Nothing here recurs on Python's stack, however long a
+chain of imports is.
 """
 
 from __future__ import annotations
@@ -15,37 +15,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps
-from placement_lint.semantic.program_queries import NOTHING, ImportEffects, Origin
+from placement_lint.semantic.program_queries import NOTHING, EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    from placement_lint.semantic.module_summary import Summary
+    from placement_lint.semantic.module_summary import Step, Summary
 
     _Work: TypeAlias = Generator["_Work", None, None]
     """What is to be done; it gives work that is to be done before it goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Modules are imported, one after the other."""
-
-    modules: tuple[str, ...]
-    surely: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenBranches:
-    """One of two branches is executed."""
-
-    body: tuple[_Step, ...]
-    orelse: tuple[_Step, ...]
-
-
-_Step: TypeAlias = "Does | _Runs | _OpenBranches"
-
-
-class _Circle:
+class _Component:
     """Modules of which each imports each of the others, in any number of steps: or just one."""
 
     __slots__ = ("can", "members")
@@ -57,22 +38,23 @@ class _Circle:
 
 
 @dataclass
-class _ImportState:
+class _State:
     """How far an execution has come."""
 
     inside: frozenset[str] | None
     """The modules that are executed in it; of the others it is known what they do. None: all."""
     under_way: Mapping[str, int] = field(default_factory=dict)
     """Modules that were being executed before, and how many of their steps are done."""
-    imports: Origin | None = None
-    starts: Origin | None = None
-    sets: dict[str, Origin] = field(default_factory=dict)
-    given_up: Origin | None = None
+    imports: EffectOrigin | None = None
+    starts: EffectOrigin | None = None
+    sets: dict[str, EffectOrigin] = field(default_factory=dict)
+    given_up: EffectOrigin | None = None
     done: set[str] = field(default_factory=set)
+    is_branch: bool = False
+    """Whether it is one of two branches: modules that are executed step by step are left out."""
 
-    def branch(self) -> _ImportState:
-        """Return what is to become of one of several branches."""
-        return _ImportState(self.inside, self.under_way, done=self.done)
+    def branch(self) -> _State:
+        return _State(self.inside, is_branch=True)
 
     def holds(self, module: str) -> bool:
         """Return whether a module is executed here, step by step."""
@@ -91,8 +73,7 @@ class _ImportState:
             for each in can
         )
 
-    def add(self, kind: Kind, what: str, origin: Origin) -> None:
-        """Add something that happens."""
+    def add(self, kind: Kind, what: str, origin: EffectOrigin) -> None:
         if kind is Kind.IMPORTS:
             self.imports = self.imports or origin
         elif kind is Kind.STARTS:
@@ -110,7 +91,7 @@ class _ImportState:
         for variable, origin in effects.sets_variables.items():
             self.sets.setdefault(variable, origin)
 
-    def join(self, one: _ImportState, other: _ImportState) -> None:
+    def join(self, one: _State, other: _State) -> None:
         """Go on where two branches, of which one was executed, meet again."""
         if one.imports is not None and other.imports is not None:
             self.imports = self.imports or one.imports
@@ -124,18 +105,17 @@ class _ImportState:
         for variable in one.sets.keys() & other.sets.keys():
             self.sets.setdefault(variable, one.sets[variable])
 
-    def _started(self, branch: _ImportState) -> bool:
+    def _started(self, branch: _State) -> bool:
         return branch.starts is not None or (self.starts is not None and branch.given_up is None)
 
     @property
     def effects(self) -> ImportEffects:
-        """What has happened."""
         if not (self.imports or self.starts or self.sets or self.given_up):
             return NOTHING
         return ImportEffects(self.imports, self.starts, dict(self.sets), self.given_up)
 
 
-class _ImportTrace:
+class _Trace:
     """What is executed when a package is imported from outside."""
 
     def __init__(self) -> None:
@@ -146,7 +126,6 @@ class _ImportTrace:
         """The modules that are imported on some ways only, with their numbers."""
 
     def reach(self, module: str, importer: str, place: int) -> None:
-        """Note that a module is executed."""
         self.numbers[module] = len(self.numbers)
         self.importers[module] = (importer, place)
 
@@ -160,21 +139,24 @@ class Importing:
         run_by: Callable[[str, str], Iterable[str]],
         packages: Callable[[str], Iterable[str]],
     ) -> None:
-        """Take what gives the summary of a file, the files that an import of a name in a file
-        executes, in order, and those of the packages that a file is in, the outermost first.
+        """`summary` returns the summary of a file, `run_by` the files that an import of a name in a
+        file executes, in order, and `packages` those of the packages that a file is in, outermost
+        first.
         """
         self._summary = summary
         self._run_by = run_by
         self._packages = packages
-        self._steps: dict[str, tuple[_Step, ...]] = {}
-        self._circles: dict[str, _Circle] = {}
+        self._steps: dict[str, Summary] = {}
+        self._modules: dict[tuple[str, str], tuple[str, ...]] = {}
+        """What an import of a name in a file executes."""
+        self._components: dict[str, _Component] = {}
         self._effects: dict[str, ImportEffects] = {}
-        """Of modules that are imported while nothing of their circle is being executed."""
+        """Of modules that are imported while nothing of their component is being executed."""
         self._of_askers: dict[tuple[str, tuple[str, ...]], ImportEffects] = {}
         self._under_way: dict[str, dict[str, int]] = {}
-        self._traces: dict[tuple[str, ...], _ImportTrace] = {}
+        self._traces: dict[tuple[str, ...], _Trace] = {}
         self._leading: dict[tuple[frozenset[str], int], set[str]] = {}
-        """By the members of a circle: the modules known that may import one of them."""
+        """By the members of a component: the modules known that may import one of them."""
 
     def effects(self, asker: str, name: str) -> ImportEffects:
         """Return what an import of a dotted name in a file certainly does."""
@@ -189,85 +171,67 @@ class Importing:
     def _asked(self, asker: str, modules: tuple[str, ...]) -> ImportEffects:
         for module in modules:
             self._explore(module)
-        # A file of which no module is in need is in no circle with one.
-        own = self._circles.get(asker)
+        # A file of which no module is in need is in no component with one.
+        own = self._components.get(asker)
         members = frozenset() if own is None else own.members
         if len(modules) == 1 and modules[0] not in members:
             if modules[0] not in self._effects:
                 _drive(self._alone(modules[0]))
             return self._effects[modules[0]]
         under_way = {asker: 0, **self._started_before(asker)} if len(members) > 1 else {asker: 0}
-        can = frozenset[Kind | str]().union(*(self._circles[module].can for module in modules))
-        state = _ImportState(None if Kind.RESETS in can else members, under_way)
+        can = frozenset[Kind | str]().union(*(self._components[module].can for module in modules))
+        state = _State(None if Kind.RESETS in can else members, under_way)
         _drive(self._import(modules, state))
         return state.effects
 
     # -- executing --------------------------------------------------------------------------------
 
     def _alone(self, module: str) -> _Work:
-        """Find out what a module does that is imported from outside of its circle."""
-        circle = self._circles[module]
-        state = _ImportState(None if Kind.RESETS in circle.can else circle.members)
+        """Work out what a module does that is imported from outside of its component."""
+        component = self._components[module]
+        state = _State(None if Kind.RESETS in component.can else component.members)
         state.done.add(module)
         yield self._execute(self._steps[module], state, module)
         self._effects[module] = state.effects
 
-    def _import(self, modules: Iterable[str], state: _ImportState) -> _Work:
+    def _import(self, modules: Iterable[str], state: _State) -> _Work:
         for module in modules:
-            if module in state.done or not state.lacks(self._circles[module].can):
+            if module in state.done or not state.lacks(self._components[module].can):
                 continue
-            steps = self._steps[module]
-            if module in state.under_way:
-                steps = steps[: state.under_way[module]]
-            state.done.add(module)
-            if state.holds(module):
-                yield self._execute(steps, state, module)
-            else:
+            if not state.holds(module):
+                state.done.add(module)
                 if module not in self._effects:
                     yield self._alone(module)
                 state.merge(self._effects[module])
+            elif not state.is_branch:
+                state.done.add(module)
+                steps = self._steps[module]
+                if module in state.under_way:
+                    steps = steps[: state.under_way[module]]
+                yield self._execute(steps, state, module)
 
-    def _execute(self, steps: Iterable[_Step], state: _ImportState, path: str) -> _Work:
+    def _execute(self, steps: Summary, state: _State, path: str) -> _Work:
         for step in steps:
             if isinstance(step, Does):
-                state.add(step.kind, step.what, Origin(path, step.line, step.what))
-            elif isinstance(step, _OpenBranches):
-                yield self._branch(step, state, path)
-            elif step.surely:
-                yield self._import(step.modules, state)
+                state.add(step.kind, step.what, EffectOrigin(path, step.line, step.what))
+            elif isinstance(step, Imports):
+                yield self._import(self._run(path, step.name), state)
+            elif isinstance(step, Either):
+                yield self._either(step, state, path)
 
-    def _branch(self, step: _OpenBranches, state: _ImportState, path: str) -> _Work:
+    def _either(self, step: Either, state: _State, path: str) -> _Work:
         """Execute two branches of which one is executed: what happens in both counts.
 
         What is executed step by step is executed once: so what one of the branches alone imports
         of it does not count.
         """
-        in_other = {*_surely_run(step.orelse)}
-        both = [each for each in _surely_run(step.body) if each in in_other and state.holds(each)]
-        yield self._import(both, state)
-        branches = []
-        for steps in (step.body, step.orelse):
-            branch = state.branch()
-            branches.append(branch)
-            yield self._execute_branch(steps, branch, path)
+        in_other = {*self._surely_run(step.orelse, path)}
+        in_both = [each for each in self._surely_run(step.body, path) if each in in_other]
+        yield self._import(filter(state.holds, in_both), state)
+        branches = (state.branch(), state.branch())
+        for steps, branch in zip((step.body, step.orelse), branches, strict=True):
+            yield self._execute(steps, branch, path)
         state.join(*branches)
-
-    def _execute_branch(self, steps: Iterable[_Step], branch: _ImportState, path: str) -> _Work:
-        for step in steps:
-            if isinstance(step, Does):
-                branch.add(step.kind, step.what, Origin(path, step.line, step.what))
-            elif isinstance(step, _OpenBranches):
-                inner = []
-                for part in (step.body, step.orelse):
-                    inner.append(branch.branch())
-                    yield self._execute_branch(part, inner[-1], path)
-                branch.join(*inner)
-            elif step.surely:
-                for module in step.modules:
-                    if not branch.holds(module):
-                        if module not in self._effects:
-                            yield self._alone(module)
-                        branch.merge(self._effects[module])
 
     # -- what a file that asks is in the midst of -------------------------------------------------
 
@@ -284,14 +248,14 @@ class Importing:
 
     def _way_to(self, asker: str) -> Iterator[tuple[str, int]]:
         packages = tuple(package for package in self._packages(asker) if package != asker)
-        before: list[_ImportTrace] = []
+        before: list[_Trace] = []
         for count in range(1, len(packages) + 1):
             trace = self._traces.get(packages[:count])
             if trace is None:
                 trace = self._trace(packages[count - 1], before)
                 self._traces[packages[:count]] = trace
             if asker in trace.importers:
-                members = self._circles[asker].members
+                members = self._components[asker].members
                 if any(self._doubtful(trace, asker)):
                     yield from ((each, self._first_into(each, members)) for each in members)
                     return
@@ -302,9 +266,9 @@ class Importing:
                 return
             before.append(trace)
 
-    def _doubtful(self, trace: _ImportTrace, asker: str) -> Iterator[str]:
-        """Return the modules that lead to a file and are imported before it, but not surely."""
-        members = self._circles[asker].members
+    def _doubtful(self, trace: _Trace, asker: str) -> Iterator[str]:
+        """Yield the modules that lead to a file and are imported before it, but not surely."""
+        members = self._components[asker].members
         for module, number in trace.doubtful:
             if number > trace.numbers[asker]:
                 return
@@ -333,13 +297,13 @@ class Importing:
         """Return the first step of a module that may import one of some modules."""
         steps = self._steps[module]
         for place, step in enumerate(steps):
-            if any(each in members for each in _run([step])):
+            if any(each in members for each in self._may_run([step], module)):
                 return place
         return len(steps)
 
-    def _trace(self, package: str, before: list[_ImportTrace]) -> _ImportTrace:
+    def _trace(self, package: str, before: list[_Trace]) -> _Trace:
         """Execute a package from outside, and all that it may import, after other packages."""
-        trace = _ImportTrace()
+        trace = _Trace()
         if any(package in each.importers for each in before):
             return trace
         self._explore(package)
@@ -361,18 +325,17 @@ class Importing:
 
     def _imported(self, path: str) -> Iterator[tuple[int, str, bool]]:
         for place, step in enumerate(self._steps[path]):
-            surely = isinstance(step, _Runs) and step.surely
-            for module in _run([step]):
-                yield place, module, surely
+            for module in self._may_run([step], path):
+                yield place, module, isinstance(step, Imports)
 
-    # -- circles ----------------------------------------------------------------------------------
+    # -- components -------------------------------------------------------------------------------
 
     def _explore(self, start: str) -> None:
-        """Find the circles of a module and of all that it imports, the imported ones first.
+        """Find the components of a module and of all that it imports, the imported ones first.
 
         R. E. Tarjan, Depth-first search and linear graph algorithms (1972), without recursion.
         """
-        if start in self._circles:
+        if start in self._components:
             return
         numbers = {start: 0}
         lowest = {start: 0}
@@ -381,7 +344,7 @@ class Importing:
         while pending:
             module, successors = pending[-1]
             for other in successors:
-                if other in self._circles:
+                if other in self._components:
                     continue
                 if other not in numbers:
                     numbers[other] = lowest[other] = len(numbers)
@@ -405,61 +368,51 @@ class Importing:
         for module in members:
             can.update(_can(self._steps[module]))
             for other in self._successors(module):
-                if other in self._circles:
-                    can |= self._circles[other].can
-        circle = _Circle(members, frozenset(can))
+                if other in self._components:
+                    can |= self._components[other].can
+        component = _Component(members, frozenset(can))
         for module in members:
-            self._circles[module] = circle
+            self._components[module] = component
 
     def _successors(self, path: str) -> list[str]:
         if path not in self._steps:
-            self._steps[path] = self._resolved(path, self._summary(path))
-        return [*dict.fromkeys(_run(self._steps[path]))]
+            self._steps[path] = self._summary(path)
+        return [*dict.fromkeys(self._may_run(self._steps[path], path))]
 
-    def _resolved(self, path: str, summary: Summary) -> tuple[_Step, ...]:
-        steps: list[_Step] = []
-        for step in summary:
-            if isinstance(step, Imports):
-                modules = tuple(self._run_by(path, step.name))
-                if modules:
-                    steps.append(_Runs(modules))
-            elif isinstance(step, Either):
-                body = self._resolved(path, step.body)
-                steps.append(_OpenBranches(body, self._resolved(path, step.orelse)))
+    # -- modules ----------------------------------------------------------------------------------
+
+    def _run(self, path: str, name: str) -> tuple[str, ...]:
+        key = (path, name)
+        if key not in self._modules:
+            self._modules[key] = tuple(self._run_by(path, name))
+        return self._modules[key]
+
+    def _may_run(self, steps: Iterable[Step], path: str) -> Iterator[str]:
+        """Yield all modules that may be imported in some steps of a file."""
+        for step in steps:
+            if isinstance(step, Either):
+                yield from self._may_run((*step.body, *step.orelse), path)
+            elif isinstance(step, Imports):
+                yield from self._run(path, step.name)
             elif isinstance(step, Perhaps):
-                every = {each: None for name in step.names for each in self._run_by(path, name)}
-                if every:
-                    steps.append(_Runs(tuple(every), surely=False))
-            else:
-                steps.append(step)
-        return tuple(steps)
+                for name in step.names:
+                    yield from self._run(path, name)
+
+    def _surely_run(self, steps: Summary, path: str) -> list[str]:
+        """Return the modules that are imported in some steps of a file on every way."""
+        found: dict[str, None] = {}
+        for step in steps:
+            if isinstance(step, Either):
+                other = {*self._surely_run(step.orelse, path)}
+                found |= {each: None for each in self._surely_run(step.body, path) if each in other}
+            elif isinstance(step, Imports):
+                found |= dict.fromkeys(self._run(path, step.name))
+        return [*found]
 
 
-def _run(steps: Iterable[_Step]) -> Iterator[str]:
-    """Return all modules that may be imported in some steps."""
+def _can(steps: Summary) -> Iterator[Kind | str]:
     for step in steps:
-        if isinstance(step, _OpenBranches):
-            yield from _run(step.body)
-            yield from _run(step.orelse)
-        elif isinstance(step, _Runs):
-            yield from step.modules
-
-
-def _surely_run(steps: Iterable[_Step]) -> list[str]:
-    """Return the modules that are imported in some steps on every way."""
-    found: dict[str, None] = {}
-    for step in steps:
-        if isinstance(step, _OpenBranches):
-            other = {*_surely_run(step.orelse)}
-            found |= {each: None for each in _surely_run(step.body) if each in other}
-        elif isinstance(step, _Runs) and step.surely:
-            found |= dict.fromkeys(step.modules)
-    return [*found]
-
-
-def _can(steps: Iterable[_Step]) -> Iterator[Kind | str]:
-    for step in steps:
-        if isinstance(step, _OpenBranches):
+        if isinstance(step, Either):
             yield from _can(step.body)
             yield from _can(step.orelse)
         elif isinstance(step, Does):

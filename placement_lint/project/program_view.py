@@ -14,7 +14,7 @@ from placement_lint.project.graph import closure
 from placement_lint.project.import_effects import Importing
 from placement_lint.project.imported_names import naming_text
 from placement_lint.project.queries import TrackedQueries, still_hold
-from placement_lint.semantic.program_queries import ImportEffects, Origin
+from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
     from placement_lint.files.store import FileStore
@@ -34,13 +34,13 @@ class WholeRun:
         """Take the files of the run."""
         self._project = project
         self._leading: dict[str, bool] = {}
-        self._callers: dict[str, dict[str, Origin]] = {}
+        self._callers: dict[str, dict[str, EffectOrigin]] = {}
         self._programs: dict[str, frozenset[str]] = {}
         self._learned: dict[str, Summarised] = {}
         self.parsed = 0
         """How many files were parsed for it."""
 
-    def calls(self, path: str, function: str) -> Origin | None:
+    def calls(self, path: str, function: str) -> EffectOrigin | None:
         """Return a call of a function in another file of a program that a file is part of."""
         for caller, origin in self._calling(function).items():
             if caller != path and path in self._programs_with(caller):
@@ -167,9 +167,9 @@ class WholeRun:
 
     # -- who calls what ---------------------------------------------------------------------
 
-    def _calling(self, function: str) -> dict[str, Origin]:
+    def _calling(self, function: str) -> dict[str, EffectOrigin]:
         if function not in self._callers:
-            found: dict[str, Origin] = {}
+            found: dict[str, EffectOrigin] = {}
             last = function.rpartition(".")[2].encode()
             for path in sorted(self._project.mentioning):
                 if is_test_path(path) or last not in self._data(path):
@@ -179,7 +179,7 @@ class WholeRun:
                     look = functools.partial(self._line_of_call, path, function)
                     line = self._project.expenses.of(path, look, None)
                 if line is not None:
-                    found[path] = Origin(path, line, f"{function}()")
+                    found[path] = EffectOrigin(path, line, f"{function}()")
             self._callers[function] = found
         return self._callers[function]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.project.modules import Modules
-    from placement_lint.semantic.program_queries import ImportEffects, Origin, RunView
+    from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects, RunView
 
 
 class TrackedQueries:
@@ -40,7 +40,7 @@ class TrackedQueries:
 
     # -- what rules ask: see RunView --------------------------------------------------------------
 
-    def calls(self, path: str, function: str) -> Origin | None:
+    def calls(self, path: str, function: str) -> EffectOrigin | None:
         """Return a call of a function elsewhere in the program."""
         answer = self.answers.calls[function] = self._view().calls(path, function)
         return answer

@@ -10,10 +10,8 @@ from placement_lint.config.dependencies import Requirements
 from placement_lint.config.line_length import LineLengths
 from placement_lint.jaxmodel.versions import (
     NEWEST,
-    Bound,
-    Target,
+    TargetVersions,
     parse_version,
-    release_of,
     target_of,
     written,
 )
@@ -29,7 +27,7 @@ NEWEST_KNOWN = "newest"
 class Chosen:
     """A target, and where it is from."""
 
-    target: Target
+    target: TargetVersions
     origin: str
 
     def __str__(self) -> str:
@@ -50,14 +48,21 @@ class ProjectMetadata:
     def target(self, setting: str, path: str) -> Chosen:
         """Return the target of a file by its setting: a version, or `auto` for its project's."""
         if setting == NEWEST_KNOWN:
-            return Chosen(Target(), "the newest known")
+            return Chosen(TargetVersions(), "the newest known")
         if setting != AUTO:
             version = parse_version(setting) or NEWEST
-            return Chosen(Target(version, version), "by the settings")
+            return Chosen(TargetVersions(version, version), "by the settings")
         folder = os.path.dirname(os.path.abspath(path))
         if folder not in self._of_folder:
             self._of_folder[folder] = _chosen(self._requirements.of(folder))
         return self._of_folder[folder]
+
+    def deciding_text(self, setting: str, path: str) -> str:
+        """Return what decides the target of a file, which takes less time than the target."""
+        if setting != AUTO:
+            return setting
+        requirements = self._requirements.of(os.path.dirname(os.path.abspath(path)))
+        return " or ".join(each.text for each in requirements)
 
     def line_length(self, path: str) -> int | None:
         """Return how long the project lets the lines of a file be; None where it does not say."""
@@ -70,25 +75,9 @@ class ProjectMetadata:
 
 
 def _chosen(requirements: tuple[Requirement, ...]) -> Chosen:
-    alternatives = tuple(
-        tuple(_bound(operator, text) for operator, text in requirement.bounds)
-        for requirement in requirements
-    )
-    target = target_of(alternatives)
+    target = target_of([requirement.bounds for requirement in requirements])
     if target is None:
-        return Chosen(Target(), "the newest known: no requirement of jax was found")
+        return Chosen(TargetVersions(), "the newest known: no requirement of jax was found")
     source = os.path.relpath(requirements[0].source)
     lines = " or ".join(dict.fromkeys(each.text for each in requirements if each.bounds))
     return Chosen(target, f"{lines} in {source}")
-
-
-def _bound(operator: str, text: str) -> Bound:
-    wildcard = text.endswith(".*")
-    version = parse_version(text)
-    if version is None:
-        message = f"{text!r} is no version"
-        raise ValueError(message)
-    if operator == "~=":
-        # The zeros at the end count: ~=0.7.0 leaves out 0.8, ~=0.7 does not.
-        version = release_of(text) or version
-    return Bound(operator, version, wildcard)

@@ -20,7 +20,8 @@ _MOST_COMPARED = 400
 
 
 def change(source: Source, edits: Sequence[Edit], colours: Colours) -> list[str]:
-    """Give the changed lines of one file, numbered, `-` before what goes and `+` before what comes.
+    """Return the changed lines of one file, numbered, `-` before what goes and `+` before what
+    comes.
 
     Of a notebook, those of one cell. Empty where the edits no longer fit the source, or span too
     much of it to be shown.

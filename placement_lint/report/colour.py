@@ -7,7 +7,6 @@ class Colours:
     """Paints text and makes links of it, or leaves it as it is."""
 
     def __init__(self, enabled: bool = False, *, links: bool = False) -> None:
-        """Take whether to paint, and whether to make links."""
         self.enabled = enabled
         self.links = links
 

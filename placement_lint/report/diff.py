@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def render(fixed: Iterable[FixedFile]) -> str:
-    """Give the diff of every changed file."""
     return "".join(_diff(file) for file in fixed)
 
 

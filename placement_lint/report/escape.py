@@ -68,7 +68,7 @@ def inert_xml(text: str) -> str:
 
 
 def marks_of_commands(text: str) -> frozenset[int]:
-    """Give the places of the characters that `escape` writes out since they begin a command."""
+    """Return the places of the characters that `escape` writes out since they begin a command."""
     return frozenset(match.start() for match in _COMMAND.finditer(text))
 
 

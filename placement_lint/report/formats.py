@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def render(name: str, report: Report) -> str:
-    """Give a run in a format, which is one of `config.options.FORMATS`."""
     from placement_lint.report.escape import inert_json, inert_xml
 
     text = _FORMATS[name](report)
@@ -21,7 +20,7 @@ def render(name: str, report: Report) -> str:
 
 
 def render_statistics(name: str, report: Report) -> str:
-    """Give how often each rule found something, in a format: `json`, or else text."""
+    """Return how often each rule found something, in a format: `json`, or else text."""
     from placement_lint.report import statistics
 
     findings = report.outcome.findings

@@ -1,4 +1,4 @@
-"""A piece of source with what is spoken of underlined."""
+"""A piece of source with a span underlined."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def frame(
     cell: int | None = None,
     gutter: int | None = None,
 ) -> list[str]:
-    """Give the lines of a span, numbered, each with its part of the span underlined.
+    """Return the lines of a span, numbered, each with its part of the span underlined.
 
     `cell`: the span counts from the start of this cell of a notebook. `gutter`: how many columns
     the line numbers take. Empty where the source has no such line (any more).
@@ -60,19 +60,19 @@ def frame(
 
 
 def gutter_width(*spans: Span) -> int:
-    """Give the columns that the line numbers of some spans take."""
+    """Return the columns that the line numbers of some spans take."""
     return max(len(str(max(span.line, span.end_line))) for span in spans)
 
 
 def first_line(source: Source, cell: int | None) -> int:
-    """Give the line of the text where a notebook's cell, or the text itself, begins."""
+    """Return the line of the text where a notebook's cell, or the text itself, begins."""
     if cell is None:
         return 1
     return next((part.first_line for part in source.cells if part.number == cell), 1)
 
 
 def printable(text: str) -> str:
-    """Give a line of source as it is shown: no tabs, nothing that a terminal would obey."""
+    """Return a line of source as it is shown: no tabs, nothing that a terminal would obey."""
     return "".join(_cells(text))
 
 
@@ -92,7 +92,7 @@ def _shown(span: Span) -> Sequence[int | None]:
 
 
 def _underlined(text: str, start: int, end: int) -> tuple[str, int, int]:
-    """Give a line as it is shown, and where its underlining begins and how long it is."""
+    """Return a line as it is shown, and where its underlining begins and how long it is."""
     start = min(max(start, 0), len(text))
     end = min(max(end, start), len(text))
     cut = max(start - _LEAD, 0) if len(text) > _WIDEST else 0
@@ -115,7 +115,6 @@ def _cells(text: str) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Give the columns of a terminal that a text takes."""
     if text.isascii():
         return len(text)
     return sum(_char_width(char) for char in text)

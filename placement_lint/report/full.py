@@ -1,4 +1,4 @@
-"""The format for people: each finding with its line, the places it speaks of, and its fix."""
+"""The format for people: each finding with its line, its related places, and its fix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def render(
     source_of: Callable[[str], Source | None],
     colours: Colours | None = None,
 ) -> str:
-    """Give each finding in full. `source_of` gives None where a text cannot be shown."""
+    """Return each finding in full. `source_of` returns None where a text cannot be shown."""
     paint = colours or Colours()
     return "".join(_finding(finding, source_of, paint) + "\n" for finding in findings)
 

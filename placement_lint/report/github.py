@@ -24,7 +24,6 @@ _LINE_END = re.compile("([\r\n])")
 
 
 def render(report: Report) -> str:
-    """Give a command for each finding."""
     return "".join(_command(finding, report) + "\n" for finding in report.outcome.findings)
 
 
@@ -42,10 +41,10 @@ def _command(finding: Finding, report: Report) -> str:
         # Of a stretch over several lines GitHub takes no columns.
         properties["col"] = str(where.column)
         properties["endColumn"] = str(where.end_column)
-    told = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
+    listed = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
     # The log shows the message alone: it says the place once more.
     message = f"{place(finding.path, finding.span, finding.cell)}: {finding.code} {finding.message}"
-    return f"::{_COMMANDS[finding.severity]} {told}::{_data(message)}"
+    return f"::{_COMMANDS[finding.severity]} {listed}::{_data(message)}"
 
 
 def _data(text: str) -> str:

@@ -13,7 +13,7 @@ from placement_lint.findings import Severity
 from placement_lint.fingerprint import fingerprints
 from placement_lint.report.escape import as_unicode
 from placement_lint.report.paths import shown
-from placement_lint.report.places import region, told
+from placement_lint.report.places import message_with_place, region
 
 if TYPE_CHECKING:
     from placement_lint.findings import Finding
@@ -23,7 +23,6 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO
 
 
 def render(report: Report) -> str:
-    """Give the whole report."""
     outcome = report.outcome
     marks = fingerprints(
         outcome.findings, outcome.sources, named=lambda path: shown(path, report.root)
@@ -48,7 +47,7 @@ def _issue(finding: Finding, fingerprint: str, report: Report) -> dict[str, Any]
         }
     return {
         "check_name": finding.code,
-        "description": f"{finding.code}: {told(finding)}",
+        "description": f"{finding.code}: {message_with_place(finding)}",
         "fingerprint": fingerprint,
         "severity": _SEVERITIES[finding.severity],
         "location": location,

@@ -18,7 +18,7 @@ VERSION = 1
 
 
 def render(outcome: Outcome, omitted: int = 0) -> str:
-    """Give a whole run; `omitted` is how many more findings there are than are to be written."""
+    """Return a whole run; `omitted` is how many more findings there are than are to be written."""
     report = {
         "version": VERSION,
         "tool": {"name": "placement-lint", "version": __version__},
@@ -39,7 +39,7 @@ def render(outcome: Outcome, omitted: int = 0) -> str:
 
 
 def finding_to_dict(finding: Finding) -> dict[str, Any]:
-    """Give all of a finding that is for other programs.
+    """Return all of a finding that is for other programs.
 
     A path is what it is, but for bytes that are no text; messages are made safe to show.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def render(findings: Iterable[Finding]) -> str:
-    """Give each finding as an object of its own, as `json` has it in its list."""
+    """Return each finding as an object of its own, as `json` has it in its list."""
     return "".join(
         json.dumps(finding_to_dict(finding), separators=(",", ":")) + "\n" for finding in findings
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from placement_lint.findings import INTERNAL_ERROR, INVALID_SYNTAX, IO_ERROR
 from placement_lint.lint.results import SkipKind
 from placement_lint.report.escape import escape
 from placement_lint.report.text import place
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding
     from placement_lint.lint.results import Outcome, Skipped
 
-_NOT_ANALYSED = frozenset({"JDP900", "JDP901", "JDP903"})
+_NOT_ANALYSED = frozenset({IO_ERROR, INVALID_SYNTAX, INTERNAL_ERROR})
 """Findings of files that nothing is known about: errors, where all others are failures."""
 _MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _SPECIAL = re.compile('[&<>"]|[^ -~]')
 
 
 def render(outcome: Outcome, failed: Collection[Skipped] = ()) -> str:
-    """Give a whole run. A clean one has one case, which passes: readers want some.
+    """Return a whole run. A clean one has one case, which passes: some readers want one.
 
     `failed`: those of the skipped ones that ought not to have been.
     """

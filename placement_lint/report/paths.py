@@ -14,22 +14,23 @@ _VARIABLES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def source_root(environment: Mapping[str, str], folder: str) -> str:
-    """Give the folder that paths are told from: the service's, or the repository's, around a
-    folder; else that folder itself.
+    """Return the directory that paths are relative to.
+
+    The service's, or the repository's around a directory; else that directory itself.
     """
     here = Path(folder)
     around = (here, *here.parents)
     for name in _VARIABLES:
-        told = environment.get(name)
-        if told:
-            found = next((each for each in around if _is_same(each, told)), None)
+        given = environment.get(name)
+        if given:
+            found = next((each for each in around if _is_same(each, given)), None)
             if found is not None:
                 return str(found)
     return str(next((each for each in around if os.path.lexists(each / ".git")), here))
 
 
 def relative(path: str, root: str) -> str | None:
-    """Give a path from a folder on, with forward slashes; None where it is not in there."""
+    """Return a path relative to a root, with forward slashes; None where it is not below it."""
     whole = os.path.abspath(path)  # noqa: PTH100  (resolves no links, as Path.resolve would)
     above = root.rstrip(os.sep) + os.sep
     if not whole.startswith(above):
@@ -38,12 +39,12 @@ def relative(path: str, root: str) -> str | None:
 
 
 def shown(path: str, root: str) -> str:
-    """Give a path from a folder on, or as it is where it is elsewhere."""
+    """Return a path relative to a root, or as it is where it is elsewhere."""
     return relative(path, root) or path
 
 
-def _is_same(folder: Path, told: str) -> bool:
+def _is_same(folder: Path, given: str) -> bool:
     try:
-        return folder.samefile(told)
+        return folder.samefile(given)
     except (OSError, ValueError):
         return False  # a folder that is not there is none of ours

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Region(NamedTuple):
-    """A stretch of a file; of a line in a notebook only the line, in the JSON, is told."""
+    """A stretch of a file; of a notebook only the line, in the JSON, is known."""
 
     line: int
     column: int | None
@@ -21,9 +21,10 @@ class Region(NamedTuple):
 
 
 def region(span: Span, cell: int | None, source: Source | None) -> Region:
-    """Give the stretch of the file that a span, in a cell if it is one of a notebook's, stands for.
+    """Return the stretch of the file that a span, in a cell if it is one of a notebook's, stands
+    for.
 
-    A notebook has each line of a cell in a line of its own, as a rule. Where that cannot be told,
+    A notebook has each line of a cell in a line of its own, as a rule. Where that is not so,
     it is the first line of the file.
     """
     if cell is None:
@@ -35,8 +36,8 @@ def region(span: Span, cell: int | None, source: Source | None) -> Region:
     return Region(lines[span.line - 1], None, last, None)
 
 
-def told(finding: Finding) -> str:
-    """Give the message, with the place in the notebook where there is one."""
+def message_with_place(finding: Finding) -> str:
+    """Return the message, with the place in the notebook where there is one."""
     message = escape(finding.message)
     if finding.cell is None:
         return message

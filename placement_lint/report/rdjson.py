@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from placement_lint.findings import Applicability, Severity
 from placement_lint.report.escape import as_unicode, escape
-from placement_lint.report.places import region, told
+from placement_lint.report.places import message_with_place, region
 from placement_lint.report.site import rule_url
 from placement_lint.report.text import place
 
@@ -27,7 +27,6 @@ _HOW = {Applicability.SAFE: "", Applicability.UNSAFE: " (unsafe: see that it is 
 
 
 def render(outcome: Outcome) -> str:
-    """Give a whole run."""
     result = {
         "source": {"name": "placement-lint"},
         "diagnostics": [_diagnostic(finding, outcome.sources) for finding in outcome.findings],
@@ -40,7 +39,7 @@ def _diagnostic(finding: Finding, sources: Callable[[str], Source | None]) -> di
     url = rule_url(finding.code)
     suggestion = None if finding.fix is None else _suggestion(finding.fix, finding, source)
     diagnostic: dict[str, Any] = {
-        "message": told(finding),
+        "message": message_with_place(finding),
         "location": _location(finding.path, finding.span, finding.cell, source),
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code, **({} if url is None else {"url": url})},
@@ -86,7 +85,7 @@ def _bytes_before(source: Source | None, line: int, column: int) -> int:
 
 
 def _suggestion(fix: Fix, finding: Finding, source: Source | None) -> dict[str, Any] | None:
-    """Give a fix as one change of the file; None where it is not one, or none to be applied."""
+    """Return a fix as one change of the file; None where it is not one, or none to be applied."""
     if fix.applicability is Applicability.DISPLAY or not fix.edits or source is None:
         return None
     if any(edit.path != finding.path or edit.cell is not None for edit in fix.edits):

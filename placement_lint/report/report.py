@@ -23,12 +23,11 @@ class Report:
         failed: tuple[Skipped, ...] = (),
         colours: Colours | None = None,
     ) -> None:
-        """Take a run.
+        """`outcome` has the findings that are to be written; `omitted` is how many more there are.
 
-        `outcome` has the findings that are to be written; `omitted` says how many more there are.
-        `root` is the folder that services want paths told from; see `paths.source_root`. `failed`
-        is what was asked for and could not be done: a path that is not there, a wrong setting
-        (which has no path). Those with a path are among the skipped ones too.
+        `root` is the directory that services want paths relative to; see `paths.source_root`.
+        `failed` is what was asked for and could not be done: a path that is not there, a wrong
+        setting (which has no path). Those with a path are among the skipped ones too.
         """
         self.outcome = outcome
         self.root = root
@@ -38,5 +37,4 @@ class Report:
         self.colours = colours or Colours()
 
     def painted(self, colours: Colours) -> Report:
-        """Give the same in other colours."""
         return Report(self.outcome, self.root, self.exit_code, self.omitted, self.failed, colours)

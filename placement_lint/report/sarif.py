@@ -1,6 +1,6 @@
 """SARIF 2.1.0, the format of OASIS for results of static analysis, as GitHub and editors read it.
 
-The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/. Files are told from the
+The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/. Paths are relative to the
 top of the repository, `%SRCROOT%`; one that is not in there has a URI of its own.
 """
 
@@ -12,13 +12,13 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from placement_lint.findings import Applicability, Severity
+from placement_lint.findings import INTERNAL_ERROR, Applicability, Severity
 from placement_lint.fingerprint import VERSION as FINGERPRINT_VERSION
 from placement_lint.fingerprint import fingerprints
-from placement_lint.lint.results import SkipKind, Skipped
+from placement_lint.lint.results import SkipKind
 from placement_lint.report.escape import as_unicode, escape
 from placement_lint.report.paths import relative, shown
-from placement_lint.report.places import region, told
+from placement_lint.report.places import message_with_place, region
 from placement_lint.report.site import rule_url
 from placement_lint.rules.pages import pages_of
 from placement_lint.version import __version__
@@ -39,14 +39,12 @@ _FINGERPRINT = f"placementLint/v{FINGERPRINT_VERSION}"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _GITHUB_SEVERITIES = {"error": "error", "warning": "warning", "info": "recommendation"}
 _EXIT_CODES = {0: "clean", 1: "findings", 2: "wrong usage or settings, or an internal error"}
-_INTERNAL_ERROR = "JDP903"
-_NOTES = {SkipKind.EXCLUDED, SkipKind.FIX}
-"""A file is passed over as it should be."""
+_NOTES = frozenset({SkipKind.EXCLUDED, SkipKind.NOT_FIXED})
+"""Why a file is passed over as it should be."""
 _LINK = re.compile(r"\[([^\[\]]*)\]\(")
 
 
 def render(report: Report) -> str:
-    """Give a whole run."""
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_Run(report).as_json()]}
     return json.dumps(log, indent=2) + "\n"
 
@@ -110,9 +108,11 @@ class _Run:
         failed = {*self.report.failed}
         for skip in self.report.outcome.skipped:
             if skip not in failed:
-                yield self._notification(_level(skip), skip.reason, skip.path)
+                yield self._notification(
+                    "note" if skip.kind in _NOTES else "warning", skip.reason, skip.path
+                )
         for finding in self.report.outcome.findings:
-            if finding.code == _INTERNAL_ERROR:
+            if finding.code == INTERNAL_ERROR:
                 yield self._notification("error", finding.message, finding.path)
         if self.report.omitted:
             text = f"{self.report.omitted} more findings are left out (--max-findings)"
@@ -132,7 +132,7 @@ class _Run:
             "ruleId": finding.code,
             "ruleIndex": self.codes.index(finding.code),
             "level": _LEVELS[finding.severity],
-            "message": _message(told(finding)),
+            "message": _message(message_with_place(finding)),
             "locations": [self._location(finding)],
             "partialFingerprints": {_FINGERPRINT: fingerprint},
             # All results of a run have these, or none has.
@@ -170,7 +170,7 @@ class _Run:
         }
 
     def _fix(self, fix: Fix) -> dict[str, Any] | None:
-        """Give a fix that a machine may apply; the text of a notebook is not the file's."""
+        """Return a fix that a machine may apply; the text of a notebook is not the file's."""
         if fix.applicability is Applicability.DISPLAY or not fix.edits:
             return None
         if any(edit.cell is not None for edit in fix.edits):
@@ -204,7 +204,6 @@ class _Run:
 
 
 def _rule(code: str, page: Page | None) -> dict[str, Any]:
-    """Tell what a rule is, with all of its page."""
     if page is None:
         return {"id": code}
     url = rule_url(code)
@@ -227,7 +226,7 @@ def _rule(code: str, page: Page | None) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Take Markdown's marks away where they only get in the way."""
+    """Remove Markdown's marks where they only get in the way."""
     lines = [line for line in text.split("\n") if not line.lstrip().startswith("```")]
     return "\n".join(line.removeprefix("## ") for line in lines).replace("`", "").strip()
 
@@ -238,19 +237,15 @@ def _file_uri(path: str) -> str:
 
 
 def _bytes(path: str) -> bytes:
-    """Give the bytes of a name, as the system has them."""
+    """Return the bytes of a name, as the system has them."""
     try:
         return os.fsencode(path)
     except UnicodeEncodeError:
         return path.encode("utf-8", "surrogatepass")  # no name of a file here
 
 
-def _level(skip: Skipped) -> str:
-    return "note" if skip.kind in _NOTES else "warning"
-
-
 def _message(text: str) -> dict[str, str]:
-    """Give a text as a message, in which `[x](y)` would be a link."""
+    """Return a text as a message, in which `[x](y)` would be a link."""
     return {"text": _LINK.sub(r"\\[\1\\](", text)}
 
 

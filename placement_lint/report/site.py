@@ -21,9 +21,9 @@ _SCHEMES = ("https://", "http://", "file://")
 
 
 def rule_url(code: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Give where the page of a rule is; None where there is no site.
+    """Return the URL of a rule's page; None where there is no site.
 
-    Something in the variable that is no address of one word in ASCII counts as none.
+    A variable that holds no address of one word in ASCII counts as none.
     """
     site = environment.get(VARIABLE) or SITE
     if site is None or not site.startswith(_SCHEMES):

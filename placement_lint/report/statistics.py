@@ -33,7 +33,6 @@ class Count:
 
     @property
     def mark(self) -> str:
-        """Say in a sign whether a machine can mend them."""
         if self.safe == self.count:
             return "[*]"
         return "[-]" if self.safe or self.unsafe else "   "
@@ -53,7 +52,6 @@ def counts(findings: Iterable[Finding]) -> list[Count]:
 
 
 def render(findings: Iterable[Finding], colours: Colours) -> str:
-    """Give a line a rule."""
     found = counts(findings)
     width = max((len(str(count.count)) for count in found), default=1)
     lines = [
@@ -65,7 +63,6 @@ def render(findings: Iterable[Finding], colours: Colours) -> str:
 
 
 def render_json(findings: Iterable[Finding]) -> str:
-    """Give the counts for programs."""
     rows: list[dict[str, Any]] = [
         {
             "code": count.code,

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def render(findings: Iterable[Finding]) -> str:
-    """Give a line for each finding."""
     return "".join(
         f"{place(finding.path, finding.span, finding.cell)}: "
         f"{finding.code} {escape(finding.message)}\n"

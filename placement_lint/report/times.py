@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def table(lasted: float, seconds: Mapping[str, float]) -> str:
-    """Give a line for each part of the work, and what all of them come to.
+    """Return a line for each part of the work, and what all of them come to.
 
     `lasted` is how long the run took; what several processes do at once takes longer than that.
     """

@@ -45,7 +45,7 @@ class Rule:
     """In kebab case; reads after "allow": *allow device-put-discarded*."""
     severity: ClassVar[Severity]
     fix: ClassVar[Applicability | None] = None
-    """The best fix that the rule has; None: it cannot be mended by a machine."""
+    """The best fix that the rule has; None: it cannot be fixed automatically."""
     advice: ClassVar[str] = ""
     """What to do about a finding that has no fix, in one imperative sentence without a period."""
     pedantic: ClassVar[bool] = False
@@ -65,7 +65,7 @@ class FixPlan:
     applicability: Applicability
     message: str
     build: EditBuilder
-    """Gives the edits, all to be applied or none; None where the text allows no fix after all."""
+    """Returns the edits, all to be applied or none; None where the text allows no fix after all."""
     imports: tuple[Needed, ...] = ()
     """What has to be imported for it: of each `Spelling` that it writes, the imports."""
     otherwise: FixPlan | None = None
@@ -75,7 +75,7 @@ class FixPlan:
 
 
 LaterPlan: TypeAlias = "Callable[[], FixPlan | None]"
-"""Gives a fix once all rules have looked at the file: by then all is asked that it depends on."""
+"""Returns a fix once all rules have checked the file: by then all is asked that it depends on."""
 
 
 @dataclass(frozen=True)

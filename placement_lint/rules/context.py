@@ -24,13 +24,12 @@ class Context(FileView):
     __slots__ = ("_drafts", "_rule")
 
     def __init__(self, module: ModuleFacts, rule: type[Rule], drafts: list[Draft]) -> None:
-        """Bind the facts of the file, shared by all rules, to one rule."""
         super().__init__(module)
         self._rule = rule
         self._drafts = drafts
 
     def beside(self, path: str) -> Context | None:
-        """Give another file of the program as this rule sees it; None if it was not read."""
+        """Return another file of the program as this rule sees it; None if it was not read."""
         facts = self.module.siblings.get(path)
         return None if facts is None else Context(facts, self._rule, [])
 

@@ -23,7 +23,7 @@ _MEASURED_LINE = re.compile(rf"[ \t]*%(?:{'|'.join(_MEASURING)})\b")
 
 
 def is_shown_or_measured(statement: cst.Expr, ctx: Context) -> bool:
-    """Tell whether a cell shows the value of a statement, or only measures how it is made.
+    """Return whether a cell shows the value of a statement, or only measures how it is made.
 
     IPython shows the last expression of a cell, unless a semicolon ends it. `%timeit` and its like
     run a statement, or a whole cell, for what it costs.
@@ -53,7 +53,7 @@ def _first_lines(facts: ModuleFacts) -> list[int]:
 
 
 def _measured(facts: ModuleFacts) -> frozenset[int]:
-    """Give the cells, by their place among all, that are only run to see what they cost."""
+    """Return the cells, by their place among all, that are only run to see what they cost."""
     source = facts.source
     if source is None:
         return frozenset()
@@ -65,7 +65,7 @@ def _measured(facts: ModuleFacts) -> frozenset[int]:
 
 
 def _shown(facts: ModuleFacts) -> frozenset[int]:
-    """Give the statements, by id, whose values the cells of a file show."""
+    """Return the statements, by id, whose values the cells of a file show."""
     source, cells = facts.source, facts.fact(_cells)
     if source is None:
         return frozenset()
@@ -92,7 +92,7 @@ def _shown(facts: ModuleFacts) -> frozenset[int]:
 
 
 def _has_magic(source: Source, first: int, end: int) -> bool:
-    """Tell whether one of these lines is not Python as it is written: then it is the last one."""
+    """Return whether one of these lines is not Python as it is written: then it is the last one."""
     return any(
         source.shown_line(line) != source.line_text(line)
         for line in range(first + 1, min(end, len(source.line_starts) + 1))

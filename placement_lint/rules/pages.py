@@ -1,7 +1,7 @@
 """What rules say of themselves, read from their files: a page is there before a rule is imported.
 
 To import one rule is to import what it works with, which takes longer than to print a page a
-hundred times. All that a page holds stands in the class as literals, so that the parser of Python
+hundred times. All that a page holds is in the class as literals, so that the parser of Python
 gives it away; a test compares it with the classes.
 """
 
@@ -30,7 +30,7 @@ class Page:
     def __init__(
         self, code: str, name: str, text: str, *, severity: str, fix: str | None, pedantic: bool
     ) -> None:
-        """Take the facts; `text` is a docstring, whose indentation goes."""
+        """`text` is a docstring, whose indentation is removed."""
         self.code = code
         self.name = name
         self.severity = severity
@@ -39,7 +39,7 @@ class Page:
         self.text = _dedented(text)
 
     def section(self, title: str) -> str:
-        """Give what stands under a heading; empty where there is no such heading."""
+        """Return the text under a heading; empty where there is no such heading."""
         _, _, rest = self.text.partition(f"\n## {title}\n")
         return rest.partition("\n## ")[0].strip()
 
@@ -49,18 +49,18 @@ class Page:
         return " ".join(self.text.split("\n\n")[0].split())
 
     def is_called(self, word: str) -> bool:
-        """Tell whether a word is the rule's code or name."""
+        """Return whether a word is the rule's code or name."""
         return word.upper() == self.code or word.lower() == self.name
 
 
 def all_pages() -> list[Page]:
-    """Give every rule's page, sorted by code."""
+    """Return every rule's page, sorted by code."""
     pages = [*_read([b"\n    code"])] or [_of_class(rule) for rule in _imported()]
     return sorted(pages, key=lambda page: page.code)
 
 
 def pages_of(codes: Iterable[str]) -> dict[str, Page]:
-    """Give the pages of some rules by code, without reading those of the others."""
+    """Return the pages of some rules by code, without reading those of the others."""
     wanted = {*codes}
     quoted = [f'"{code}"'.encode() for code in wanted]
     found = {page.code: page for page in _read(quoted) if page.code in wanted}
@@ -70,13 +70,13 @@ def pages_of(codes: Iterable[str]) -> dict[str, Page]:
 
 
 def find_page(word: str) -> Page | None:
-    """Give the page of the rule with a code or a name, without regard to case."""
+    """Return the page of the rule with a code or a name, without regard to case."""
     quoted = [f'"{name}"'.encode("utf-8", "surrogatepass") for name in (word.upper(), word.lower())]
     return next((page for page in _read(quoted) if page.is_called(word)), None)
 
 
 def _read(words: list[bytes]) -> Iterator[Page]:
-    """Give the pages in the files that have one of some words."""
+    """Yield the pages in the files that have one of some words."""
     # A rule is a file in its family's folder.
     families = [each.path for each in os.scandir(_FOLDER) if each.is_dir()]
     for family in families:
@@ -113,7 +113,9 @@ def _in_source(data: bytes, path: str) -> Iterator[Page]:
 
 
 def _literals(node: ast.stmt) -> dict[str, object]:
-    """Give what a class body assigns, as far as it can be read; of `Severity.ERROR` the `ERROR`."""
+    """Return what a class body assigns, as far as it can be read; of `Severity.ERROR` the
+    `ERROR`.
+    """
     facts: dict[str, object] = {}
     for statement in getattr(node, "body", ()):
         value = getattr(statement, "value", None)
@@ -132,7 +134,7 @@ def _literals(node: ast.stmt) -> dict[str, object]:
 
 
 def _imported() -> tuple[type[Rule], ...]:
-    """Give the rules of a package that was installed without its sources."""
+    """Return the rules of a package that was installed without its sources."""
     from placement_lint.rules.registry import all_rules
 
     return all_rules()
@@ -150,7 +152,7 @@ def _of_class(rule: type[Rule]) -> Page:
 
 
 def _dedented(text: str) -> str:
-    """Take away the indentation that a class gives its docstring, where Python has not yet."""
+    """Remove the indentation that a class gives its docstring, where Python has not yet."""
     first, _, rest = text.strip("\n").partition("\n")
     lines = rest.split("\n")
     indents = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]

@@ -34,7 +34,6 @@ class Proved:
         failed: tuple[str, ...],
         skipped: tuple[str, ...],
     ) -> None:
-        """Take what it says."""
         self.date = date
         self.devices = devices
         self.proved = proved
@@ -42,18 +41,16 @@ class Proved:
         self.skipped = skipped
 
     def sentence(self) -> str:
-        """Say it in a line."""
         parts = []
         if self.proved:
-            parts.append(f"proved on JAX {', '.join(self.proved)}")
+            parts.append(f"reproduced on JAX {', '.join(self.proved)}")
         if self.failed:
-            parts.append(f"NOT proved on JAX {', '.join(self.failed)}")
+            parts.append(f"NOT reproduced on JAX {', '.join(self.failed)}")
         if self.skipped:
             parts.append(f"makes no claim about JAX {', '.join(self.skipped)}")
         return f"{'; '.join(parts)} ({self.devices} devices, {self.date})"
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as an object."""
         return {
             "jax": list(self.proved),
             "not_proved": list(self.failed),
@@ -64,7 +61,7 @@ class Proved:
 
 
 def proof_folder() -> str:
-    """Give the folder of the proofs: in the package when installed, else `fixtures`."""
+    """Return the folder of the proofs: in the package when installed, else `fixtures`."""
     installed = os.path.join(_PACKAGE, "proofs")
     if os.path.isdir(installed):
         return installed
@@ -72,12 +69,11 @@ def proof_folder() -> str:
 
 
 def proof_path(code: str) -> str:
-    """Give where the proof of a rule is, if it has one."""
     return os.path.join(proof_folder(), code, "proof.py")
 
 
 def digest(source: str) -> str:
-    """Give what names a proof's text: 16 hexadecimal digits."""
+    """Return the digest that identifies a proof's text: 16 hexadecimal digits."""
     import hashlib
 
     return hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]
@@ -85,7 +81,7 @@ def digest(source: str) -> str:
 
 @functools.cache
 def newest_record(folder: str) -> dict[str, Any] | None:
-    """Give the newest record of a folder, None when there is none that can be read."""
+    """Return the newest record of a folder, None when there is none that can be read."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX))
     except OSError:
@@ -111,12 +107,11 @@ def read_record(path: str) -> dict[str, Any] | None:
 
 
 def record_name(date: str) -> str:
-    """Give the file name of a day's record."""
     return date + _SUFFIX
 
 
 def proved_on(code: str) -> Proved | None:
-    """Say where a rule's proof, as it ships, was run; None when no record knows that text."""
+    """Return where a rule's proof, as it ships, was run; None when no record knows that text."""
     record = newest_record(os.path.join(proof_folder(), "records"))
     if record is None:
         return None

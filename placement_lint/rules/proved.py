@@ -1,7 +1,7 @@
 """On which JAX each rule's proof held, in sentences that are kept in `proved.txt`.
 
 To work one out takes JSON and a cryptographic digest, whose modules take longer to import than a
-page takes to print. `python -m placement_lint.rules.proved` writes the sentences anew.
+page takes to print. `python -m placement_lint.rules.proved` writes the sentences again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FILE = os.path.join(os.path.dirname(__file__), "proved.txt")
 
 
 def kept_sentence(code: str) -> str | None:
-    """Give what is known of the proof of a rule, as it ships; None where that is nothing."""
+    """Return the sentence about the proof of a rule, as it ships; None where there is none."""
     try:
         with open(FILE, encoding="utf-8") as file:
             kept = [line.rstrip("\n").split("\t") for line in file if line.startswith(code)]
@@ -24,7 +24,7 @@ def kept_sentence(code: str) -> str | None:
 
 
 def lines() -> str:
-    """Give what the file is to hold: for each rule, what its proof is known by, and a sentence."""
+    """Return what the file is to hold: for each rule, the mark of its proof, and a sentence."""
     codes = [name for name in sorted(os.listdir(proof_folder())) if name.startswith("JDP")]
     found = [(code, proved_on(code)) for code in codes]
     return "".join(
@@ -35,7 +35,9 @@ def lines() -> str:
 
 
 def _mark(code: str) -> str:
-    """Tell a proof from what it was before an edit: nobody forges one here."""
+    """Return a mark that changes whenever a proof is edited; it is no protection against
+    forgery.
+    """
     import binascii
 
     with open(proof_path(code), "rb") as file:

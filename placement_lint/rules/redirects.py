@@ -16,5 +16,5 @@ leaves nothing here: then to select it is a mistake, which is said.
 
 
 def redirected(selector: str) -> str:
-    """Give what a code or name stands for today: itself, where it was never another's."""
+    """Return the current name of what a code or name was replaced by, else the selector itself."""
     return REDIRECTS.get(selector.upper(), REDIRECTS.get(selector.lower(), selector))

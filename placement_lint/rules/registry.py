@@ -27,7 +27,7 @@ _FOR_FILES_THAT_PASS = (
 
 @functools.cache
 def all_rules() -> tuple[type[Rule], ...]:
-    """Give every rule, sorted by code."""
+    """Return every rule, sorted by code."""
     with contextlib.ExitStack() as stack:
         for name in _FOR_FILES_THAT_PASS:
             stack.enter_context(deferred(name))
@@ -53,5 +53,5 @@ def _concrete(base: type[Rule]) -> list[type[Rule]]:
 
 @functools.cache
 def rule_by_code(code: str) -> type[Rule]:
-    """Give the rule with a code. Raises KeyError for an unknown one."""
+    """Return the rule with a code. Raises KeyError for an unknown one."""
     return {rule.code: rule for rule in all_rules()}[code]

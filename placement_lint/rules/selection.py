@@ -25,7 +25,6 @@ class UnknownSelectorError(ValueError):
     """A selector that names no rule."""
 
     def __init__(self, selector: str, nearest: str | None) -> None:
-        """Say which, and what was probably meant."""
         hint = f"; did you mean {nearest}?" if nearest else ""
         super().__init__(f"unknown rule {selector!r}{hint}")
         self.selector = selector
@@ -33,7 +32,7 @@ class UnknownSelectorError(ValueError):
 
 
 def matching_codes(selector: str) -> frozenset[str]:
-    """Give the codes that a selector names. Raises UnknownSelectorError where there is none."""
+    """Return the codes that a selector names. Raises UnknownSelectorError where there is none."""
     rules = all_rules()
     selector = redirected(selector)
     if selector.upper() == "ALL":
@@ -56,7 +55,7 @@ def matching_codes(selector: str) -> frozenset[str]:
 
 
 def select_rules(settings: Settings, path: str) -> tuple[type[Rule], ...]:
-    """Give the rules for one file, sorted by code.
+    """Return the rules for one file, sorted by code.
 
     A longer selector wins over a shorter one, and where both are equally long, ignoring wins.
     Raises UnknownSelectorError.
@@ -99,7 +98,7 @@ def _selected(
 
 
 def _weights(selectors: Iterable[str]) -> dict[str, int]:
-    """Give, for each code, how precisely the most precise selector names it."""
+    """Return, for each code, how precisely the most precise selector names it."""
     weights: dict[str, int] = {}
     for selector in selectors:
         precise = 0 if selector.upper() == "ALL" else min(len(selector), 6)

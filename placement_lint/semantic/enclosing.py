@@ -1,4 +1,4 @@
-"""What stands around a node: whether its failure is expected, or caught."""
+"""What is around a node: whether its failure is expected, or caught."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpre
 
 
 def failure_is_expected(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Tell whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
+    """Return whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
     if is_asserted_to_fail(node, ctx):
         return True
     return is_in_test(node, ctx) and any(True for _ in enclosing_tries(node, ctx))
 
 
 def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Tell whether a node belongs to a test: by the file, or by a function around it."""
+    """Return whether a node belongs to a test: by the file, or by a function around it."""
     return ctx.module.is_test or any(
         isinstance(ancestor, cst.FunctionDef) and ancestor.name.value.startswith("test")
         for ancestor in ctx.ancestors(node)
@@ -55,7 +55,7 @@ def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
 
 
 def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Tell whether a node stands in `with pytest.raises(…)` or `with self.assertRaises(…)`."""
+    """Return whether a node is in `with pytest.raises(…)` or `with self.assertRaises(…)`."""
     return any(
         ctx.is_call(item.item, *_EXPECTS_FAILURE) or _is_asserting_method(item.item)
         for item in ctx.with_items(node)
@@ -71,7 +71,7 @@ def _is_asserting_method(context: cst.BaseExpression) -> bool:
 
 
 def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.TryStar]:
-    """Give every `try` whose body a node stands in, innermost first, up to its function."""
+    """Yield every `try` whose body a node is in, innermost first, up to its function."""
     for child, ancestor in ancestors_in_function(node, ctx):
         if isinstance(ancestor, cst.Try | cst.TryStar) and child is ancestor.body:
             yield ancestor
@@ -80,7 +80,7 @@ def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.
 def ancestors_in_function(
     node: cst.CSTNode, ctx: FileView
 ) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-    """Give each ancestor with its child on the way, up to the function whose body holds the node.
+    """Yield each ancestor with its child on the way, up to the function whose body holds the node.
 
     Decorators and default values belong to what is around the function.
     """
@@ -95,12 +95,12 @@ def ancestors_in_function(
 def catches(
     handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView, exceptions: frozenset[str]
 ) -> bool:
-    """Tell whether an `except` catches one of these exceptions; a bare one catches them all."""
+    """Return whether an `except` catches one of these exceptions; a bare one catches them all."""
     return handler.type is None or any(ctx.name(kind) in exceptions for kind in _caught(handler))
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
-    """Give the kinds of exceptions that an `except` names."""
+    """Return the kinds of exceptions that an `except` names."""
     if handler.type is None:
         return []
     if isinstance(handler.type, cst.Tuple):
@@ -109,7 +109,7 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
 
 
 def leaves(body: cst.BaseSuite) -> bool:
-    """Tell whether a body ends by leaving what is around it: what follows is its other case."""
+    """Return whether a body ends by leaving what is around it: what follows is its other case."""
     last: cst.CSTNode = body.body[-1]
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
@@ -117,7 +117,7 @@ def leaves(body: cst.BaseSuite) -> bool:
 
 
 def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
-    """Give every `if` above a node, in a block around it, whose body leaves that block.
+    """Yield every `if` above a node, in a block around it, whose body leaves that block.
 
     What the node does is done only where their conditions are false.
     """
@@ -131,10 +131,10 @@ def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
 
 
 def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Tell whether code of a function runs only where JAX traces the function.
+    """Return whether code of a function runs only where JAX traces the function.
 
-    In the handler of what asking a tracer for its value raises, or behind a question whether
-    something is a tracer.
+    In the handler of what asking a tracer for its value raises, or behind a test whether something
+    is a tracer.
     """
     for child, ancestor in ancestors_in_function(node, ctx):
         if isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler):
@@ -160,7 +160,7 @@ def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: File
 
 
 def _asks_for_tracer(test: cst.BaseExpression, ctx: FileView, *, wanted: bool) -> bool:
-    """Tell whether a condition that is true (or, if not wanted, false) says that it is one."""
+    """Return whether a condition that is true (or, if not wanted, false) says that it is one."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return _asks_for_tracer(test.expression, ctx, wanted=not wanted)
     if isinstance(test, cst.BooleanOperation):
@@ -175,7 +175,7 @@ def _asks_for_tracer(test: cst.BaseExpression, ctx: FileView, *, wanted: bool) -
 
 
 def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
-    """Give the `if` statements whose body leaves, by the block that they stand in."""
+    """Return the `if` statements whose body leaves, by the block that they are in."""
     found: dict[int, list[cst.If]] = {}
     for statement in facts.tree.every(cst.If):
         if leaves(statement.body):
@@ -184,7 +184,7 @@ def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
 
 
 def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
-    """Tell whether one of these exceptions, raised by a node, is caught around it.
+    """Return whether one of these exceptions, raised by a node, is caught around it.
 
     The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all.
     """

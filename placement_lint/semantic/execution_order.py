@@ -15,7 +15,6 @@ import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
-from placement_lint.semantic.environ import variables_set
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
     Does,
@@ -25,7 +24,11 @@ from placement_lint.semantic.module_summary import (
     import_of_jax,
     perhaps,
 )
+from placement_lint.syntax.definitions import is_generator, named_function
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.environ import variables_set
+from placement_lint.syntax.guards import is_false_at_import
+from placement_lint.syntax.import_statements import imported_names
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Step, Summary
-    from placement_lint.semantic.program_queries import Origin
+    from placement_lint.semantic.program_queries import EffectOrigin
 
 _CALL_DEPTH = 8
 
@@ -47,7 +50,7 @@ class Event:
     """The statement or the call by which it happens in this file."""
     what: str
     """`jax.devices()`, `import jax`; for a variable its name."""
-    origin: Origin | None = None
+    origin: EffectOrigin | None = None
     """Where it really happens, if in another file."""
     is_direct: bool = True
     """Whether it is the node itself that does it, and not a local function that it calls."""
@@ -86,7 +89,7 @@ _Step: TypeAlias = "Event | _Import | _Branches | _OtherWays"
 
 
 def timeline(facts: ModuleFacts) -> Timeline:
-    """Give the timeline of a module, one for all that ask."""
+    """Return the timeline of a module, the same for all callers."""
     return facts.fact(Timeline)
 
 
@@ -94,7 +97,6 @@ class Timeline:
     """The order of events in one module."""
 
     def __init__(self, facts: ModuleFacts) -> None:
-        """Look at nothing before it is asked for."""
         self.facts = facts
         self.tree = facts.tree
         self.names = facts.names
@@ -108,7 +110,7 @@ class Timeline:
     # -- questions --------------------------------------------------------------------------
 
     def before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
-        """Give the last event of a kind that certainly came before a node.
+        """Return the last event of a kind that certainly came before a node.
 
         None for a start of the backend after which it was given up.
         """
@@ -120,25 +122,24 @@ class Timeline:
         return None
 
     def first_before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
-        """Give the first event of a kind that certainly came before a node."""
         found = None
         for way in self._ways_to(node):
             found = way.first(kind) or found
         return found
 
     def summary(self) -> Summary:
-        """Give what executing the module does, with what it imports by name."""
+        """Return what executing the module does, with what it imports by name."""
         return self._summed_up(self._steps(self.tree.module))
 
     def events(self, node: cst.CSTNode) -> tuple[Event, ...]:
-        """Give what certainly happens when a node is executed, in order."""
+        """Return what certainly happens when a node is executed, in order."""
         key = id(node)
         if key not in self._known:
             self._known[key] = tuple(self._happening(self._steps(node)))
         return self._known[key]
 
     def at_import(self) -> Iterator[Event]:
-        """Give the starts of the backend that may happen while the module is imported, in order.
+        """Yield the starts of the backend that may happen while the module is imported, in order.
 
         Unlike `events`, also those in branches of an `if`, but for what a program alone does, and
         in functions of the file that are called, whatever they do before.
@@ -208,7 +209,7 @@ class Timeline:
         return tuple(summary)
 
     def _executed(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-        """Give the parts of a node that are executed whenever it is, in order."""
+        """Return the parts of a node that are executed whenever it is, in order."""
         if isinstance(node, cst.FunctionDef):
             return [*node.decorators, *_defaults(node.params)]
         if isinstance(node, cst.Lambda):
@@ -230,7 +231,6 @@ class Timeline:
         return children(node)
 
     def _modules_in(self, step: _Step) -> Iterator[str]:
-        """Give the modules that may be imported in a step."""
         if isinstance(step, _Import):
             yield step.name
         elif isinstance(step, _Branches):
@@ -242,9 +242,9 @@ class Timeline:
                     yield from self._modules_in(each)
 
     def _bodies_of_other_ways(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Give what is executed of a compound statement on some ways through it only."""
+        """Yield what is executed of a compound statement on some ways through it only."""
         if isinstance(node, cst.If):
-            if not _is_only_elsewhere(node.test, self.names.qualified):
+            if not is_false_at_import(node.test, self.names):
                 yield node.body
         elif isinstance(node, cst.For | cst.While):
             yield node.body
@@ -260,7 +260,7 @@ class Timeline:
         effects = self.facts.run.importing(self.facts.path, step.name)
         what = f"import {step.name.lstrip('.')}"
 
-        def event(kind: Kind, what: str, origin: Origin) -> Event:
+        def event(kind: Kind, what: str, origin: EffectOrigin) -> Event:
             return Event(kind, step.node, what, origin, step.is_direct)
 
         for variable, origin in effects.sets_variables.items():
@@ -289,19 +289,12 @@ class Timeline:
                 self._depth -= 1
 
     def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
-        """Give the plain function of this file that a name certainly stands for."""
-        if not isinstance(func, cst.Name) or not self.tree.contains(func):
+        """Return the plain function of this file that a name certainly stands for."""
+        function = named_function(func, self.names)
+        if not isinstance(function, cst.FunctionDef) or function.decorators:
             return None
-        bindings = self.names.bindings(func)
-        if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):
-            return None
-        function = bindings[0].node
-        scope = self.names.scope(function.body)
-        waits = function.asynchronous is not None or any(
-            isinstance(node, cst.Yield) and self.names.scope(node) is scope
-            for node in self.tree.descendants(function)
-        )
-        return None if waits or function.decorators else function
+        waits = function.asynchronous is not None or is_generator(function, self.names)
+        return None if waits else function
 
     def _may_leave(self, statement: cst.CSTNode) -> bool:
         scope = self.names.scope(statement)
@@ -314,7 +307,7 @@ class Timeline:
         if isinstance(node, cst.If):
             test = node.test
             yield from self._starts(test)
-            if not _is_only_elsewhere(test, self.names.qualified):
+            if not is_false_at_import(test, self.names):
                 yield from self._possible(node.body)
             if node.orelse is not None:
                 yield from self._possible(node.orelse)
@@ -343,7 +336,7 @@ class Timeline:
             yield from self._starts(node)
 
     def _starts(self, node: cst.CSTNode) -> Iterator[Event]:
-        """Give the first start in what is executed of a statement: one finding is enough."""
+        """Yield the first start in what is executed of a statement: one finding is enough."""
         for step in self._steps(node):
             if isinstance(step, Event) and step.kind is Kind.STARTS:
                 yield step
@@ -362,7 +355,7 @@ class Timeline:
                 return
 
     def _local_calls(self, node: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.FunctionDef]]:
-        """Give the calls of functions of the file in what is executed of a node."""
+        """Yield the calls of functions of the file in what is executed of a node."""
         pending = [node]
         while pending:
             part = pending.pop()
@@ -373,7 +366,7 @@ class Timeline:
     # -- order ------------------------------------------------------------------------------
 
     def _ways_to(self, node: cst.CSTNode) -> Iterator[_Way]:
-        """Give what was executed before one came to a node, the latest first."""
+        """Yield what was executed on the way to a node, the latest first."""
         if isinstance(node, cst.Call):
             yield self._way(_Parts(node.args), len(node.args))
         child = node
@@ -392,7 +385,7 @@ class Timeline:
             child = ancestor
 
     def _way(self, parts: _Parts, count: int) -> _Way:
-        """Give what happens in the first parts of several."""
+        """Return the events of the first so many of several parts."""
         while len(parts.ends) <= count:
             for event in self.events(parts.nodes[len(parts.ends) - 1]):
                 parts.kinds.setdefault(event.kind, []).append(len(parts.events))
@@ -422,12 +415,10 @@ class _Way:
     count: int
 
     def first(self, kind: Kind) -> Event | None:
-        """Give the first event of a kind."""
         places = self.parts.kinds.get(kind)
         return self.parts.events[places[0]] if places and places[0] < self.count else None
 
     def last(self, kinds: Iterable[Kind]) -> Event | None:
-        """Give the last event of some kinds."""
         latest = -1
         for kind in kinds:
             places = self.parts.kinds.get(kind, [])
@@ -437,7 +428,7 @@ class _Way:
 
 
 def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]:
-    """Give the parts of a compound statement that were executed before one came to a child."""
+    """Return the parts of a compound statement that are executed before one of its children."""
     if isinstance(ancestor, cst.If | cst.While):
         return [] if child is ancestor.test else [ancestor.test]
     if isinstance(ancestor, cst.For):
@@ -450,7 +441,7 @@ def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]
 
 
 def _as_done_by(node: cst.CSTNode, step: _Step) -> _Step:
-    """Give a step of a local function as one of the call of it."""
+    """Return a step of a local function as one of the call of it."""
     if isinstance(step, _Branches):
         body = tuple(_as_done_by(node, each) for each in step.body)
         return _Branches(body, tuple(_as_done_by(node, each) for each in step.orelse))
@@ -458,38 +449,10 @@ def _as_done_by(node: cst.CSTNode, step: _Step) -> _Step:
 
 
 def called(call: cst.Call) -> str:
-    """Give a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
+    """Return a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
     return f"{dotted(call.func)}({'…' if call.args else ''})"
 
 
 def _defaults(params: cst.Parameters) -> list[cst.CSTNode]:
     every = [*params.posonly_params, *params.params, *params.kwonly_params]
     return [param.default for param in every if param.default is not None]
-
-
-def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
-    """Give the qualified names that a statement imports; a leading dot for each level."""
-    if isinstance(node, cst.Import):
-        return [dotted(alias.name) for alias in node.names]
-    module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
-    if isinstance(node.names, cst.ImportStar):
-        return [module]
-    dot = "" if module.endswith(".") else "."
-    return [f"{module}{dot}{dotted(alias.name)}" for alias in node.names]
-
-
-def is_guard(test: cst.BaseExpression) -> bool:
-    """Tell whether a condition is one of `__name__`, as in `if __name__ == "__main__":`."""
-    return isinstance(test, cst.Comparison) and any(
-        isinstance(side, cst.Name) and side.value == "__name__"
-        for side in (test.left, *(each.comparator for each in test.comparisons))
-    )
-
-
-def _is_only_elsewhere(test: cst.BaseExpression, qualified: object) -> bool:
-    """Tell whether a condition holds in a program or for a type checker only, not at import."""
-    if is_guard(test):
-        return True
-    return callable(qualified) and qualified(test) in {
-        "typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING",
-    }  # fmt: skip

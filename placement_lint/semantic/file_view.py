@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.facts.import_statements import modules_named
+from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
+from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.imports import importable
 from placement_lint.syntax.spelling import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.jaxmodel.versions import Target
+    from placement_lint.jaxmodel.versions import TargetVersions
     from placement_lint.placement.flow import Flow
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Names, Scope
@@ -29,7 +30,6 @@ class FileView:
     __slots__ = ("module", "names", "tree")
 
     def __init__(self, module: ModuleFacts) -> None:
-        """Bind to the facts of the file."""
         self.module = module
         self.tree: Tree = module.tree
         self.names: Names = module.names
@@ -37,21 +37,20 @@ class FileView:
     # -- names ------------------------------------------------------------------------------
 
     def name(self, node: cst.CSTNode | None) -> str | None:
-        """Give the qualified name that a name or attribute chain provably stands for."""
+        """Return the qualified name that a name or attribute chain provably stands for."""
         return None if node is None else self.names.qualified(node)
 
     def called(self, node: cst.CSTNode | None) -> str | None:
-        """Give the qualified name of what a call calls; None for anything but a call."""
+        """Return the qualified name of what a call calls; None for anything but a call."""
         return self.name(node.func) if isinstance(node, cst.Call) else None
 
     def is_call(self, node: cst.CSTNode | None, *names: str) -> bool:
-        """Tell whether a node is a call of one of these qualified names."""
         return isinstance(node, cst.Call) and self.name(node.func) in names
 
     def spell(self, qualified: str, at: cst.CSTNode) -> str | None:
-        """Write a qualified name with the names that the file has at a node.
+        """Return a qualified name in the names that the file has at a node.
 
-        Gives None where none of them leads there, so that an import would be needed.
+        None where none of them leads there, so that an import would be needed.
         """
         place = self.tree.index(at)
         scope = self.names.scope(at)
@@ -72,8 +71,9 @@ class FileView:
         return None
 
     def reach(self, qualified: str, at: cst.CSTNode) -> Spelling | None:
-        """Write a qualified name at a node, by a new import where the file has none that leads to
-        it. Gives None where there is no right place for one, or its name is taken.
+        """Return how a qualified name is written at a node, by a new import where that is needed.
+
+        None where there is no right place for one, or its name is taken.
         """
         spelled = self.spell(qualified, at)
         if spelled is not None:
@@ -81,13 +81,13 @@ class FileView:
         return importable(qualified, at, self.module.path, self.names, self._brings_jax)
 
     def _brings_jax(self, statement: cst.Import | cst.ImportFrom) -> bool:
-        """Tell whether what a statement imports from the run has imported JAX."""
+        """Return whether what a statement imports from the run has imported JAX."""
         run, path = self.module.run, self.module.path
         effects = (run.importing(path, name) for name in modules_named(statement))
         return any(effect.imports_jax is not None for effect in effects)
 
     def _is_bound_before(self, alias: str, place: int, scope: Scope) -> bool:
-        """Tell whether a binding that runs at run time stands above a place in the same scope."""
+        """Return whether a binding that runs at run time is above a place in the same scope."""
         owner = self.names.owner(alias, scope)
         if owner is None:
             return False
@@ -103,15 +103,12 @@ class FileView:
         return False
 
     def is_type_checking_only(self, node: cst.CSTNode) -> bool:
-        """Tell whether a node stands in the body of an `if TYPE_CHECKING:`."""
+        """Return whether a node is in the body of an `if TYPE_CHECKING:`."""
         child = node
         for ancestor in self.tree.ancestors(node):
             if isinstance(ancestor, cst.If) and child is ancestor.body:
                 test = ancestor.test
-                if isinstance(test, cst.Attribute | cst.Name) and self.name(test) in {
-                    "typing.TYPE_CHECKING",
-                    "typing_extensions.TYPE_CHECKING",
-                }:
+                if self.name(test) in TYPE_CHECKING_NAMES:
                     return True
             child = ancestor
         return False
@@ -119,15 +116,14 @@ class FileView:
     # -- surroundings -----------------------------------------------------------------------
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """Give the parent of a node."""
         return self.tree.parent(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Give the parent, its parent, and so on up to the module."""
+        """Yield the parent, its parent, and so on up to the module."""
         return self.tree.ancestors(node)
 
     def statement(self, node: cst.CSTNode) -> cst.BaseSmallStatement | cst.BaseCompoundStatement:
-        """Give the smallest statement around a node: a small one, or a compound one's header."""
+        """Return the smallest statement around a node: a small one, or a compound one's header."""
         for candidate in (node, *self.tree.ancestors(node)):
             if isinstance(candidate, cst.BaseSmallStatement | cst.BaseCompoundStatement):
                 return candidate
@@ -135,7 +131,7 @@ class FileView:
         raise LookupError(message)
 
     def statement_line(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
-        """Give the line of simple statements that a node is in; None for a compound one's header.
+        """Return the line of simple statements that a node is in; None for a compound one's header.
 
         Parts of a line of its own are not looked for inside of lambdas: these are expressions.
         """
@@ -147,7 +143,8 @@ class FileView:
         return None
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
-        """Give the innermost function that a node is evaluated in, None for the module's own code.
+        """Return the innermost function that a node is evaluated in, None for the module's own
+        code.
 
         A decorator, a default and an annotation are evaluated where the function is defined.
         """
@@ -163,7 +160,7 @@ class FileView:
         return None
 
     def with_items(self, node: cst.CSTNode) -> Iterator[cst.WithItem]:
-        """Give the items of every `with` whose body a node stands in, innermost first.
+        """Yield the items of every `with` whose body a node is in, innermost first.
 
         For a node in an item itself: the items before it, which are entered by then. The search
         ends at the function that holds the node: its caller's blocks are not seen. A decorator and
@@ -180,24 +177,24 @@ class FileView:
             child = ancestor
 
     def inside_with(self, node: cst.CSTNode, *names: str) -> bool:
-        """Tell whether a node stands in a `with` of a call of one of these qualified names."""
+        """Return whether a node is in a `with` of a call of one of these qualified names."""
         return any(self.is_call(item.item, *names) for item in self.with_items(node))
 
     # -- the run ----------------------------------------------------------------------------
 
     @property
-    def target(self) -> Target:
+    def target(self) -> TargetVersions:
         """The versions of JAX that the file is meant for."""
         return self.module.target
 
     def program_calls(self, function: str) -> bool:
-        """Tell whether this file, or another one of a program that it is part of, calls it."""
+        """Return whether this file, or another one of a program that it is part of, calls it."""
         if self.module.fact(_called_names).get(function) is not None:
             return True
         return self.module.run.calls(self.module.path, function) is not None
 
     def calls_of(self, function: str) -> list[cst.Call]:
-        """Give every call of a function in this file, by its qualified name."""
+        """Return every call of a function in this file, by its qualified name."""
         return self.module.fact(_called_names).get(function, [])
 
     # -- placement --------------------------------------------------------------------------
@@ -209,7 +206,6 @@ class FileView:
 
 
 def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
-    """Give the calls of each function that is known by its qualified name."""
     found: dict[str, list[cst.Call]] = {}
     for node in facts.tree.every(cst.Call):
         name = facts.names.qualified(node.func)

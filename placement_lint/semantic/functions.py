@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.enclosing import runs_only_while_traced
-from placement_lint.syntax import definitions
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,13 +20,8 @@ _MOST_FUNCTIONS = 64
 """How many functions are followed from one: a helper's helpers, and no more of a program."""
 
 
-def function_of(node: cst.BaseExpression | None, ctx: FileView) -> Function | None:
-    """Give the function of this file that runs when an expression is called, if that is sure."""
-    return definitions.function_of(node, ctx.names)
-
-
 def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
-    """Give the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
+    """Yield the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
 
     By `as name` of a `with`, in its body, or by an assignment, wherever the variable is seen.
     """
@@ -53,7 +48,7 @@ def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
 
 
 def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> Iterator[cst.Call]:
-    """Give the calls that run when a function is called, in its body and in what it calls.
+    """Yield the calls that run when a function is called, in its body and in what it calls.
 
     In order of the text for each function, those of functions that it calls after its own. What is
     only defined in it does not run; a lambda or function that is given to a call does. With
@@ -68,7 +63,7 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
             yield call
             given = [argument.value for argument in call.args]
             for each in (call.func, *given):
-                inner = function_of(each, ctx)
+                inner = function_of(each, ctx.names)
                 if inner is None or id(inner) in seen or len(seen) >= _MOST_FUNCTIONS:
                     continue
                 if isinstance(inner, cst.FunctionDef) and inner.decorators:
@@ -78,7 +73,7 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
 
 
 def _own_calls(function: Function, ctx: FileView) -> Iterator[cst.Call]:
-    """Give the calls in a function's body that are in no function inside of it."""
+    """Yield the calls in a function's body that are in no function inside of it."""
     for node in (function.body, *ctx.tree.descendants(function.body)):
         if isinstance(node, cst.Call) and ctx.function(node) is function:
             yield node

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.syntax.names import Names
+
 
 def suspensions(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Give every place below a node at which its function is suspended, in source order.
+    """Yield every place below a node at which its function is suspended, in source order.
 
-    Those are `yield`, `await`, `async for` and `async with`; what stands in another function, or in
-    a generator expression, does not suspend this one.
+    Those are `yield`, `await`, `async for` and `async with`; what is in another function, or in a
+    generator expression, does not suspend this one.
     """
     pending = list(reversed(children(node)))
     while pending:
@@ -35,14 +38,9 @@ def suspensions(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         pending += reversed(children(part))
 
 
-def is_generator(function: cst.FunctionDef) -> bool:
-    """Tell whether calling a function gives a generator, asynchronous ones included."""
-    return any(isinstance(each, cst.Yield) for each in suspensions(function.body))
-
-
-def kind_of(function: cst.FunctionDef) -> str | None:
-    """Say what calling a function gives, if it does not run its body; None for a plain one."""
-    generates = is_generator(function)
+def kind_of(function: cst.FunctionDef, names: Names) -> str | None:
+    """Return what calling a function gives in words, if it does not run its body; else None."""
+    generates = is_generator(function, names)
     if function.asynchronous is not None:
         return "an asynchronous generator" if generates else "a coroutine"
     return "a generator" if generates else None

@@ -12,7 +12,7 @@ from placement_lint.files.neighbours import is_imported_beside
 from placement_lint.files.script_cells import has_cells
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
-from placement_lint.jaxmodel.versions import Target
+from placement_lint.jaxmodel.versions import TargetVersions
 from placement_lint.limits.budget import (
     LimitError,
     RunOverError,
@@ -49,16 +49,14 @@ class UnfollowedError(Exception):
 
 
 class _Lines:
-    """Where nodes stand, by lines, for a file without an editor of its own."""
+    """The lines of nodes, for a file without an editor of its own."""
 
     def __init__(self, module: cst.Module, path: str) -> None:
-        """Work nothing out before it is asked for."""
         self._module = module
         self._path = path
         self._asked = 0
 
     def line(self, node: cst.CSTNode) -> int:
-        """Give the line of a node."""
         from placement_lint.syntax.positions import text_before
 
         self._asked += 1
@@ -88,20 +86,19 @@ class ModuleFacts:
         *,
         accelerator: bool = True,
         exports: ExportResolver | None = None,
-        target: Target | None = None,
+        target: TargetVersions | None = None,
         run: RunView | None = None,
         source: Source | None = None,
         is_whole: bool = False,
     ) -> None:
-        """Walk the tree and build its scopes. `accelerator` False: the CPU is the default.
-
-        `is_whole`: the run sees every file that may import this one, as far as anyone can tell.
+        """`accelerator` False: the CPU is the default. `is_whole`: the run sees every file that may
+        import this one, as far as anyone can tell.
         """
         self.path = path
         self.source = source
         """The text that was parsed, with the cells of a notebook."""
         self.accelerator = accelerator
-        self.target = target or Target()
+        self.target = target or TargetVersions()
         """The versions of JAX that the file is meant for."""
         self.run = run or Alone()
         """What is known of the other files of the run."""
@@ -117,7 +114,7 @@ class ModuleFacts:
         """What interpreting it ran out of."""
 
     def fact(self, work: Callable[[ModuleFacts], T]) -> T:
-        """Give what a function says of this file; it is asked once, whoever asks first."""
+        """Return what a function returns for this file; it is called once, whoever asks first."""
         if work not in self._facts:
             self._facts[work] = work(self)
         found: T = self._facts[work]
@@ -126,14 +123,14 @@ class ModuleFacts:
     def let_go(self) -> None:
         """Free the tree and all that was worked out: nothing can be asked any longer.
 
-        Circles of references lead through these three. Without them what they hold is freed at
-        once, and not after a search through all of it, which takes a tenth of a run.
+        Reference cycles lead through these three. Without them what they hold is freed at once, and
+        not after a search through all of it, which takes a tenth of a run.
         """
         for each in (self.tree, self.names, self):
             vars(each).clear()
 
     def line_of(self, node: cst.CSTNode) -> int:
-        """Give the line on which a node begins, in the text as LibCST writes it."""
+        """Return the line on which a node begins, in the text as LibCST writes it."""
         return self._line_spans.line(node)
 
     @cached_property
@@ -175,7 +172,6 @@ class ModuleFacts:
 
     @cached_property
     def has_relative_import(self) -> bool:
-        """Whether the file says by a relative import that it is a module of a package."""
         return any(node.relative for node in self.tree.every(cst.ImportFrom))
 
     @cached_property
@@ -229,5 +225,5 @@ class ModuleFacts:
         }
 
     def import_statement(self, alias: cst.CSTNode) -> cst.CSTNode:
-        """Give the import statement of one of its aliases (or of a parameter, its own node)."""
+        """Return the import statement of one of its aliases (or of a parameter, its own node)."""
         return self._import_statements.get(id(alias), self.tree.module)

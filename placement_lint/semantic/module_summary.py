@@ -1,6 +1,6 @@
 """What executing a module does, in order and said without its tree: nothing of other files in it.
 
-Imports stand there by name, so that a summary depends on the text of its own file, and on what the
+Imports are in it by name, so that a summary depends on the text of its own file, and on what the
 names in it stand for, and on nothing else. What they do is found out where summaries are executed.
 """
 
@@ -69,7 +69,7 @@ Summary: TypeAlias = "tuple[Step, ...]"
 
 
 def import_of_jax(name: str) -> str | None:
-    """Give an import of a dotted name as a message says it, if the import brings JAX; else None."""
+    """Return an import that brings JAX as a message names it; None if the import brings no JAX."""
     if any(f"{name}.".startswith(f"{module}.") for module in IMPORTS_JAX):
         return f"import {'jax' if name.startswith('jax') else name}"
     return None
@@ -91,7 +91,6 @@ def perhaps(summary: list[Step], names: Iterable[str]) -> None:
 
 
 def imported_in(summary: Summary) -> list[str]:
-    """Give all that may be imported."""
     names: list[str] = []
     for step in summary:
         if isinstance(step, Imports):

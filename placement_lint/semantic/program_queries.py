@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Origin:
+class EffectOrigin:
     """A place in some file of the run, in words that a message can use."""
 
     path: str
@@ -16,7 +16,6 @@ class Origin:
     """Such as `jax.devices()` or `import jax`."""
 
     def __str__(self) -> str:
-        """Say what and where."""
         return f"{self.what} in {self.path}:{self.line}"
 
 
@@ -24,12 +23,12 @@ class Origin:
 class ImportEffects:
     """What importing a module of the run certainly does, in it and in what it imports."""
 
-    imports_jax: Origin | None = None
-    starts_backend: Origin | None = None
+    imports_jax: EffectOrigin | None = None
+    starts_backend: EffectOrigin | None = None
     """And does not give it up after that."""
-    sets_variables: dict[str, Origin] = field(default_factory=dict)
-    gives_backend_up: Origin | None = None
-    """Before it starts it anew, if it does that as well."""
+    sets_variables: dict[str, EffectOrigin] = field(default_factory=dict)
+    gives_backend_up: EffectOrigin | None = None
+    """Before it starts it again, if it does that as well."""
 
 
 NOTHING = ImportEffects()
@@ -42,41 +41,37 @@ class RunView(Protocol):
     program of a file is asked about each program that the file is a part of.
     """
 
-    def calls(self, path: str, function: str) -> Origin | None:
-        """Give a call of a function in another file of a program that a file is part of.
+    def calls(self, path: str, function: str) -> EffectOrigin | None:
+        """Return a call of a function in another file of a program that a file is part of.
 
         The function is named by its qualified name, such as `jax.distributed.initialize`.
         """
         ...
 
     def mentions(self, path: str, *words: bytes) -> bool:
-        """Tell whether another file of a program that a file is part of contains one of these."""
+        """Return whether another file of a program that a file is part of contains one of these."""
         ...
 
     def importer(self, path: str) -> str | None:
-        """Give a file of the run, no test, that imports a file or something in it."""
+        """Return a file of the run, no test, that imports a file or something in it."""
         ...
 
     def importing(self, path: str, name: str) -> ImportEffects:
-        """Give what an import in a file does: of a module by its name, as Python writes it."""
+        """Return what an import in a file does: of a module by its name, as Python writes it."""
         ...
 
 
 class Alone:
     """A run of one file: there is nothing else to know."""
 
-    def calls(self, path: str, function: str) -> Origin | None:
-        """Answer that nobody else calls it."""
+    def calls(self, path: str, function: str) -> EffectOrigin | None:
         return None
 
     def mentions(self, path: str, *words: bytes) -> bool:
-        """Answer that nobody else contains it."""
         return False
 
     def importer(self, path: str) -> str | None:
-        """Answer that nobody imports it."""
         return None
 
     def importing(self, path: str, name: str) -> ImportEffects:
-        """Answer that it does nothing that is known."""
         return NOTHING

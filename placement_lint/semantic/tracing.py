@@ -1,7 +1,7 @@
 """Which functions of a file surely run on tracers, and by which call of JAX.
 
 Stricter than what the interpreter takes for traced: it leaves out whatever *may* be traced, a rule
-here accuses what *is*.
+reports only what *is*.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import libcst as cst
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, function_of
+from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ _CALLS_AT_ONCE = frozenset({
 
 
 @dataclass(frozen=True)
-class Staging:
+class TracedBy:
     """How a function comes to be traced."""
 
     tracing: Tracing
@@ -45,14 +45,13 @@ class Staging:
     """False: the function has other uses, or may have some elsewhere, which call it as it is."""
 
 
-class Stagings:
+class TracedFunctions:
     """The functions of one file that are surely traced, from their decorators and by calls."""
 
     def __init__(self, facts: ModuleFacts) -> None:
-        """Look through the file once."""
         self.tree: Tree = facts.tree
         self.names: Names = facts.names
-        self._by_id: dict[int, list[Staging]] = {}
+        self._by_id: dict[int, list[TracedBy]] = {}
         self._tracing_arguments: set[int] = set()
         given: list[tuple[Function, Tracing]] = []
         for found in self.tree.every(cst.FunctionDef, cst.Call):
@@ -60,7 +59,7 @@ class Stagings:
                 for decorator in found.decorators:
                     tracing = self.tracing(decorator.decorator)
                     if tracing is not None and tracing.decorates:
-                        self._by_id.setdefault(id(found), []).append(Staging(tracing, True))
+                        self._by_id.setdefault(id(found), []).append(TracedBy(tracing, True))
             else:
                 given += self._given(found)
         pending = given
@@ -73,19 +72,19 @@ class Stagings:
                     left.append((node, tracing))
                     continue
                 is_certain = not others and self._is_private(node)
-                self._by_id.setdefault(id(node), []).append(Staging(tracing, is_certain))
+                self._by_id.setdefault(id(node), []).append(TracedBy(tracing, is_certain))
             if len(left) == len(pending):
                 break
             pending = left
 
     # -- asking -------------------------------------------------------------------------------
 
-    def of(self, function: cst.CSTNode) -> list[Staging]:
-        """Give how a function itself is traced: by each decorator and each call."""
+    def of(self, function: cst.CSTNode) -> list[TracedBy]:
+        """Return how a function itself is traced: by each decorator and each call."""
         return self._by_id.get(id(function), [])
 
-    def around(self, node: cst.CSTNode, kinds: frozenset[TraceKind]) -> Staging | None:
-        """Give how what a node does is traced, in one of the ways; None where it may just run.
+    def around(self, node: cst.CSTNode, kinds: frozenset[TraceKind]) -> TracedBy | None:
+        """Return how what a node does is traced, in one of the ways; None where it may just run.
 
         A function inside a traced one counts, unless it is given to what may call it later.
         """
@@ -98,20 +97,25 @@ class Stagings:
             found = [each for each in self.of(ancestor) if each.tracing.kind in kinds]
             if found:
                 return max(found, key=lambda each: each.is_certain)
-            if not self._runs_where_it_stands(ancestor):
+            if not self._runs_in_place(ancestor):
                 return None
         return None
 
+    def is_traced(self, node: cst.CSTNode) -> bool:
+        """Return whether what a node does is certainly traced, in any way."""
+        return self.around(node, frozenset(TraceKind)) is not None
+
     def tracing(self, node: cst.BaseExpression) -> Tracing | None:
-        """Give what a decorator traces with: `@jax.jit`, `@jax.jit(…)`, `@partial(jax.jit, …)`."""
-        made: cst.BaseExpression | None = node
-        while isinstance(made, cst.Call):
-            is_partial = self.names.qualified(made.func) == PARTIAL
-            made = Arguments(made).get(0, "func") if is_partial else made.func
+        """Return what a decorator traces with: `@jax.jit`, `@jax.jit(…)`,
+        `@partial(jax.jit, …)`.
+        """
+        made, _ = applied(node, self.names)
         return None if made is None else TRACINGS.get(self.names.qualified(made) or "")
 
     def definition(self, node: cst.BaseExpression | None) -> Function | None:
-        """Give the function that an expression surely is, also inside of a call that traces it."""
+        """Return the function that an expression surely is, also inside of a call that
+        traces it.
+        """
         return function_of(node, self.names, _DECORATING)
 
     # -- looking ------------------------------------------------------------------------------
@@ -138,7 +142,7 @@ class Stagings:
                     yield definition, tracing
 
     def _other_uses(self, node: Function) -> bool | None:
-        """Tell whether a function has uses that may call it as it is; None: it is so called.
+        """Return whether a function has uses that may call it as it is; None: it is so called.
 
         Calls inside of functions that are traced are no such uses.
         """
@@ -154,14 +158,14 @@ class Stagings:
                 continue
             call = self.tree.parent(use)
             if isinstance(call, cst.Call) and call.func is use:
-                if self.around(use, frozenset(TraceKind)) is None:
+                if not self.is_traced(use):
                     return None
             else:
                 others = True
         return others
 
     def _uses(self, node: Function) -> list[cst.CSTNode]:
-        """Give every place that reads a function by its name, or as `self.name`."""
+        """Return every place that reads a function by its name, or as `self.name`."""
         if isinstance(node, cst.Lambda):
             parent = self.tree.parent(node)
             target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
@@ -181,7 +185,6 @@ class Stagings:
         return found
 
     def _is_private(self, node: Function) -> bool:
-        """Tell whether other files have no business with a function."""
         if isinstance(node, cst.Lambda) or node.name.value.startswith("_"):
             return True
         return any(isinstance(each, cst.FunctionDef) for each in self.tree.ancestors(node))
@@ -197,8 +200,8 @@ class Stagings:
             found.setdefault(node.attr.value, []).append(node)
         return found
 
-    def _runs_where_it_stands(self, node: Function) -> bool:
-        """Tell whether a nested function runs only as a part of the function that it stands in."""
+    def _runs_in_place(self, node: Function) -> bool:
+        """Return whether a nested function runs only as a part of the function around it."""
         if isinstance(node, cst.Lambda):
             parent = self.tree.parent(node)
             if isinstance(parent, cst.Arg):

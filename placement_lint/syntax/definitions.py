@@ -37,6 +37,13 @@ def named_function(node: cst.BaseExpression | None, names: Names) -> Function | 
     return value if isinstance(value, cst.Lambda) else None
 
 
+def is_generator(function: cst.FunctionDef, names: Names, below: cst.CSTNode | None = None) -> bool:
+    """Whether a function yields, anywhere or below a node in it; generators inside of it aside."""
+    scope = names.scope(function.body)
+    found = names.tree.every(cst.Yield, below=function if below is None else below)
+    return any(names.scope(node) is scope for node in found)
+
+
 def function_of(
     node: cst.BaseExpression | None, names: Names, through: Container[str] = ()
 ) -> Function | None:
@@ -56,6 +63,22 @@ def function_of(
     if isinstance(node, cst.Attribute):
         return own_method(node, names)
     return named_function(node, names)
+
+
+def applied(
+    node: cst.BaseExpression, names: Names
+) -> tuple[cst.BaseExpression | None, list[Arguments]]:
+    """Return what calls and `functools.partial` are applied to, with the arguments of each.
+
+    `jax.jit` for `jax.jit`, `jax.jit(…)` and `partial(jax.jit, …)(…)`; None for `partial()`.
+    """
+    calls: list[Arguments] = []
+    made: cst.BaseExpression | None = node
+    while isinstance(made, cst.Call):
+        calls.append(Arguments(made))
+        is_partial = names.qualified(made.func) == PARTIAL
+        made = calls[-1].get(0, "func") if is_partial else made.func
+    return made, calls
 
 
 def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:

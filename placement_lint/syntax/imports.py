@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import imported_names
 from placement_lint.syntax.names import ScopeKind
 from placement_lint.syntax.spelling import Needed, Spelling
 
@@ -83,11 +84,9 @@ def _anchors(
 
 
 def _root(node: cst.Import | cst.ImportFrom) -> str:
-    if isinstance(node, cst.Import):
-        return dotted(node.names[0].name).partition(".")[0]
-    if node.relative or node.module is None or isinstance(node.names, cst.ImportStar):
+    if isinstance(node.names, cst.ImportStar):
         return ""
-    return dotted(node.module).partition(".")[0]
+    return imported_names(node)[0].partition(".")[0]
 
 
 def _sees(names: Names, at: cst.CSTNode, statement: cst.CSTNode) -> bool:

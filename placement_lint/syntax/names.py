@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import MISSING_MODULE, member, source_module
 
 if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
@@ -24,9 +25,6 @@ _BUILTINS = frozenset(dir(builtins))
 _MAX_ATTRIBUTES = 100
 """Attributes of one another that a name is followed through."""
 _IMPORT_CALLS = frozenset({"importlib.import_module", "pytest.importorskip"})
-_MISSING_MODULE = frozenset({
-    "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
-})  # fmt: skip
 _Comprehension = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.StarredDictComp)
 _Import = (cst.Import, cst.LazyImport)
 _ImportFrom = (cst.ImportFrom, cst.LazyImportFrom)
@@ -417,7 +415,7 @@ class _ScopeBuilder:
                     else [ancestor.type]
                 )
                 return any(
-                    isinstance(kind, cst.Name) and f"builtins.{kind.value}" in _MISSING_MODULE
+                    isinstance(kind, cst.Name) and f"builtins.{kind.value}" in MISSING_MODULE
                     for kind in types
                 )
             if isinstance(ancestor, cst.FunctionDef | cst.ClassDef):
@@ -481,13 +479,11 @@ class _ScopeBuilder:
             scope.has_star_import = True
             self.names.module_scope.has_star_import = True
             return
-        module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
-        separator = "" if module.endswith(".") or not module else "."
+        module = source_module(node)
         for alias in node.names:
             name = dotted(alias.name)
             bound = _as_name(alias.asname) if alias.asname is not None else name
-            target = f"{module}{separator}{name}"
-            self.bind(scope, bound, Binding(BindingKind.IMPORT, alias, target))
+            self.bind(scope, bound, Binding(BindingKind.IMPORT, alias, member(module, name)))
 
 
 def _as_name(asname: cst.AsName) -> str:

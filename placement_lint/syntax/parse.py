@@ -49,6 +49,8 @@ class ParsedFile:
 
 # LibCST says the place in its message too, counted in its own way.
 _LIBCST_PLACE = re.compile(r"^parser error: (?:error at (?P<line>\d+):(?P<column>\d+): )?")
+_MOST_TOKENS = 4
+"""More tokens than these are no help to a reader: LibCST lists all that could follow."""
 
 
 def guard(source: Source) -> Unparsable | None:
@@ -109,7 +111,9 @@ def _parsed(
                 return ParsedFile(module, source, now)
             return ParsedFile(cst.parse_module(source.text), source)
     except cst.ParserSyntaxError as error:
-        return Unparsable(_reason(error), *_place(error, source))
+        by_python = _error_of_python(source.text)
+        line, column = _place(error, by_python, source)
+        return Unparsable(_reason(error, by_python, line), line, column)
     except MemoryError:
         # It may be there the next time: this says nothing of the file.
         raise
@@ -127,21 +131,23 @@ def names_of(path: str, store: FileStore) -> Names | None:
     return Names(Tree(parsed.module)) if isinstance(parsed, ParsedFile) else None
 
 
-def _place(error: cst.ParserSyntaxError, source: Source) -> tuple[int, int]:
+def _place(
+    error: cst.ParserSyntaxError, by_python: SyntaxError | None, source: Source
+) -> tuple[int, int]:
     """Return the line and column of an error, from 1, on one of the lines of the source."""
     told = _LIBCST_PLACE.match(error.message)
     line, column = error.raw_line, error.raw_column
     if told is not None and told["line"]:
         # The attributes are those of the next line, where there is one.
         line, column = int(told["line"]), int(told["column"])
-    elif error.message.startswith("tokenizer"):
-        line, column = _place_of_python(source.text) or (line, column)
+    elif error.message.startswith("tokenizer") and by_python is not None and by_python.lineno:
+        line, column = by_python.lineno, (by_python.offset or 1) - 1
     last = len(source.line_starts) - (source.line_starts[-1] == len(source.text))
     return (line, column + 1) if line <= last else (max(last, 1), 1)
 
 
-def _place_of_python(text: str) -> tuple[int, int] | None:
-    """Return the place at which this Python stops, if it does."""
+def _error_of_python(text: str) -> SyntaxError | None:
+    """Return the error with which this Python stops, if it does."""
     import ast
     import warnings
 
@@ -150,12 +156,18 @@ def _place_of_python(text: str) -> tuple[int, int] | None:
         try:
             ast.parse(text)
         except SyntaxError as error:
-            return (error.lineno, (error.offset or 1) - 1) if error.lineno else None
+            return error
         except (ValueError, RecursionError, MemoryError):
             return None
     return None
 
 
-def _reason(error: cst.ParserSyntaxError) -> str:
-    reason = error.message.strip().splitlines()[0].rstrip(".")
-    return _LIBCST_PLACE.sub("", reason)
+def _reason(error: cst.ParserSyntaxError, by_python: SyntaxError | None, line: int) -> str:
+    """Return what is wrong at a line: in Python's words where LibCST lists the tokens it takes."""
+    reason = _LIBCST_PLACE.sub("", error.message.strip().splitlines()[0].rstrip("."))
+    if not reason.startswith("expected one of") or by_python is None:
+        return reason
+    if by_python.msg == "invalid syntax":
+        return reason if reason.count(", ") < _MOST_TOKENS else "unexpected token"
+    elsewhere = by_python.lineno not in {None, line}
+    return f"{by_python.msg} (line {by_python.lineno})" if elsewhere else by_python.msg

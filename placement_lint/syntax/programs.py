@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,11 +18,7 @@ _STARTING = frozenset({"main", "run"})
 def has_main_guard(module: cst.Module) -> bool:
     """Return whether a module does something only where it is the program itself."""
     return any(
-        isinstance(statement, cst.If)
-        and isinstance(statement.test, cst.Comparison)
-        and isinstance(statement.test.left, cst.Name)
-        and statement.test.left.value == "__name__"
-        for statement in module.body
+        isinstance(statement, cst.If) and is_main_guard(statement.test) for statement in module.body
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.trace.join import Judgement, State
+from placement_lint.trace.join import FindingState, Judgement
 from placement_lint.trace.text import REPORT_IT
 from placement_lint.version import __version__
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.trace.join import Joined, SeenFinding, SeenLine, SeenRun
-    from placement_lint.trace.record import HostRun, Move, Place
+    from placement_lint.trace.record import HostRun, Move, TracedPlace
 
 VERSION = 1
 """Goes up when a field changes its meaning or goes; fields may be added without."""
@@ -29,7 +29,9 @@ def render(
     seconds: float,
     show: Callable[[str], str],
 ) -> str:
-    """Give a whole run. `show` gives a path as it is shown; `status` is as `subprocess` has it."""
+    """Return a whole run. `show` returns a path as it is shown; `status` is as `subprocess`
+    has it.
+    """
     record = joined.record
     report = {
         "version": VERSION,
@@ -58,10 +60,10 @@ def render(
             "copies": sum(line.count for line in _main(joined)),
             "bytes": sum(line.bytes for line in _main(joined)),
             "seconds": round(sum(line.seconds for line in _main(joined)), 6),
-            "confirmed": len(joined.with_state(State.CONFIRMED)),
-            "reached": len(joined.with_state(State.REACHED)),
-            "not_reached": len(joined.with_state(State.NOT_REACHED)),
-            "unknown": len(joined.with_state(State.UNKNOWN)),
+            "confirmed": len(joined.with_state(FindingState.CONFIRMED)),
+            "reached": len(joined.with_state(FindingState.REACHED)),
+            "not_reached": len(joined.with_state(FindingState.NOT_REACHED)),
+            "unknown": len(joined.with_state(FindingState.UNKNOWN)),
             "not_flagged": joined.not_flagged,
             "host_runs": sum(seen.count for seen in joined.host_runs),
             "host_seconds": round(sum(seen.seconds for seen in joined.host_runs), 6),
@@ -135,7 +137,7 @@ def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
         "path": show(finding.path),
         "line": finding.span.line,
         "column": finding.span.column,
-        "speaks_of_moves": seen.speaks_of_moves,
+        "speaks_of_moves": seen.is_about_moves,
         "state": seen.state.value,
         "count": sum(move.count for move in seen.moves),
         "bytes": sum(move.bytes for move in seen.moves),
@@ -145,7 +147,7 @@ def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
-def _place(place: Place | None, show: Callable[[str], str]) -> dict[str, Any] | None:
+def _place(place: TracedPlace | None, show: Callable[[str], str]) -> dict[str, Any] | None:
     if place is None:
         return None
     return {

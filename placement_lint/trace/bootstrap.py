@@ -16,13 +16,13 @@ REFUSED = 2
 
 
 def main(folder: str, request: dict[str, Any]) -> None:
-    """Set everything up and run the program."""
     from pathlib import Path
 
     from placement_lint.trace.elsewhere import Elsewhere
+    from placement_lint.trace.emulation import Emulation, expected_devices
     from placement_lint.trace.frames import Frames
     from placement_lint.trace.imported import when_imported
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
     from placement_lint.trace.program import (
         NoProgramError,
         leave_out_our_frames,
@@ -32,9 +32,8 @@ def main(folder: str, request: dict[str, Any]) -> None:
     )
     from placement_lint.trace.reached import Reached
     from placement_lint.trace.recorder import Recorder
-    from placement_lint.trace.stage import Stage, expected_devices
 
-    ledger = Ledger(Path(folder))
+    ledger = TraceLedger(Path(folder))
     ledger.write("start", python=sys.version.split()[0])
     frames = Frames()
     reached = Reached(frames, ledger)
@@ -56,7 +55,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
         try:
             install(Recorder(ledger, frames, reached.came_to))
             if request["devices"] == "virtual":
-                Stage(
+                Emulation(
                     frames,
                     lambda text: ledger.write("stage", text=text),
                     expected_devices(dict(os.environ)),

@@ -18,7 +18,7 @@ def main() -> str | None:
 
     from placement_lint.trace.frames import Frames
     from placement_lint.trace.hooks import HookError, install
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
     from placement_lint.trace.record import read
     from placement_lint.trace.recorder import DRAGGED, Recorder
 
@@ -31,7 +31,7 @@ def main() -> str | None:
 
         frames.leave_out(str(Path(jax.__file__).parent))
         try:
-            install(Recorder(Ledger(folder), frames, lambda _: None))
+            install(Recorder(TraceLedger(folder), frames, lambda _: None))
         except HookError as error:
             return str(error)
         host = jax.devices()[-1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from placement_lint.trace.frames import Frames
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
 
 _STARTS = {
     "subprocess.Popen": "a Python process",
@@ -26,14 +26,13 @@ _SPAWNING = ("popen_spawn_posix", "popen_spawn_win32", "popen_forkserver")
 class Elsewhere:
     """Notes the processes that are started: those that may run JAX, and with what."""
 
-    def __init__(self, frames: Frames, ledger: Ledger) -> None:
-        """Watch nothing yet."""
+    def __init__(self, frames: Frames, ledger: TraceLedger) -> None:
         self._frames = frames
         self._ledger = ledger
         self._seen: set[tuple[Any, ...]] = set()
 
     def start(self) -> None:
-        """Watch for processes. There is no end to it: audit hooks cannot be taken away."""
+        """Watch for processes. There is no end to it: audit hooks cannot be removed."""
         sys.addaudithook(self._audit)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=lambda: self._note("a forked process"))

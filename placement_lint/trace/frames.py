@@ -38,7 +38,6 @@ class Frames:
     """Tells the user's files from all others, and finds the innermost line of them."""
 
     def __init__(self) -> None:
-        """Learn where the standard library and installed packages are."""
         paths = sysconfig.get_paths()
         folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         folders.update(site.getsitepackages())
@@ -65,7 +64,7 @@ class Frames:
         self._known = {}
 
     def user_file(self, name: str) -> str | None:
-        """Give the absolute path of a file of the user by its `co_filename`; else None."""
+        """Return the absolute path of a file of the user by its `co_filename`; else None."""
         try:
             return self._known[name]
         except KeyError:
@@ -83,7 +82,7 @@ class Frames:
         return path
 
     def here(self) -> Site | None:
-        """Give the innermost place of the user's code that this thread is at."""
+        """Return the innermost place of the user's code that this thread is at."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and self.user_file(frame.f_code.co_filename) is None:
             frame = frame.f_back

@@ -74,7 +74,7 @@ class _Local(threading.local):
         """What is said of the computation whose operands are where it runs."""
 
     def take_pulled(self) -> _Pulled | None:
-        """Give that, once."""
+        """Return that, once."""
         pulled, self.pulled = self.pulled, None
         return pulled
 
@@ -186,7 +186,7 @@ class _Hooks:
     def moving(
         self, buffers: Sequence[Any], shardings: Sequence[Any]
     ) -> Iterator[tuple[int, Any, Any]]:
-        """Give the uncommitted arrays that are not where they are wanted, and where that is."""
+        """Yield the uncommitted arrays that are not where they are wanted, and where that is."""
         for index, (buffer, sharding) in enumerate(zip(buffers, shardings, strict=False)):
             if (
                 isinstance(buffer, self.array)
@@ -201,10 +201,10 @@ class _Hooks:
         shardings: Sequence[Any],
         moving: Sequence[tuple[int, Any, Any]],
     ) -> Cause | None:
-        """Say why a computation runs on the host that would run on the accelerator.
+        """Return why a computation runs on the host that would run on the accelerator.
 
-        None for one that runs there anyway: under such a default device, or because all that it
-        is given is there, and nothing of it came from the accelerator by another such computation.
+        None for one that runs there anyway: under such a default device, or because all that it is
+        given is there, and nothing of it came from the accelerator by another such computation.
         """
         committed = [
             (buffer, sharding)
@@ -240,7 +240,7 @@ class _Hooks:
         act: Callable[[], Any],
         after: Callable[[Any], Sequence[Any]],
     ) -> tuple[Any, int]:
-        """Run a transfer, and give what it gives and how long it took.
+        """Run a transfer, and return what it returns and how long it took.
 
         What was still being computed is waited for first, and not counted.
         """
@@ -317,8 +317,6 @@ class _Hooks:
     # -- what is made -----------------------------------------------------------------------------
 
     def execution(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap the execution of a computation."""
-
         @functools.wraps(real)
         def called(execute: Any, *args: Any) -> Any:
             local = self.local
@@ -380,11 +378,10 @@ class _Hooks:
         return called
 
     def is_committed(self, value: Any) -> bool:
-        """Tell whether a value is an array that is committed to its devices."""
         return isinstance(value, self.array) and bool(self.committed(value))
 
     def is_to_note(self, value: Any) -> bool:
-        """Tell whether a value is an array that the next operation may drag away."""
+        """Return whether a value is an array that the next operation may copy."""
         return (
             isinstance(value, self.array)
             and not self.committed(value)

@@ -1,8 +1,8 @@
-"""What happened beside what was foretold: the moves of a run, and the findings in its files.
+"""What happened, joined with what was reported: the moves of a run, and the findings in its files.
 
-A finding of a rule that speaks of moves is *confirmed* where the array of its line was copied,
+A finding of a rule about moves is *confirmed* where the array of its line was copied,
 *reached* where the line ran and nothing moved, *not reached* where it never ran. A line that an
-array was dragged from the host at, and of which no rule speaks, is *not flagged*: a missed alarm.
+array was dragged from the host at, and which no rule reports, is *not flagged*: a missed alarm.
 So is one at which a computation runs on the host, again and again, of what it gave there itself.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.findings import Finding
-    from placement_lint.trace.record import HostRun, Move, Place, Record
+    from placement_lint.trace.record import HostRun, Move, TracedPlace, TraceRecord
 
 MOVED_BY = {
     "JDP201": frozenset({DRAGGED, SPREAD}),
@@ -36,14 +36,14 @@ MOVED_BY = {
     "JDP208": frozenset({PULLED}),
     "JDP402": frozenset({STAGED}),
 }
-"""The rules that a move can confirm, and the kinds of moves that each speaks of."""
+"""The rules that a move can confirm, and the kinds of moves that each is about."""
 
 _ALWAYS_SEEN = frozenset({"JDP201", "JDP202", "JDP208"})
 """Of these every move is seen. What JDP402 finds may also be sent on by an explicit `device_put`,
 which is not recorded: that nothing was seen says nothing."""
 
 
-class State(enum.Enum):
+class FindingState(enum.Enum):
     """What the run says of a finding."""
 
     CONFIRMED = "confirmed"
@@ -59,9 +59,11 @@ class Judgement(enum.Enum):
 
     FLAGGED = "flagged"
     NOT_FLAGGED = "not-flagged"
-    """An array was dragged from the host, and no rule speaks of it."""
+    """An array was dragged from the host, and no rule reports it."""
     BESIDE = "beside"
-    """No rule is meant to speak of this: indices, scalars, keys, arrays of the default device."""
+    """It is outside of the scope of the rules: indices, scalars, keys, arrays of the
+    default device.
+    """
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,14 @@ class SeenFinding:
     """A finding, and what became of it."""
 
     finding: Finding
-    state: State
+    state: FindingState
     moves: tuple[Move, ...] = ()
     host_runs: tuple[HostRun, ...] = ()
 
     @property
-    def speaks_of_moves(self) -> bool:
+    def is_about_moves(self) -> bool:
         """Whether the run can tell if it was right; of others only the line can be watched."""
-        return self.state is State.CONFIRMED or self.finding.code in _ALWAYS_SEEN
+        return self.state is FindingState.CONFIRMED or self.finding.code in _ALWAYS_SEEN
 
 
 class _AddedUp(abc.ABC):
@@ -94,7 +96,6 @@ class _AddedUp(abc.ABC):
 
     @property
     def bytes(self) -> int:
-        """How much was copied."""
         return sum(each.bytes for each in self.seen)
 
     @property
@@ -107,14 +108,13 @@ class _AddedUp(abc.ABC):
 class SeenLine(_AddedUp):
     """All moves of one sort at one place of the program."""
 
-    site: Place | None
+    site: TracedPlace | None
     kind: str
     judgement: Judgement
     moves: tuple[Move, ...]
 
     @property
     def seen(self) -> Sequence[Move]:
-        """What is added up."""
         return self.moves
 
 
@@ -122,13 +122,12 @@ class SeenLine(_AddedUp):
 class SeenRun(_AddedUp):
     """What ran on the host at one place of the program, because an operand was committed there."""
 
-    site: Place | None
+    site: TracedPlace | None
     judgement: Judgement
     host_runs: tuple[HostRun, ...]
 
     @property
     def seen(self) -> Sequence[HostRun]:
-        """What is added up."""
         return self.host_runs
 
 
@@ -136,7 +135,7 @@ class SeenRun(_AddedUp):
 class Joined:
     """A run and its findings, set side by side."""
 
-    record: Record
+    record: TraceRecord
     findings: tuple[SeenFinding, ...]
     """In the order of every report."""
     lines: tuple[SeenLine, ...]
@@ -146,28 +145,28 @@ class Joined:
     skipped: tuple[tuple[str, str], ...] = ()
     """Files that could not be linted, and why."""
 
-    def with_state(self, *states: State) -> list[SeenFinding]:
-        """Give the findings about moves that are in these states."""
-        return [each for each in self.findings if each.speaks_of_moves and each.state in states]
+    def with_state(self, *states: FindingState) -> list[SeenFinding]:
+        """Return the findings about moves that are in these states."""
+        return [each for each in self.findings if each.is_about_moves and each.state in states]
 
     def judged(self, judgement: Judgement) -> list[SeenLine]:
-        """Give the lines that something moved at of which this is to be said."""
+        """Return the lines that something moved at of which this is to be said."""
         return [line for line in self.lines if line.judgement is judgement]
 
     def on_host(self, judgement: Judgement) -> list[SeenRun]:
-        """Give the places where the host computed of which this is to be said."""
+        """Return the places where the host computed of which this is to be said."""
         return [run for run in self.host_runs if run.judgement is judgement]
 
     @property
     def not_flagged(self) -> int:
-        """How many places no rule spoke of, and should have."""
+        """How many places no rule reported, and should have."""
         return sum(len(found(Judgement.NOT_FLAGGED)) for found in (self.judged, self.on_host))
 
 
-def join(record: Record, display: Callable[[str], str] = str) -> Joined:
-    """Lint the files that ran and set what is found beside what happened.
+def join(record: TraceRecord, display: Callable[[str], str] = str) -> Joined:
+    """Lint the files that ran and join the findings with what happened.
 
-    `display` gives the path under which a file of the record is linted.
+    `display` returns the path under which a file of the record is linted.
     """
     files = {*record.lines}
     seen: list[Move | HostRun] = [*record.moves, *record.host_runs]
@@ -182,14 +181,14 @@ def join(record: Record, display: Callable[[str], str] = str) -> Joined:
 
 
 def match(
-    record: Record,
+    record: TraceRecord,
     findings: Sequence[Finding],
     real: dict[str, str],
     skipped: Iterable[tuple[str, str]] = (),
 ) -> Joined:
-    """Set findings beside a record. `real` gives the record's path for that of a finding."""
+    """Join findings with a record. `real` returns the record's path for that of a finding."""
     confirmed: dict[int, list[Move]] = {}
-    lines: dict[tuple[Place | None, str, Judgement], list[Move]] = {}
+    lines: dict[tuple[TracedPlace | None, str, Judgement], list[Move]] = {}
     for move in record.moves:
         about = _findings_about(move, findings, real)
         for index in about:
@@ -202,7 +201,7 @@ def match(
             judgement = Judgement.BESIDE
         lines.setdefault((move.site, move.kind, judgement), []).append(move)
     ran: dict[int, list[HostRun]] = {}
-    places: dict[tuple[Place | None, Judgement], list[HostRun]] = {}
+    places: dict[tuple[TracedPlace | None, Judgement], list[HostRun]] = {}
     coming_back = {run.site for run in record.host_runs if run.site and run.after == run.site}
     for host_run in record.host_runs:
         about = _findings_about(host_run, findings, real)
@@ -215,7 +214,10 @@ def match(
         )
     seen = [
         SeenFinding(
-            finding, State.CONFIRMED, tuple(confirmed.get(index, ())), tuple(ran.get(index, ()))
+            finding,
+            FindingState.CONFIRMED,
+            tuple(confirmed.get(index, ())),
+            tuple(ran.get(index, ())),
         )
         if index in confirmed or index in ran
         else SeenFinding(finding, _reached(record, finding, real))
@@ -231,7 +233,9 @@ def match(
 def _findings_about(
     move: Move | HostRun, findings: Sequence[Finding], real: dict[str, str]
 ) -> list[int]:
-    """Find what was said of a move: at its place, else in its statement; there, of its array."""
+    """Return the findings about a move: at its place, else in its statement; there, of its
+    array.
+    """
     site = move.site
     if site is None:
         return []
@@ -252,8 +256,8 @@ def _findings_about(
     return [index for index, _ in within]
 
 
-def _is_within(finding: Finding, site: Place) -> bool:
-    """Tell whether a finding begins inside of the operation that is at a place."""
+def _is_within(finding: Finding, site: TracedPlace) -> bool:
+    """Return whether a finding begins inside of the operation that is at a place."""
     span = finding.span
     if site.column is None or site.end_column is None:
         return site.line <= span.line <= site.end_line
@@ -261,7 +265,7 @@ def _is_within(finding: Finding, site: Place) -> bool:
     return start <= (span.line, span.column) < end
 
 
-def _is_made_at(finding: Finding, made: Place, real: dict[str, str]) -> bool:
+def _is_made_at(finding: Finding, made: TracedPlace, real: dict[str, str]) -> bool:
     return any(
         real.get(related.path, related.path) == made.path
         and made.line <= related.span.end_line
@@ -270,19 +274,19 @@ def _is_made_at(finding: Finding, made: Place, real: dict[str, str]) -> bool:
     )
 
 
-def _reached(record: Record, finding: Finding, real: dict[str, str]) -> State:
+def _reached(record: TraceRecord, finding: Finding, real: dict[str, str]) -> FindingState:
     path = real.get(finding.path, finding.path)
     ran = record.lines.get(path, set())
     line = finding.span.line
     first, last = statement_lines(path, line)
     # An expression over several lines may have no instruction on its first one.
     if line in ran or any(first <= each <= last for each in ran):
-        return State.REACHED
-    return State.NOT_REACHED if record.all_lines else State.UNKNOWN
+        return FindingState.REACHED
+    return FindingState.NOT_REACHED if record.all_lines else FindingState.UNKNOWN
 
 
 def statement_lines(path: str, line: int) -> tuple[int, int]:
-    """Give the lines of the smallest statement at a line: of one with a body, the header's."""
+    """Return the lines of the smallest statement at a line: of one with a body, the header's."""
     found = (line, line)
     smallest = None
     for first, last in _statements(path):

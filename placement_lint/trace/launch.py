@@ -1,4 +1,4 @@
-"""Starting the traced process, waiting for it, and handing it what was meant for it."""
+"""Starting the traced process, waiting for it, and forwarding signals to it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.versions import release_of
+from placement_lint.trace.emulation import virtual_environment
 from placement_lint.trace.hooks import NEWEST, OLDEST
-from placement_lint.trace.stage import virtual_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ class CannotTraceError(Exception):
 
 
 @dataclass(frozen=True)
-class Target:
+class TraceTarget:
     """What to run: a file, or with `is_module` a module, and its arguments."""
 
     name: str
@@ -50,7 +51,7 @@ class Target:
         if self.is_module:
             return
         if path.is_dir():
-            msg = f"{self.name} is a folder: name the file in it to run"
+            msg = f"{self.name} is a directory: name the file in it to run"
             raise CannotTraceError(msg)
         if not path.is_file():
             msg = f"{self.name}: no such file"
@@ -58,7 +59,7 @@ class Target:
 
 
 def choose_devices(asked: str, environment: Mapping[str, str]) -> str:
-    """Give GPU or VIRTUAL. Raises CannotTraceError where JAX, or the accelerator, is not there.
+    """Return GPU or VIRTUAL. Raises CannotTraceError where JAX, or the accelerator, is not there.
 
     JAX is asked in a process of its own, and only where it may have an accelerator.
     """
@@ -66,23 +67,13 @@ def choose_devices(asked: str, environment: Mapping[str, str]) -> str:
     if asked == VIRTUAL or (asked == AUTO and not _may_have_accelerator()):
         return VIRTUAL
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", _ASK_JAX],
-            env=dict(environment),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_TIME_LIMIT,
-            check=False,
-        )
+        done = _python(["-c", _ASK_JAX], environment)
     except subprocess.TimeoutExpired:
         msg = f"JAX does not start within {_TIME_LIMIT} s"
         raise CannotTraceError(msg) from None
     words = done.stdout.split()
     if done.returncode or not words:
-        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        msg = f"JAX does not start: {last}"
+        msg = f"JAX does not start: {_last_words(done)}"
         raise CannotTraceError(msg)
     if words[-1] != "cpu":
         return GPU
@@ -97,20 +88,34 @@ def _check_version() -> None:
     except metadata.PackageNotFoundError:
         msg = f"JAX is not installed for {sys.executable}: {_EXTRA}"
         raise CannotTraceError(msg) from None
-    numbers = tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
+    numbers = (release_of(version) or ())[:3]
     if numbers < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         msg = f"JAX {version} is too old to be traced: {oldest} or newer is needed"
         raise CannotTraceError(msg)
     if numbers[:2] > NEWEST:
-        _prove(version)
+        _check_hooks(version)
 
 
-def _prove(version: str) -> None:
-    """Let a JAX that is newer than what this was tried on show that its copies are seen."""
-    done = subprocess.run(
-        [sys.executable, str(_CONTROL)],
-        env=virtual_environment(dict(os.environ)),
+def _check_hooks(version: str) -> None:
+    """Check that the copies of a JAX that is newer than the tested ones are seen."""
+    done = _python([str(_CONTROL)], virtual_environment(dict(os.environ)))
+    if done.returncode:
+        newest = ".".join(map(str, NEWEST))
+        msg = (
+            f"JAX {version} is newer than this version of placement-lint knows ({newest}), and "
+            f"does not show its copies ({_last_words(done)}): "
+            "upgrade placement-lint, or use an older JAX"
+        )
+        raise CannotTraceError(msg)
+
+
+def _python(
+    arguments: list[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=dict(environment),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -118,18 +123,14 @@ def _prove(version: str) -> None:
         timeout=_TIME_LIMIT,
         check=False,
     )
-    if done.returncode:
-        newest = ".".join(map(str, NEWEST))
-        said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        msg = (
-            f"JAX {version} is newer than this version of placement-lint knows ({newest}), and "
-            f"does not show its copies ({said}): upgrade placement-lint, or use an older JAX"
-        )
-        raise CannotTraceError(msg)
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
 
 
 def _may_have_accelerator() -> bool:
-    """Tell whether a platform other than the CPU may be there, without starting JAX."""
+    """Return whether a platform other than the CPU may be there, without starting JAX."""
     if any(metadata.entry_points(group="jax_plugins")):
         return True
     if util.find_spec("jax_plugins") is not None or util.find_spec("libtpu") is not None:
@@ -139,8 +140,8 @@ def _may_have_accelerator() -> bool:
     return False
 
 
-def run(target: Target, folder: Path, devices: str, environment: Mapping[str, str]) -> int:
-    """Run the program to its end, and give its status as `subprocess` does."""
+def run(target: TraceTarget, folder: Path, devices: str, environment: Mapping[str, str]) -> int:
+    """Run the program to its end, and return its status as `subprocess` does."""
     target.check()
     request = {
         "target": target.name,
@@ -160,7 +161,7 @@ def run(target: Target, folder: Path, devices: str, environment: Mapping[str, st
 
 @contextlib.contextmanager
 def _signals() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Hand on signals, while it lasts, to the process in the list; end on none of them."""
+    """Forward signals, while it lasts, to the process in the list; end on none of them."""
     processes: list[subprocess.Popen[bytes]] = []
 
     def hand_on(number: int, _: object) -> None:
@@ -197,7 +198,7 @@ def _in_foreground() -> bool:
 
 
 def end_like(status: int) -> int:
-    """Give the exit code for a status of `run`; where a signal ended it, let it end this too."""
+    """Return the exit code for a status of `run`; where a signal ended it, let it end this too."""
     if status >= 0:
         return status
     number = -status
@@ -211,7 +212,7 @@ def end_like(status: int) -> int:
     return 128 + number
 
 
-def arguments_of(words: Sequence[str]) -> tuple[list[str], Target | None]:
+def arguments_of(words: Sequence[str]) -> tuple[list[str], TraceTarget | None]:
     """Split a command line into our options and the program with its own.
 
     The program begins at the first word that is neither an option of ours nor its value, or
@@ -222,13 +223,13 @@ def arguments_of(words: Sequence[str]) -> tuple[list[str], Target | None]:
     while rest:
         word = rest.pop(0)
         if word == "--":
-            return taken, Target(rest[0], False, tuple(rest[1:])) if rest else None
+            return taken, TraceTarget(rest[0], False, tuple(rest[1:])) if rest else None
         if word == "-m":
-            return taken, Target(rest[0], True, tuple(rest[1:])) if rest else None
+            return taken, TraceTarget(rest[0], True, tuple(rest[1:])) if rest else None
         if word.startswith("-m") and not word.startswith("--"):
-            return taken, Target(word[2:], True, tuple(rest))
+            return taken, TraceTarget(word[2:], True, tuple(rest))
         if not word.startswith("-") or word == "-":
-            return taken, Target(word, False, tuple(rest))
+            return taken, TraceTarget(word, False, tuple(rest))
         taken.append(word)
         if word in WITH_VALUE and rest:
             taken.append(rest.pop(0))

@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 EVENTS, COUNTERS = "events", "counters"
 SLOT = struct.Struct("<qqq")
 SLOTS = 1 << 16
-"""Kinds that are told apart; what is beyond is counted in the last one."""
+"""Kinds that are counted apart; what is beyond is counted in the last one."""
 
 
-class Ledger:
+class TraceLedger:
     """The two files, opened for writing. Safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the files in an empty folder."""
         self._events = os.open(
             folder / EVENTS, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         )
@@ -53,7 +52,7 @@ class Ledger:
             os.write(self._events, line.encode() + b"\n")
 
     def new_slot(self, event: str, /, **values: Any) -> int:
-        """Begin to count a kind of move, or of computation, and give the number of its slot."""
+        """Begin to count a kind of move, or of computation, and return the number of its slot."""
         with self._lock:
             slot, is_last = self._used, self._used >= SLOTS - 1
             if not is_last:
@@ -68,7 +67,6 @@ class Ledger:
         return slot
 
     def count(self, slot: int, size: int, nanoseconds: int) -> None:
-        """Count one of a kind."""
         if self.is_mine:
             with self._lock:
                 at = slot * SLOT.size

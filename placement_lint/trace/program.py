@@ -22,18 +22,17 @@ class NoProgramError(Exception):
     """There is no such module to run; the message is Python's."""
 
 
-class Program(NamedTuple):
+class TracedProgram(NamedTuple):
     """What is to be run, and what its `__main__` is to hold."""
 
     load: Callable[[], Any]
-    """Gives the code. Raises SyntaxError."""
+    """Returns the code. Raises SyntaxError."""
     path: str
     spec: ModuleSpec | None
     loader: Any
 
 
-def script(path: str) -> Program:
-    """Find `python PATH`."""
+def script(path: str) -> TracedProgram:
     full = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118  (as Python does)
     _put_first(str(Path(full).resolve().parent))
 
@@ -41,10 +40,10 @@ def script(path: str) -> Program:
         with io.open_code(full) as file:
             return compile(file.read(), full, "exec", dont_inherit=True)
 
-    return Program(load, full, None, SourceFileLoader("__main__", full))
+    return TracedProgram(load, full, None, SourceFileLoader("__main__", full))
 
 
-def module(name: str) -> Program:
+def module(name: str) -> TracedProgram:
     """Find `python -m NAME`. Raises NoProgramError, and what importing its package raises."""
     _put_first(str(Path.cwd()))
     spec = _find(name)
@@ -67,7 +66,7 @@ def module(name: str) -> Program:
     if code is None:
         msg_0 = f"{name} has no code to run"
         raise NoProgramError(msg_0)
-    return Program(lambda: code, spec.origin or name, spec, loader)
+    return TracedProgram(lambda: code, spec.origin or name, spec, loader)
 
 
 def _put_first(folder: str) -> None:
@@ -85,7 +84,7 @@ def _find(name: str) -> ModuleSpec | None:
         raise
 
 
-def run(program: Program, arguments: list[str], argument_0: str) -> None:
+def run(program: TracedProgram, arguments: list[str], argument_0: str) -> None:
     """Run it. What it raises is raised, with a traceback that begins in the program itself."""
     sys.argv = [argument_0, *arguments]
     main = types.ModuleType("__main__")

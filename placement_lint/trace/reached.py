@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
 
     from placement_lint.trace.frames import Frames, Site
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
 
 _PATIENCE = 20_000
 """Calls and lines that a thread may run without a new line: some hundredths of a second."""
@@ -29,14 +29,13 @@ _PATIENCE_AT_FIRST = 100_000
 class Reached:
     """Writes each line of the user's files to the ledger when it first runs."""
 
-    def __init__(self, frames: Frames, ledger: Ledger) -> None:
-        """Watch nothing yet."""
+    def __init__(self, frames: Frames, ledger: TraceLedger) -> None:
         self._frames = frames
         self._ledger = ledger
         self._seen: set[tuple[str, int]] = set()
         self._tracer: _Tracer | None = None
         self._done: Any = None
-        """What tells `sys.monitoring` that a line need not be told of again."""
+        """What a callback of `sys.monitoring` returns so that a line is not reported again."""
 
     def start(self) -> None:
         """Watch this thread, and those that are still to be started."""
@@ -45,13 +44,13 @@ class Reached:
             self._tracer.start()
 
     def came_to(self, site: Site) -> None:
-        """Take note that JAX is used from a place for the first time."""
+        """Note that JAX is used from a place for the first time."""
         self._note(site.path, site.line)
         if self._tracer is not None:
             self._tracer.wake()
 
     def _note(self, path: str, line: int) -> bool:
-        """Note a line; tell whether it was new."""
+        """Note a line; return whether it was new."""
         if (path, line) in self._seen:
             return False
         self._seen.add((path, line))
@@ -82,7 +81,7 @@ class Reached:
 
 
 class _State(threading.local):
-    """How it stands with a thread."""
+    """The state of a thread."""
 
     def __init__(self) -> None:
         self.left = _PATIENCE_AT_FIRST
@@ -93,7 +92,9 @@ class _State(threading.local):
 class _Tracer:
     """The trace function of Python 3.10 and 3.11."""
 
-    def __init__(self, frames: Frames, ledger: Ledger, note: Callable[[str, int], bool]) -> None:
+    def __init__(
+        self, frames: Frames, ledger: TraceLedger, note: Callable[[str, int], bool]
+    ) -> None:
         self._user_file = frames.user_file
         self._ledger = ledger
         self._note = note
@@ -135,7 +136,7 @@ class _Tracer:
         return self._line if self._spend() else None
 
     def _spend(self) -> bool:
-        """Count an event that told nothing; tell whether to go on."""
+        """Count an event that showed nothing new; return whether to go on."""
         state = self._state
         state.left -= 1
         if state.left > 0:

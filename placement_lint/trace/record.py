@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class TracedPlace:
     """A place in a file, as in a `Span`: from 1, columns in code points; None where not known."""
 
     path: str
@@ -34,9 +34,9 @@ class Place:
 class Move:
     """Copies of one kind of array from one line of the program."""
 
-    site: Place | None
+    site: TracedPlace | None
     """None: no line of the user's was on the way, as in a thread of a library."""
-    made: Place | None
+    made: TracedPlace | None
     exact: bool
     """Whether this very array was seen to be made there; else it was one just like it."""
     kind: str
@@ -56,17 +56,17 @@ class HostRun:
     was committed there.
     """
 
-    site: Place | None
+    site: TracedPlace | None
     function: str
     """What JAX calls it: `jit_step`."""
     device: str
-    after: Place | None
+    after: TracedPlace | None
     """Where its operands were computed on the host before, when they left the accelerator; None:
     here they leave it."""
     shape: tuple[int, ...]
     """Of the operand that was committed to the host, or of the one at `after`."""
     dtype: str
-    made: Place | None
+    made: TracedPlace | None
     """Where that was committed there."""
     exact: bool
     """Whether this very array was seen to be; else it was one just like it."""
@@ -78,12 +78,11 @@ class HostRun:
 
     @property
     def kind(self) -> str:
-        """What a rule must speak of to speak of this."""
         return PULLED
 
 
 @dataclass
-class Record:
+class TraceRecord:
     """All that was seen of one run."""
 
     python: str = ""
@@ -96,7 +95,7 @@ class Record:
     """The lines that ran, by file."""
     all_lines: bool = True
     """Whether every line that ran is there; on Python 3.10 and 3.11 some may have run unseen."""
-    elsewhere: list[tuple[str, Place | None]] = field(default_factory=list)
+    elsewhere: list[tuple[str, TracedPlace | None]] = field(default_factory=list)
     """Processes that were started, and where."""
     refused: str | None = None
     """Why the program was not run to its end."""
@@ -104,9 +103,8 @@ class Record:
     """Why the watching ended before the program did: a mistake of ours."""
 
 
-def read(folder: Path) -> Record:
-    """Read what is there. Nothing at all, where the process died before it began."""
-    record = Record()
+def read(folder: Path) -> TraceRecord:
+    record = TraceRecord()
     try:
         text = (folder / EVENTS).read_bytes()
         counters = (folder / COUNTERS).read_bytes()
@@ -118,7 +116,7 @@ def read(folder: Path) -> Record:
     return record
 
 
-def _add(record: Record, event: dict[str, Any], counters: bytes) -> None:
+def _add(record: TraceRecord, event: dict[str, Any], counters: bytes) -> None:
     kind = event["event"]
     if kind == "line":
         record.lines[event["path"]].add(event["line"])
@@ -182,11 +180,11 @@ def _host_run(event: dict[str, Any], counters: bytes) -> HostRun:
     )
 
 
-def _place(site: list[Any] | None) -> Place | None:
+def _place(site: list[Any] | None) -> TracedPlace | None:
     if site is None:
         return None
     path, line, end_line, column, end_column, function = site
-    return Place(
+    return TracedPlace(
         path,
         line,
         end_line,
@@ -197,7 +195,7 @@ def _place(site: list[Any] | None) -> Place | None:
 
 
 def _code_points(path: str, line: int, column: int | None) -> int | None:
-    """Give a column from 1, in code points, for one from 0 in bytes of UTF-8."""
+    """Return a column from 1, in code points, for one from 0 in bytes of UTF-8."""
     if column is None:
         return None
     source = source_of(path)
@@ -209,7 +207,7 @@ def _code_points(path: str, line: int, column: int | None) -> int | None:
 
 @lru_cache(maxsize=64)
 def source_of(path: str) -> Source | None:
-    """Give the text of a file; None where it cannot be read any more."""
+    """Return the text of a file; None where it cannot be read any more."""
     try:
         return decode(path, read_bytes(path))
     except UnreadableError:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from placement_lint.trace.frames import Frames, Site
-    from placement_lint.trace.ledger import Ledger
+    from placement_lint.trace.ledger import TraceLedger
 
 DRAGGED = "dragged"
 """An array that lives elsewhere than on the default device, copied to where the operation runs."""
@@ -94,7 +94,7 @@ class _Makers:
         self._alike.setdefault(_kind(array), set()).add(site)
 
     def of(self, array: Any) -> tuple[Site | None, bool]:
-        """Give the place that made an array, and whether it was this very one."""
+        """Return the place that made an array, and whether it was this very one."""
         site = self._exactly.of(array)
         if site is not None:
             return site, True
@@ -106,8 +106,8 @@ class _Makers:
 class Recorder:
     """Counts moves by the lines of the user's code that they happen at."""
 
-    def __init__(self, ledger: Ledger, frames: Frames, new: Callable[[Site], None]) -> None:
-        """Record nothing yet. `new` is told of each place that JAX is first used from."""
+    def __init__(self, ledger: TraceLedger, frames: Frames, new: Callable[[Site], None]) -> None:
+        """Take in `new` what is called with each place that JAX is first used from."""
         self._new = new
         self._places: set[Site] = set()
         self._ledger = ledger
@@ -129,7 +129,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def ours(self) -> Iterator[None]:
-        """Keep a mistake of ours from the program: it goes on unwatched, and the report says so."""
+        """Keep an error of ours from the program: it goes on unwatched, and the report says so."""
         try:
             yield
         except Exception as error:
@@ -142,12 +142,12 @@ class Recorder:
             )
 
     def is_away(self, array: Any) -> bool:
-        """Tell whether an array lives elsewhere than on the system's default device."""
+        """Return whether an array lives elsewhere than on the system's default device."""
         return self._default_device() not in array.sharding.device_set
 
     def _default_device(self) -> Any:
         if self._default is None:
-            from placement_lint.trace.stage import default_device
+            from placement_lint.trace.emulation import default_device
 
             self._default = default_device()
         return self._default
@@ -177,17 +177,17 @@ class Recorder:
             self._holders.add(array, site)
 
     def is_host(self, device: Any) -> bool:
-        """Tell whether a device is the host, and not the default device of this moment."""
+        """Return whether a device is the host, and not the default device of this moment."""
         import jax
 
-        from placement_lint.trace.stage import real_platform
+        from placement_lint.simulated_devices import real_platform
 
         if real_platform(device) != "cpu" or device == self._default_device():
             return False
         return jax.config.jax_default_device not in {device, "cpu"}
 
     def cause(self, committed: Sequence[Any], moved: Sequence[Any]) -> Cause | None:
-        """Say why a computation with operands that are committed to the host runs there.
+        """Return why a computation with operands that are committed to the host runs there.
 
         `moved`: the operands that are copied there. None where it belongs there: it is given
         nothing of the accelerator but numbers, keys and indices.
@@ -228,7 +228,7 @@ class Recorder:
             self._pulled.keep(result, rooted)
 
     def kind_of(self, array: Any, target: Any) -> str:
-        """Say what sort of move it is that brings an array to the devices of a sharding."""
+        """Return what sort of move it is that brings an array to the devices of a sharding."""
         if array.ndim == 0 or str(array.dtype).startswith("key<"):
             return SMALL
         if len(target.device_set) > 1:
@@ -236,7 +236,6 @@ class Recorder:
         return DRAGGED if self.is_away(array) else FOLLOWED
 
     def moved(self, array: Any, target: Sequence[Any], kind: str, nanoseconds: int) -> None:
-        """Count a move of an array to some devices."""
         site = self._frames.here()
         origin, exact = self._makers.of(array)
         key = (site, origin, exact, kind, _kind(array), tuple(device.id for device in target))
@@ -257,7 +256,7 @@ class Recorder:
 
 
 def size_of(array: Any) -> int:
-    """Give the bytes of an array. Up to 0.5.3 `nbytes` of an array of PRNG keys raises."""
+    """Return the bytes of an array. Up to 0.5.3 `nbytes` of an array of PRNG keys raises."""
     try:
         return int(array.nbytes)
     except NotImplementedError:
@@ -269,7 +268,7 @@ def _kind(array: Any) -> tuple[Any, ...]:
 
 
 def _counts(array: Any) -> bool:
-    """Tell whether an array is more than a number, a key, or positions in another one."""
+    """Return whether an array is more than a number, a key, or positions in another one."""
     import jax.numpy as jnp
 
     if jnp.issubdtype(array.dtype, jnp.inexact):
@@ -278,7 +277,7 @@ def _counts(array: Any) -> bool:
 
 
 def _names(devices: Any) -> list[str]:
-    """`cpu:1`: what the devices really are, also where they play others."""
-    from placement_lint.trace.stage import device_name
+    """`cpu:1`: what the devices really are, also where they stand in for others."""
+    from placement_lint.simulated_devices import device_name
 
     return sorted(map(device_name, devices))

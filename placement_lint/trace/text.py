@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from placement_lint.findings import Span
 from placement_lint.trace import words
-from placement_lint.trace.join import Judgement, State
+from placement_lint.trace.join import FindingState, Judgement
 from placement_lint.trace.recorder import FOLLOWED, PULLED, SMALL, SPREAD, STAGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.trace.join import Joined, SeenFinding, SeenLine, SeenRun
-    from placement_lint.trace.record import HostRun, Move, Place
+    from placement_lint.trace.record import HostRun, Move, TracedPlace
 
 REPORT_IT = (
     "if you did not ask for this, it is a missed alarm: please report this line, and the one "
@@ -28,11 +28,11 @@ _BESIDE = {
 _SHOWN_BESIDE = 10
 
 
-class Look(Protocol):
+class TextStyle(Protocol):
     """How the command line shows things."""
 
     def path(self, path: str) -> str:
-        """Give a path as it is shown."""
+        """Return a path as it is shown."""
 
     def escape(self, text: str) -> str:
         """Write out what a terminal would obey."""
@@ -50,15 +50,15 @@ class Look(Protocol):
         """Paint what can be done."""
 
     def frame(self, path: str, span: Span, mark: str) -> list[str]:
-        """Give the lines of a file with a span of them underlined."""
+        """Return the lines of a file with a span of them underlined."""
 
 
-def short(joined: Joined, look: Look) -> str:
-    """Give a line for each thing seen: `path:line:column: what`."""
+def short(joined: Joined, look: TextStyle) -> str:
+    """Return a line for each thing seen: `path:line:column: what`."""
     lines = [
         f"{_at_finding(seen, look)}: {_said(seen)}: {_short_finding(seen, look)}"
         for seen in joined.findings
-        if seen.speaks_of_moves
+        if seen.is_about_moves
     ]
     lines += [
         f"{_at(line.site, look)}: not flagged: {_measured(line)}"
@@ -79,10 +79,15 @@ def short(joined: Joined, look: Look) -> str:
     return "\n".join(lines) + "\n"
 
 
-def full(joined: Joined, look: Look) -> str:
-    """Give each thing seen with its lines of code, and where its array was made."""
+def full(joined: Joined, look: TextStyle) -> str:
+    """Return each thing seen with its lines of code, and where its array was made."""
     blocks: list[list[str]] = [_head(joined, look)]
-    for state in (State.CONFIRMED, State.REACHED, State.UNKNOWN, State.NOT_REACHED):
+    for state in (
+        FindingState.CONFIRMED,
+        FindingState.REACHED,
+        FindingState.UNKNOWN,
+        FindingState.NOT_REACHED,
+    ):
         blocks += [_full_finding(seen, look) for seen in joined.with_state(state)]
     blocks += [_full_line(line, look) for line in joined.judged(Judgement.NOT_FLAGGED)]
     blocks += [_full_run(run, look) for run in joined.on_host(Judgement.NOT_FLAGGED)]
@@ -93,7 +98,7 @@ def full(joined: Joined, look: Look) -> str:
         blocks.append(_first(block, "place"))
     beside = _beside(joined)
     if beside:
-        block = [look.bold("Beside what the rules speak of:")]
+        block = [look.bold("Outside of the scope of the rules:")]
         for line in beside:
             what = _BESIDE.get(line.kind, line.kind)
             block.append(f"  {_at(line.site, look)}: {what}: {_measured(line)}")
@@ -103,15 +108,15 @@ def full(joined: Joined, look: Look) -> str:
 
 
 def _beside(joined: Joined) -> list[SeenLine]:
-    """Give the lines of which no rule is meant to speak.
+    """Return the lines that are outside of the scope of the rules.
 
-    What a computation on the host copies there is told with the computation.
+    What a computation on the host copies there is reported with the computation.
     """
     return [line for line in joined.judged(Judgement.BESIDE) if line.kind != PULLED]
 
 
 def _first(block: list[str], what: str) -> list[str]:
-    """Give a heading and the first lines below it."""
+    """Return a heading and the first lines below it."""
     more = len(block) - 1 - _SHOWN_BESIDE
     if more <= 0:
         return block
@@ -119,7 +124,6 @@ def _first(block: list[str], what: str) -> list[str]:
 
 
 def summary(joined: Joined) -> str:
-    """Say in one line what the run showed."""
     main = [*joined.judged(Judgement.FLAGGED), *joined.judged(Judgement.NOT_FLAGGED)]
     if joined.record.jax is None:
         said = "the program never imported JAX"
@@ -127,7 +131,7 @@ def summary(joined: Joined) -> str:
         said = "nothing moved"
         beside = sum(line.bytes for line in joined.judged(Judgement.BESIDE))
         if beside:
-            said = f"nothing moved that a rule speaks of ({words.size(beside)} beside)"
+            said = f"nothing moved in the scope of the rules ({words.size(beside)} outside)"
     else:
         count = sum(line.count for line in main)
         copied = words.many(count, "implicit copy", "implicit copies")
@@ -144,16 +148,15 @@ def summary(joined: Joined) -> str:
             f"{words.seconds(sum(run.seconds for run in joined.host_runs))}"
         )
     tail = [
-        f"{len(joined.with_state(State.CONFIRMED))} confirmed",
-        f"{len(joined.with_state(State.REACHED))} did not move",
-        f"{len(joined.with_state(State.NOT_REACHED, State.UNKNOWN))} not reached",
+        f"{len(joined.with_state(FindingState.CONFIRMED))} confirmed",
+        f"{len(joined.with_state(FindingState.REACHED))} did not move",
+        f"{len(joined.with_state(FindingState.NOT_REACHED, FindingState.UNKNOWN))} not reached",
         f"{joined.not_flagged} not flagged",
     ]
     return f"{said} ({', '.join(tail)})"
 
 
-def notes(joined: Joined, look: Look) -> list[str]:
-    """Say what the report does not cover."""
+def notes(joined: Joined, look: TextStyle) -> list[str]:
     record = joined.record
     said = []
     for what, place in record.elsewhere:
@@ -165,7 +168,7 @@ def notes(joined: Joined, look: Look) -> list[str]:
     return [f"note: {look.escape(text)}" for text in said]
 
 
-def _head(joined: Joined, look: Look) -> list[str]:
+def _head(joined: Joined, look: TextStyle) -> list[str]:
     record = joined.record
     jax = "no JAX" if record.jax is None else f"JAX {record.jax}"
     lines = [look.bold(f"placement-lint trace: Python {record.python}, {jax}")]
@@ -176,15 +179,15 @@ def _head(joined: Joined, look: Look) -> list[str]:
 def _said(seen: SeenFinding) -> str:
     code = seen.finding.code
     return {
-        State.CONFIRMED: f"confirmed {code}",
-        State.REACHED: f"did not move {code}",
-        State.NOT_REACHED: f"not reached {code}",
-        State.UNKNOWN: f"not seen to run {code}",
+        FindingState.CONFIRMED: f"confirmed {code}",
+        FindingState.REACHED: f"did not move {code}",
+        FindingState.NOT_REACHED: f"not reached {code}",
+        FindingState.UNKNOWN: f"not seen to run {code}",
     }[seen.state]
 
 
-def _short_finding(seen: SeenFinding, look: Look) -> str:
-    if seen.state is not State.CONFIRMED:
+def _short_finding(seen: SeenFinding, look: TextStyle) -> str:
+    if seen.state is not FindingState.CONFIRMED:
         return look.escape(seen.finding.message)
     said = [_ran(seen.host_runs, look)] if seen.host_runs else []
     if seen.moves:
@@ -192,9 +195,9 @@ def _short_finding(seen: SeenFinding, look: Look) -> str:
     return "; ".join(said)
 
 
-def _full_finding(seen: SeenFinding, look: Look) -> list[str]:
+def _full_finding(seen: SeenFinding, look: TextStyle) -> list[str]:
     finding = seen.finding
-    confirmed = seen.state is State.CONFIRMED
+    confirmed = seen.state is FindingState.CONFIRMED
     paint = look.bad if confirmed else look.bold
     lines = [f"{paint(_said(seen))} {look.escape(finding.message)}"]
     lines.append(f"--> {_at_finding(seen, look)}")
@@ -205,7 +208,7 @@ def _full_finding(seen: SeenFinding, look: Look) -> list[str]:
     return lines
 
 
-def _full_line(line: SeenLine, look: Look) -> list[str]:
+def _full_line(line: SeenLine, look: TextStyle) -> list[str]:
     head = f"{look.bad('not flagged')} an array of the host was copied, and no rule spoke of it"
     lines = [head, f"--> {_at(line.site, look)}"]
     if line.site is not None:
@@ -213,7 +216,7 @@ def _full_line(line: SeenLine, look: Look) -> list[str]:
     return [*lines, *_copied(line.moves, look), f"{look.help('help:')} {REPORT_IT}"]
 
 
-def _full_run(run: SeenRun, look: Look) -> list[str]:
+def _full_run(run: SeenRun, look: TextStyle) -> list[str]:
     head = (
         f"{look.bad('not flagged')} a computation ran on the host, again and again, of what it "
         "gave there itself, and no rule spoke of it"
@@ -224,7 +227,7 @@ def _full_run(run: SeenRun, look: Look) -> list[str]:
     return [*lines, *_ran_on_host(run.host_runs, look), f"{look.help('help:')} {REPORT_IT}"]
 
 
-def _ran_on_host(runs: Sequence[HostRun], look: Look) -> list[str]:
+def _ran_on_host(runs: Sequence[HostRun], look: TextStyle) -> list[str]:
     if not runs:
         return []
     lines = [f"{look.bad('ran on the host')} {_measured_runs(runs)}"]
@@ -234,12 +237,14 @@ def _ran_on_host(runs: Sequence[HostRun], look: Look) -> list[str]:
     ]
 
 
-def _copied(moves: Sequence[Move], look: Look) -> list[str]:
+def _copied(moves: Sequence[Move], look: TextStyle) -> list[str]:
     lines = [f"{look.bad('copied')} {words_of(move)}" for move in moves]
     return [*lines, *_origins([(move.made, move.exact) for move in moves], "made here", look)]
 
 
-def _origins(places: Sequence[tuple[Place | None, bool]], what: str, look: Look) -> list[str]:
+def _origins(
+    places: Sequence[tuple[TracedPlace | None, bool]], what: str, look: TextStyle
+) -> list[str]:
     """Show where arrays come from, each place once."""
     lines: list[str] = []
     for place, exact in dict.fromkeys(places):
@@ -278,18 +283,18 @@ def _measured_moves(moves: Sequence[Move]) -> str:
     )
 
 
-def _short_run(run: SeenRun, look: Look) -> str:
+def _short_run(run: SeenRun, look: TextStyle) -> str:
     if run.judgement is Judgement.NOT_FLAGGED:
         return f"not flagged: {_ran_and_copied(run, look)}; {REPORT_IT}"
     return f"beside: {_ran_and_copied(run, look)}"
 
 
-def _ran_and_copied(run: SeenRun, look: Look) -> str:
+def _ran_and_copied(run: SeenRun, look: TextStyle) -> str:
     copied = f"; {words.size(run.bytes)} copied there" if run.bytes else ""
     return f"{_ran(run.host_runs, look)}{copied}"
 
 
-def _ran(runs: Sequence[HostRun], look: Look) -> str:
+def _ran(runs: Sequence[HostRun], look: TextStyle) -> str:
     """`jit_step ran on cpu:1 100 times, 1.2 s, because of float32[16] committed at a.py:3`."""
     made = sorted({run.made for run in runs if run.made is not None})
     after = sorted({run.after for run in runs if run.after not in {None, run.site}}, key=str)
@@ -311,26 +316,26 @@ def _measured_runs(runs: Sequence[HostRun]) -> str:
     )
 
 
-def _made_short(moves: Sequence[Move], look: Look) -> str:
+def _made_short(moves: Sequence[Move], look: TextStyle) -> str:
     places = sorted({move.made for move in moves if move.made is not None})
     if not places:
         return ""
     return f"; made at {' and '.join(_at(place, look) for place in places[:3])}"
 
 
-def _at(place: Place | None, look: Look) -> str:
+def _at(place: TracedPlace | None, look: TextStyle) -> str:
     if place is None:
         return "outside of your files"
     column = "" if place.column is None else f":{place.column}"
     return f"{look.path(place.path)}:{place.line}{column}"
 
 
-def _at_finding(seen: SeenFinding, look: Look) -> str:
+def _at_finding(seen: SeenFinding, look: TextStyle) -> str:
     span = seen.finding.span
     return f"{look.path(seen.finding.path)}:{span.line}:{span.column}"
 
 
-def _span(place: Place) -> Span:
+def _span(place: TracedPlace) -> Span:
     if place.column is None or place.end_column is None:
         return Span(place.line, 1, place.line, 10**6)
     return Span(place.line, place.column, place.end_line, place.end_column)

@@ -51,7 +51,7 @@ class UsageError(Exception):
 
 
 @dataclass(frozen=True)
-class Request:
+class VerifyRequest:
     """What was asked for on the command line, as it was written there."""
 
     codes: Sequence[str] = ()
@@ -76,12 +76,13 @@ class _Plan:
     page: Path | None
 
 
-def verify(request: Request) -> int:
-    """Prove the rules with these codes (all, and the data path, when there are none).
+def verify(request: VerifyRequest) -> int:
+    """Reproduce the hazards of the rules with these codes (all, and the data path, when there are
+    none).
 
-    Prints a report. Returns 0 when every claim holds; 1 when one does not; and 2, with a message
-    on stderr, when they could not be run, or when one that was asked for by its code makes no
-    claim about the JAX that is here.
+    Prints a report. Returns 0 when every claim holds; 1 when one does not; and 2, with a message on
+    stderr, when they could not be run, or when one that was asked for by its code makes no claim
+    about the JAX that is here.
     """
     try:
         with stopped_by_signals():
@@ -98,14 +99,14 @@ def verify(request: Request) -> int:
     skipped = [result.proof.code for result in done.rules if result.skipped]
     if request.codes and skipped:
         print(
-            f"placement-lint verify: skipped here, and so not proved: {', '.join(skipped)}",
+            f"placement-lint verify: skipped here, and so not reproduced: {', '.join(skipped)}",
             file=sys.stderr,
         )
         return USAGE
     return OK
 
 
-def _run(request: Request) -> tuple[report.Done, _Plan]:
+def _run(request: VerifyRequest) -> tuple[report.Done, _Plan]:
     """Run what was asked for, and print it as it comes when text is wanted."""
     started = time.monotonic()
     text = request.output_format == "text"
@@ -153,8 +154,8 @@ def _run(request: Request) -> tuple[report.Done, _Plan]:
     return done, plan
 
 
-def _planned(request: Request) -> _Plan:
-    """Say what to run; raises UsageError or UnknownCodeError for what makes no sense."""
+def _planned(request: VerifyRequest) -> _Plan:
+    """Return what to run; raises UsageError or UnknownCodeError for what makes no sense."""
     proofs, with_datapath = chosen(request.codes)
     return _Plan(
         proofs=proofs,
@@ -167,7 +168,7 @@ def _planned(request: Request) -> _Plan:
 
 
 def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
-    """Give the proofs to run, and whether to run the data path.
+    """Return the proofs to run, and whether to run the data path.
 
     Raises UnknownCodeError for a code without proof, UsageError when there are no proofs at all.
     """
@@ -182,7 +183,7 @@ def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
 
 
 def rules_without_proof() -> list[str]:
-    """Give the codes of the rules that nothing here proves: none, unless something is amiss."""
+    """Return the codes of the rules without a proof: none, unless something is amiss."""
     from placement_lint.rules.registry import all_rules
 
     known = find_proofs(proof_folder())
@@ -190,7 +191,7 @@ def rules_without_proof() -> list[str]:
 
 
 def chosen_sizes(size: str | None, sizes: str | None, *, for_page: bool) -> list[int] | None:
-    """Give the sizes of the data path in bytes, in order; None for all that fit.
+    """Return the sizes of the data path in bytes, in order; None for all that fit.
 
     Raises UsageError for what is no size, or too small to measure.
     """
@@ -240,10 +241,10 @@ def page_path(text: str) -> Path:
         raise UsageError(msg)
     path = Path(text)
     if path.is_dir():
-        msg = f"--report: {text} is a folder; name a file, such as report.html"
+        msg = f"--report: {text} is a directory; name a file, such as report.html"
         raise UsageError(msg)
     if not path.absolute().parent.is_dir():
-        msg = f"--report: there is no folder {path.absolute().parent}"
+        msg = f"--report: there is no directory {path.absolute().parent}"
         raise UsageError(msg)
     return path
 
@@ -275,7 +276,7 @@ def environment_here(runner: Runner) -> Environment:
 
 
 def devices_here(wanted: str, environment: Environment) -> str:
-    """Give the devices to run on; raises UsageError when a GPU is wanted and there is none."""
+    """Return the devices to run on; raises UsageError when a GPU is wanted and there is none."""
     if wanted == VIRTUAL or (wanted == "auto" and not environment.has_accelerator):
         return VIRTUAL
     if not environment.has_accelerator:

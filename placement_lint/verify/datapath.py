@@ -87,7 +87,7 @@ def load_assigned(path: str | os.PathLike[str], host: Any) -> Any:
 def load_in_block(path: str | os.PathLike[str], host: Any) -> Any:
     """Load to the host but uncommitted: what is computed outside the block copies it first.
 
-    Gives a jax.Array uint16[rows, CONTEXT].
+    Returns a jax.Array uint16[rows, CONTEXT].
     """
     with jax.default_device(host):
         return load_file(path)["tokens"]
@@ -96,7 +96,7 @@ def load_in_block(path: str | os.PathLike[str], host: Any) -> Any:
 def load_committed(path: str | os.PathLike[str], host: Any) -> Any:
     """Load to the host to stay: committing an array where it already is copies nothing.
 
-    Gives a jax.Array uint16[rows, CONTEXT]. What is computed with it is computed on the host, and
+    Returns a jax.Array uint16[rows, CONTEXT]. What is computed with it is computed on the host, and
     so is what is computed with a batch of it, until that is put on the accelerator: see `put_each`.
     """
     with jax.default_device(host):
@@ -134,7 +134,7 @@ WAYS: Mapping[str, Callable[[str | os.PathLike[str], Any], Any]] = {
 
 
 def batches(tokens: Any, size: int = BATCH) -> Iterator[Any]:
-    """Give one batch after the other: uint16[size, CONTEXT], where indexing tokens puts it.
+    """Yield one batch after the other: uint16[size, CONTEXT], where indexing tokens puts it.
 
     tokens: uint16[rows, CONTEXT], of NumPy or JAX. Rows that fill no batch are left out. For an
     epoch in random order index with an array: `tokens[order[start : start + size]]`.
@@ -170,6 +170,6 @@ def prefetched(items: Iterable[Any], accelerator: Any, *, ahead: int = 1) -> Ite
 
 
 def items_of(way: str, tokens: Any, accelerator: Any) -> Iterator[Any]:
-    """Give the batches of a dataset that was loaded in one of WAYS, on the accelerator."""
+    """Yield the batches of a dataset that was loaded in one of WAYS, on the accelerator."""
     feed = prefetched if way == "mapped" else put_each
     return feed(batches(tokens), accelerator)

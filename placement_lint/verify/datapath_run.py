@@ -12,7 +12,7 @@ from placement_lint.verify.sizes import format_size
 
 
 @dataclass(frozen=True)
-class Way:
+class LoadingWay:
     """One way of loading a dataset, and where it is expected to leave it."""
 
     name: str
@@ -23,11 +23,11 @@ class Way:
 
 
 WAYS = (
-    Way("as-is", "load_file(path)", "accelerator", committed=False),
-    Way("assigned", "jax.default_device = cpu before", "accelerator", committed=False),
-    Way("in-block", "with jax.default_device(cpu):", "host", committed=False),
-    Way("committed", "... and jax.device_put(..., cpu)", "host", committed=True),
-    Way("mapped", "memory-mapped, prefetched", "host", committed=None),
+    LoadingWay("as-is", "load_file(path)", "accelerator", committed=False),
+    LoadingWay("assigned", "jax.default_device = cpu before", "accelerator", committed=False),
+    LoadingWay("in-block", "with jax.default_device(cpu):", "host", committed=False),
+    LoadingWay("committed", "... and jax.device_put(..., cpu)", "host", committed=True),
+    LoadingWay("mapped", "memory-mapped, prefetched", "host", committed=None),
 )
 LABELS = {way.name: way.label for way in WAYS}
 SLOW, GOOD, BEST = "in-block", "committed", "mapped"
@@ -68,7 +68,6 @@ class DataPathResult:
 
     @property
     def ok(self) -> bool:
-        """Whether every way was measured and the claim was seen."""
         return not self.problems
 
 
@@ -232,5 +231,5 @@ def judge_growth(results: Sequence[DataPathResult]) -> list[str]:
 
 
 def commitment(committed: object) -> str:
-    """Give `committed` or `uncommitted`; `in NumPy` for None."""
+    """Return `committed` or `uncommitted`; `in NumPy` for None."""
     return "in NumPy" if committed is None else "committed" if committed else "uncommitted"

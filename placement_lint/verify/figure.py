@@ -101,7 +101,7 @@ _HEIGHT_OF_LABEL = 0.115  # of a panel's height; a label has two lines
 
 
 def svg(results: Sequence[DataPathResult]) -> str:
-    """Give the drawing as an SVG element whose colours are the variables of `PALETTE`.
+    """Return the drawing as an SVG element whose colours are the variables of `PALETTE`.
 
     Its text stays text, in the page's own font.
     """
@@ -122,7 +122,7 @@ def svg(results: Sequence[DataPathResult]) -> str:
 
 
 def png(results: Sequence[DataPathResult]) -> bytes:
-    """Give the drawing as a small picture for a light page, some 1,400 pixels wide."""
+    """Return the drawing as a small picture for a light page, some 1,400 pixels wide."""
     from PIL import Image
 
     drawing = _draw(results, {role: light for role, (light, _) in PALETTE.items()})
@@ -184,7 +184,7 @@ def _draw_panel(
 
 
 def _remark(axes: "Axes", text: str, colour: str, lines: Sequence[Sequence[float]]) -> None:
-    """Say what lines mean, from the left, as high as the highest of them is in its middle."""
+    """Write what lines mean, from the left, as high as the highest of them is in its middle."""
     if not lines:
         return
     axes.annotate(
@@ -203,7 +203,9 @@ def _remark(axes: "Axes", text: str, colour: str, lines: Sequence[Sequence[float
 def _points(
     results: Sequence[DataPathResult], way: str, key: str
 ) -> tuple[list[float], list[float]]:
-    """Give sizes and numbers of a way; what is not known, or nothing, has no place on log axes."""
+    """Return sizes and numbers of a way; what is not known, or nothing, has no place on log
+    axes.
+    """
     known = [
         (float(result.size), float(value[key]))
         for result in results
@@ -220,7 +222,7 @@ def _dress(
     colours: Mapping[str, str],
     numbers: Sequence[float],
 ) -> None:
-    """Give the axes their ticks in words, a quiet grid and their names."""
+    """Return the axes their ticks in words, a quiet grid and their names."""
     sizes = sorted({float(result.size) for result in results})
     if numbers:
         axes.set_ylim(min(numbers) / 4, max(numbers) * 4)
@@ -277,7 +279,7 @@ def _apart(heights: Sequence[float]) -> list[float]:
 
 
 def captions(results: Sequence[DataPathResult]) -> dict[str, Any]:
-    """Give the numbers of the largest size that the page's headline names; empty without any."""
+    """Return the numbers of the largest size that the page's headline names; empty without any."""
     whole = [result for result in results if result.ratio is not None]
     if not whole:
         return {}

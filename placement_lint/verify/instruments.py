@@ -19,10 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from placement_lint.simulated_devices import device_name
 from placement_lint.verify.observation import BlindInstrumentError, Observation
 from placement_lint.verify.run import Run
 from placement_lint.verify.sizes import format_size
-from placement_lint.verify.stage import device_name
 
 __all__ = [
     "MovedError",
@@ -301,7 +301,7 @@ class PeakMemory:
             if _status("VmHWM") <= before + _RSS_NOISE:
                 self._before = before
         except OSError:
-            # This system does not say, or does not let a process begin anew: nothing is known.
+            # This system does not say, or does not let a process begin again: nothing is known.
             return
 
     def bytes(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Being told to stop: leave in the ordinary way, so that no subprocess is left behind."""
+"""Being asked to stop: leave in the ordinary way, so that no subprocess is left behind."""
 
 import contextlib
 import signal

@@ -119,9 +119,9 @@ def _moved(way: str, tokens: Any, accelerator: Any, host: Any) -> tuple[int | No
 
 
 def _peak_on(accelerator: Any, before: dict[str, int] | None, counted: int | None) -> int | None:
-    """Most bytes in use on the accelerator at a time.
+    """Return the most bytes in use on the accelerator at a time.
 
-    A played accelerator keeps no account, so there it is what was counted: the dataset, if it
+    A simulated accelerator keeps no account, so there it is what was counted: the dataset, if it
     stays there, what a batch copies, and the batches themselves.
     """
     after = _statistics(accelerator)
@@ -131,6 +131,6 @@ def _peak_on(accelerator: Any, before: dict[str, int] | None, counted: int | Non
 
 
 def _statistics(accelerator: Any) -> dict[str, int] | None:
-    """Give the accelerator's memory statistics; CPU devices have none."""
+    """Return the accelerator's memory statistics; CPU devices have none."""
     found: dict[str, int] | None = accelerator.memory_stats()
     return found or None

@@ -67,7 +67,7 @@ class Observation:
 
 
 def as_observations(value: object) -> tuple[Observation, ...]:
-    """Give what `observe` returned as a tuple of observations.
+    """Return what `observe` returned as a tuple of observations.
 
     Raises InvalidObservationError when it is not one observation or a sequence of at least one.
     """
@@ -86,7 +86,7 @@ def as_observations(value: object) -> tuple[Observation, ...]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SideOutcome:
     """One run of one side. `failure` is the short reason why there is nothing to judge, or ""."""
 
     observations: tuple[Observation, ...] = ()
@@ -110,7 +110,7 @@ class Verdict:
         return self.reproduced and self.cured and not self.problems
 
 
-def judge(hazard: Outcome, fixed: Outcome) -> Verdict:
+def judge(hazard: SideOutcome, fixed: SideOutcome) -> Verdict:
     """Compare what was seen in the hazard with what was seen in its fix."""
     problems = []
     if hazard.failure:

@@ -1,4 +1,4 @@
-"""The report: one page that stands alone. No script, no font and no picture from elsewhere."""
+"""The report: one self-contained page. No script, no font and no picture from elsewhere."""
 
 import datetime as dt
 import os
@@ -22,13 +22,14 @@ from placement_lint.verify.runner import RuleResult
 from placement_lint.verify.sizes import format_seconds, format_size
 
 _VIRTUAL_NOTE = (
-    "No accelerator was used. Two virtual CPU devices of JAX played the accelerator and the host: "
-    "what is copied, and how the cost grows, is real; the times are those of this machine's memory."
+    "No accelerator was used. Two virtual CPU devices of JAX stood in for the accelerator and the "
+    "host: what is copied, and how the cost grows, is real; the times are those of this machine's "
+    "memory."
 )
 
 
 def page(done: Done) -> str:
-    """Give the page of a whole run as HTML."""
+    """Return the page of a whole run as HTML."""
     body = [
         _head(done),
         _drawing(done),
@@ -56,7 +57,7 @@ def _head(done: Done) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text.replace("proved", "claims proved", 1)
+    return text.replace("reproduced", "claims reproduced", 1)
 
 
 def _mark(good: bool) -> str:
@@ -92,7 +93,7 @@ def _problems(problems: Sequence[str]) -> str:
 
 
 def _numbers(results: Sequence[DataPathResult]) -> str:
-    """Give the table under the drawing: every number in it, and those that are not."""
+    """Return the table under the drawing: every number in it, and those that are not."""
     rows = [
         [
             format_size(result.size),
@@ -135,12 +136,14 @@ def _rules(done: Done) -> str:
     if not rows:
         return ""
     heads = ("rule", "result", "what was observed", "in the hazard", "in the fix", "seen by")
-    classes = ["failed" if "not proved" in row[1] or "no proof" in row[1] else "" for row in rows]
+    classes = [
+        "failed" if "not reproduced" in row[1] or "no proof" in row[1] else "" for row in rows
+    ]
     return (
         f"<section>\n<h2>The rules</h2>\n{_table(heads, rows, classes=classes)}"
         "<p class='soft'>Each side ran in a process of its own, and every instrument first showed "
-        "that it sees. A rule is proved when what was looked for is in the hazard, is gone in the "
-        "fix, and both were looked at in the same way.</p></section>"
+        "that it sees. A hazard is reproduced when what was looked for is in the hazard, is gone "
+        "in the fix, and both were looked at in the same way.</p></section>"
     )
 
 
@@ -150,7 +153,7 @@ def _rule_rows(result: RuleResult) -> list[list[str]]:
         return [
             [code, "skipped", f"{title}<br><small>{escape(result.skipped)}</small>", "", "", ""]
         ]
-    verdict = "proved" if result.verdict.ok else "not proved"
+    verdict = "reproduced" if result.verdict.ok else "not reproduced"
     problems = "".join(f"<br><small>{escape(text)}</small>" for text in result.verdict.problems)
     found = pairs(result.hazard, result.fixed)
     rows: list[list[str]] = []
@@ -198,8 +201,6 @@ def _table(
     numeric_from: int | None = None,
     classes: Sequence[str] = (),
 ) -> str:
-    """Give a table of cells that are HTML already."""
-
     def cells(tag: str, row: Iterable[Any]) -> str:
         return "".join(
             f"<{tag}{_numeric(column, numeric_from)}>{cell}</{tag}>"

@@ -79,7 +79,7 @@ class _Member:
         self._printed = printed
 
     def answer(self) -> "dict[str, Any] | None":
-        """Give its answer, None while there is none; raises ProcessError when none will come."""
+        """Return its answer, None while there is none; raises ProcessError when none will come."""
         ended = self.process.poll()
         if not self._answer.exists():
             if ended is None:
@@ -93,7 +93,7 @@ class _Member:
         return value
 
     def last_line(self) -> str:
-        """Give the last line that it printed, with a colon before it, or nothing."""
+        """Return the last line that it printed, with a colon before it, or nothing."""
         text = self._printed.read_text(encoding="utf-8", errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return f": {lines[-1][:_OUTPUT_KEPT]}" if lines else ""
@@ -145,7 +145,9 @@ def _free_port() -> int:
 def in_two_processes_of(
     path: Path, side: str
 ) -> Callable[[Callable[..., Any]], tuple[list[Any], int]]:
-    """Give what a Run needs: from a function of the proof to what both processes saw, and calls."""
+    """Return what a Run needs: from a function of the proof to what both processes saw, and
+    calls.
+    """
 
     def look(see: Callable[..., Any]) -> tuple[list[Any], int]:
         answers = see_in_two_processes(path, side, see.__name__)

@@ -15,7 +15,7 @@ _CODE = re.compile(r"JDP\d{3}")
 _PARTS = ("hazard", "fixed", "observe")
 
 # How a proof may ask to be run, in its module constant STAGE.
-STAGED = "staged"  # an accelerator beside a host: a real one, or virtual devices playing both
+STAGED = "staged"  # an accelerator beside a host: a real one, or virtual devices in place of both
 PLAIN = "plain"  # JAX untouched, on a machine without accelerator
 NO_JAX = "none"  # jax is not imported: the claim is about this tool itself
 FRESH = "fresh"  # the code under proof is the first to import jax, and to start its backend
@@ -98,7 +98,7 @@ class Proof:
         return tuple(value)
 
     def _constant(self, name: str, default: object) -> object:
-        """Give a module constant; raises ProofError when it is not a literal."""
+        """Return a module constant; raises ProofError when it is not a literal."""
         for node in self._tree.body:
             if isinstance(node, ast.Assign) and any(
                 isinstance(target, ast.Name) and target.id == name for target in node.targets

@@ -23,7 +23,7 @@ from placement_lint.verify.versions import release
 
 
 def as_run(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what a record keeps of a run of verify."""
+    """Return what a record keeps of a run of verify."""
     environment = value["environment"]
     return {
         "jax": environment["jax"],
@@ -46,7 +46,7 @@ def _cell(rule: Mapping[str, Any]) -> dict[str, Any]:
 def merged(
     record: Mapping[str, Any] | None, runs: Sequence[Mapping[str, Any]], date: str
 ) -> dict[str, Any]:
-    """Give a day's record with these runs in it.
+    """Return a day's record with these runs in it.
 
     What a run says of a rule replaces what an older one on the same JAX said of it.
     """
@@ -67,7 +67,7 @@ def _place(run: Mapping[str, Any]) -> tuple[tuple[int, ...], str]:
 
 
 def table(record: Mapping[str, Any]) -> str:
-    """Give the matrix as text: a row for each rule, a column for each JAX."""
+    """Return the matrix as text: a row for each rule, a column for each JAX."""
     runs = record["runs"]
     codes = sorted({code for run in runs for code in run["rules"]})
     marks = {PROVED: "yes", SKIPPED: "-", FAILED: "NO"}

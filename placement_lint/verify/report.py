@@ -13,7 +13,7 @@ from placement_lint.verify.datapath_run import (
     DataPathResult,
     commitment,
 )
-from placement_lint.verify.observation import Observation, Outcome
+from placement_lint.verify.observation import Observation, SideOutcome
 from placement_lint.verify.proofs import PLAIN, ProofError
 from placement_lint.verify.runner import Environment, RuleResult
 from placement_lint.verify.sizes import format_seconds, format_size
@@ -50,7 +50,6 @@ class Done:
 
     @property
     def held(self) -> bool:
-        """Whether every claim that was looked at holds."""
         return not self.failed
 
 
@@ -111,11 +110,13 @@ def digest_of(result: RuleResult) -> str | None:
         return None
 
 
-def pairs(hazard: Outcome, fixed: Outcome) -> list[tuple[Observation | None, Observation | None]]:
+def pairs(
+    hazard: SideOutcome, fixed: SideOutcome
+) -> list[tuple[Observation | None, Observation | None]]:
     """Return the observations side by side, first with first; None where one is missing."""
     length = max(len(hazard.observations), len(fixed.observations))
 
-    def padded(outcome: Outcome) -> list[Observation | None]:
+    def padded(outcome: SideOutcome) -> list[Observation | None]:
         return [*outcome.observations, *[None] * (length - len(outcome.observations))]
 
     return list(zip(padded(hazard), padded(fixed), strict=True))
@@ -207,7 +208,7 @@ def summary_text(done: Done) -> str:
     """Return the last line: how many claims hold."""
     skipped = sum(bool(result.skipped) for result in done.rules)
     claims = len(done.rules) - skipped + len(done.without_proof) + bool(done.datapaths)
-    parts = [f"{claims - len(done.failed)} of {claims} proved"]
+    parts = [f"{claims - len(done.failed)} of {claims} reproduced"]
     if done.failed:
         parts.append(f"failed: {', '.join(done.failed)}")
     if skipped:

@@ -19,7 +19,7 @@ from placement_lint.verify.environment import clean_environment
 from placement_lint.verify.observation import (
     InvalidObservationError,
     Observation,
-    Outcome,
+    SideOutcome,
     Verdict,
     judge,
 )
@@ -65,8 +65,8 @@ class RuleResult:
     """One rule's proof, run; or skipped, for the reason given."""
 
     proof: Proof
-    hazard: Outcome
-    fixed: Outcome
+    hazard: SideOutcome
+    fixed: SideOutcome
     verdict: Verdict
     skipped: str = ""
 
@@ -242,7 +242,7 @@ def probe(runner: Runner, devices: str | None = None) -> Environment:
 
 
 def reason_to_skip(proof: Proof, environment: Environment) -> str:
-    """Say why a proof makes no claim about the JAX that is here; "" when it does.
+    """Return why a proof makes no claim about the JAX that is here; "" when it does.
 
     A proof that cannot be read is not skipped: running it will fail, with the reason.
     """
@@ -256,7 +256,7 @@ def reason_to_skip(proof: Proof, environment: Environment) -> str:
     return f"needs {', '.join(missing)}, not installed here" if missing else ""
 
 
-def run_side(runner: Runner, proof: Proof, side: str, devices: str) -> Outcome:
+def run_side(runner: Runner, proof: Proof, side: str, devices: str) -> SideOutcome:
     """Run `hazard` or `fixed` of a proof in a fresh process and folder, and observe it."""
     started = time.monotonic()
     try:
@@ -270,8 +270,8 @@ def run_side(runner: Runner, proof: Proof, side: str, devices: str) -> Outcome:
             )
         observations = _observations(value)
     except (ChildError, InvalidObservationError, ProofError) as error:
-        return Outcome(failure=str(error), seconds=time.monotonic() - started)
-    return Outcome(
+        return SideOutcome(failure=str(error), seconds=time.monotonic() - started)
+    return SideOutcome(
         observations=observations,
         seconds=time.monotonic() - started,
         stage=str(value["stage"]),
@@ -315,7 +315,11 @@ def verify_rules(
             for proof, reason, sides in zip(work, reasons, futures, strict=True):
                 if reason:
                     yield RuleResult(
-                        proof, Outcome(), Outcome(), Verdict(reproduced=False, cured=False), reason
+                        proof,
+                        SideOutcome(),
+                        SideOutcome(),
+                        Verdict(reproduced=False, cured=False),
+                        reason,
                     )
                     continue
                 before, after = (side.result() for side in sides)

@@ -1,25 +1,27 @@
-"""The stage: an accelerator beside a host, real or played by virtual CPU devices.
+"""The two devices of a proof: an accelerator beside a host, real or simulated.
 
-On a machine with only a CPU, `jax.devices("cpu")[0]` *is* the default device, and nothing that
-this tool warns of can be seen. With `--xla_force_host_platform_device_count=2` the first CPU
-device, JAX's default, plays the accelerator and the second one the host; the few public
-functions that would give the game away answer as they do on a machine with a GPU. Arrays,
-commitment, contexts and transfers are JAX's own. On a real accelerator nothing is replaced.
-
-Platform names as default devices, `jax.default_device("cpu")`, are played too, from the version of
-JAX on that takes them. Not played: `backend=` of `jax.jit` (deprecated), the environment variables
-`JAX_PLATFORMS` and `JAX_DEFAULT_DEVICE`, and other functions that resolve names inside JAX. A
-proof that used these would not see its hazard, and fail; it must name a device instead.
+On a real accelerator nothing is replaced. Else the first of the virtual CPU devices, JAX's default,
+stands in for it (`simulated_devices`). Platform names as default devices,
+`jax.default_device("cpu")`, are emulated from the version of JAX on that takes them; the
+environment variables `JAX_PLATFORMS` and `JAX_DEFAULT_DEVICE`, and other functions that resolve
+names inside JAX, are not. A proof that used these would not see its hazard, and fail; it must name
+a device instead.
 """
 
-import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
-_PLAYED = "gpu"
+from placement_lint.simulated_devices import (
+    PLATFORM,
+    device_name,
+    package_asking,
+    replace_default_device,
+    replace_functions,
+    replace_platform,
+)
+
 _TAKES_NAMES = (0, 4, 36)
 _ALIASES = frozenset({"gpu", "cuda"})
 # Code of these packages must see the devices as they are.
@@ -36,9 +38,10 @@ class Stage:
 
 
 def enter_stage(*, plain: bool, accelerators: int = 1) -> Stage:
-    """Set the stage in this process and say what it is; plain: leave JAX untouched, CPU only.
+    """Choose the devices, simulated where this process has no accelerator.
 
-    Of virtual devices the first so many are accelerators, the others hosts.
+    With `plain`, JAX stays untouched, on the CPU only. Of virtual devices the first so many are
+    accelerators, the others hosts.
     """
     devices = jax.devices()
     if plain:
@@ -54,7 +57,7 @@ def enter_stage(*, plain: bool, accelerators: int = 1) -> Stage:
         msg = f"the stage needs {accelerators + 1} virtual CPU devices"
         raise RuntimeError(msg)
     accelerator, host = devices[0], devices[accelerators]
-    _play(list(devices[:accelerators]), list(devices[accelerators:]))
+    _simulate(list(devices[:accelerators]), list(devices[accelerators:]))
     return Stage(
         accelerator,
         host,
@@ -63,86 +66,29 @@ def enter_stage(*, plain: bool, accelerators: int = 1) -> Stage:
     )
 
 
-def device_name(device: Any) -> str:
-    """`cpu:1`: what the device really is, also on the stage."""
-    return f"{device.platform}:{device.id}"
-
-
-def _play(accelerators: list[Any], hosts: list[Any]) -> None:
-    real_devices, real_local_devices = jax.devices, jax.local_devices
-
-    def played(backend: str | None) -> list[Any] | None:
+def _simulate(accelerators: list[Any], hosts: list[Any]) -> None:
+    def group(backend: Any) -> list[Any] | None:
         if backend is None or backend in _ALIASES:
             return list(accelerators)
         return list(hosts) if backend == "cpu" else None
 
-    def devices(backend: str | None = None) -> list[Any]:
-        found = played(backend)
-        return list(real_devices(backend)) if found is None else found
+    def is_accelerator(device: Any) -> bool:
+        return device in accelerators and package_asking(2) not in _BEHIND_THE_SCENES
 
-    def local_devices(
-        process_index: int | None = None, backend: str | None = None, host_id: Any = None
-    ) -> list[Any]:
-        found = played(backend) if process_index in {None, 0} and host_id is None else None
-        return list(real_local_devices(process_index, backend)) if found is None else found
+    replace_functions(group)
+    jax.default_backend = lambda: PLATFORM
+    replace_platform(is_accelerator)
+    # Before, JAX goes on refusing names.
+    if jax.__version_info__ >= _TAKES_NAMES:
+        by_name = {"cpu": hosts[0], PLATFORM: accelerators[0]}
 
-    def default_backend() -> str:
-        return _PLAYED
+        def device_for(value: Any) -> Any:
+            return by_name.get(value, value) if isinstance(value, str) else value
 
-    def device_count(backend: str | None = None) -> int:
-        return len(devices(backend))
+        real_update = jax.config.update
 
-    def local_device_count(backend: str | None = None) -> int:
-        return len(local_devices(backend=backend))
+        def update(name: str, value: Any) -> None:
+            real_update(name, device_for(value) if name == "jax_default_device" else value)
 
-    _play_default_device({"cpu": hosts[0], _PLAYED: accelerators[0]})
-    for stand_in in (devices, local_devices, default_backend, device_count, local_device_count):
-        setattr(jax, stand_in.__name__, stand_in)
-    _play_platform(accelerators)
-
-
-def _play_default_device(by_name: Mapping[str, Any]) -> None:
-    """Let the names of platforms, as default devices, mean the devices that play them.
-
-    JAX takes names from 0.4.36 on; before, it goes on refusing them.
-    """
-    if jax.__version_info__ < _TAKES_NAMES:
-        return
-    real = jax.default_device
-    real_update = jax.config.update
-
-    def played(value: Any) -> Any:
-        return by_name.get(value, value) if isinstance(value, str) else value
-
-    class State:
-        """What JAX has there, but for the meaning of names."""
-
-        def __call__(self, *value: Any) -> Any:
-            return real(*map(played, value))
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(real, name)
-
-    def update(name: str, value: Any) -> None:
-        real_update(name, played(value) if name == "jax_default_device" else value)
-
-    jax.default_device = State()
-    jax.config.update = update
-
-
-def _play_platform(accelerators: list[Any]) -> None:
-    """Let the user's code read `gpu` where it asks an accelerator for its platform.
-
-    The property of the compiled class can be replaced (measured on jaxlib 0.4.30 and 0.10.2).
-    JAX reads it to choose how to compile, so its own modules must go on seeing the truth.
-    """
-    kind = type(accelerators[0])
-    real = kind.platform
-
-    def platform(self: Any) -> str:
-        asking = str(sys._getframe(1).f_globals.get("__name__", ""))
-        if self in accelerators and asking.partition(".")[0] not in _BEHIND_THE_SCENES:
-            return _PLAYED
-        return str(real.__get__(self))
-
-    kind.platform = property(platform)
+        replace_default_device(device_for)
+        jax.config.update = update

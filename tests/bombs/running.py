@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import warm
 from tests.bombs.kinds import KINDS, NAME
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _run(folder: str, report: Path, arguments: Sequence[str]) -> tuple[int, floa
         "sys.exit(code)\n"
     )
     command = [
-        *(sys.executable, "-c", script, "--isolated", "--no-cache", "-q", "-j", "1"),
+        *warm.script(script, "--isolated", "--no-cache", "-q", "-j", "1"),
         *("--file-time-limit", str(FILE_SECONDS), "--time-limit", str(RUN_SECONDS)),
         *("--memory-limit", str(MEGABYTES), "--output-format", "json"),
         *("--output-file", str(report), "--select", "ALL", *arguments, "."),

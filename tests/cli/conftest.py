@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-import placement_lint
 from placement_lint.cli import main
+from tests import warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 HAZARD = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x\n"
 MENDED = HAZARD.replace("    jax.device_put", "    x = jax.device_put")
@@ -47,17 +45,10 @@ def lint(files: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Resul
 
 @pytest.fixture
 def process(files: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Give the command in a process of its own."""
+    """Give the command in another process."""
 
     def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        top = str(Path(placement_lint.__file__).parents[1])
-        paths = [top, *filter(None, [os.environ.get("PYTHONPATH")])]
-        return subprocess.run(
-            [sys.executable, "-m", "placement_lint", *arguments],
-            input=stdin,
-            capture_output=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
+        line = warm.command("placement_lint", *arguments)
+        return subprocess.run(line, input=stdin, capture_output=True, check=False)
 
     return run

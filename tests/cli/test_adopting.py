@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import warm
+
 if TYPE_CHECKING:
     Process = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -302,12 +304,10 @@ def test_what_makes_no_sense(lint: Lint, arguments: list[str], message: str) -> 
 
 def test_flake8_knows_the_baseline_too(files: Path, lint: Lint) -> None:
     pytest.importorskip("flake8", reason="flake8 is not installed; the dev extra brings it")
-    import sys
-
     lint("--write-baseline", "b.json", ".")
     add("\n\ndef g(x, d):\n    jax.device_put(x, d)\n")
     Path("placement-lint.toml").write_text('baseline = "b.json"\n', encoding="utf-8")
-    command = [sys.executable, "-m", "flake8", "--select", "JDP"]
+    command = warm.command("flake8", "--select", "JDP")
     done = subprocess.run([*command, "."], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("./hazard.py:10:5: JDP204 ")
     assert done.stdout.count("\n") == 1

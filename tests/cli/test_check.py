@@ -81,7 +81,7 @@ class TestExitCodes:
             (["--config", "nosuch.toml"], "nosuch.toml: cannot be read"),
             (
                 ["--output-file", "nosuch/x", "clean.py"],
-                "nosuch/x: cannot be written: there is no folder",
+                "nosuch/x: cannot be written: there is no directory",
             ),
         ],
     )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import warm
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -147,7 +149,7 @@ def test_a_diff_that_is_read_is_not_obeyed(
 
 def test_messages_for_flake8_are_written_out(nasty: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "flake8", "--isolated", "--select", "JDP", "##vso[task.x y=z]b.py"],
+        warm.command("flake8", "--isolated", "--select", "JDP", "##vso[task.x y=z]b.py"),
         capture_output=True,
         text=True,
         check=False,

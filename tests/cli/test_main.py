@@ -131,8 +131,13 @@ def test_output_that_the_terminal_cannot_show(files: Path) -> None:
     assert b"\\xe9\\u65e5.py\n" in run.stdout
 
 
-def test_nothing_is_imported_from_the_current_folder(process: Process, files: Path) -> None:
+def test_nothing_is_imported_from_the_current_folder(files: Path) -> None:
     for name in ("argparse", "dataclasses", "difflib", "libcst", "jax", "json", "pathlib"):
         (files / f"{name}.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
-    run = process("hazard.py", "--output-format", "json")
+    run = subprocess.run(
+        [sys.executable, "-m", "placement_lint", "hazard.py", "--output-format", "json"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": TOP},
+    )
     assert (run.returncode, run.stderr[:5]) == (1, b"Found")

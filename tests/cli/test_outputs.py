@@ -70,8 +70,8 @@ class TestSeveralAtOnce:
             (["a", "b"], "a and b would be the same: say the format of one, as in json:b"),
             (["json:"], "the name of the file is missing"),
             ([""], "the name of the file is missing"),
-            (["json:no/a"], "no/a: cannot be written: there is no folder no"),
-            (["json:folder"], "folder: cannot be written: it is a folder"),
+            (["json:no/a"], "no/a: cannot be written: there is no directory no"),
+            (["json:folder"], "folder: cannot be written: it is a directory"),
         ],
     )
     def test_what_contradicts_itself(self, lint: Lint, arguments: list[str], message: str) -> None:

@@ -107,3 +107,16 @@ def test_the_parser_of_options_needs_little(tmp_path: Path) -> None:
 def test_the_text_of_help_is_what_the_parser_says() -> None:
     shipped = Path(check.__file__).with_name("help.txt").read_text(encoding="utf-8")
     assert shipped == check.help_text(), "run: python -m placement_lint.cli.help"
+
+
+def test_requirements_are_compared_only_where_the_versions_count(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["jax>=0.5"]\n')
+    file = tmp_path / "code.py"
+    file.write_text("import json\n")
+    command = [str(file), "--cache-dir", str(tmp_path / "cache")]
+    assert "packaging" not in imported_by(*command)
+    file.write_text("import jax\n\njax.device_put(1)\n")
+    assert "packaging" in imported_by(*command)
+    warm = imported_by(*command)
+    assert "packaging" not in warm
+    assert "libcst" not in warm

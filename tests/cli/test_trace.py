@@ -166,7 +166,10 @@ def test_signals_reach_the_program(folder: Path, number: signal.Signals) -> None
         "time.sleep(60)\n"
     )
     with subprocess.Popen(
-        command("--devices", "virtual", "--output-file", "report.txt", "program.py"),
+        [
+            *(sys.executable, "-m", "placement_lint", "trace", "--devices", "virtual"),
+            *("--output-file", "report.txt", "program.py"),
+        ],
         cwd=folder, stdout=subprocess.PIPE, text=True, env=environment(), start_new_session=True,
     ) as process:  # fmt: skip
         assert process.stdout is not None
@@ -244,7 +247,7 @@ def test_a_jax_without_what_is_wrapped_is_refused(folder: Path) -> None:
     [
         ((), "a script to run is needed, or -m and a module"),
         (("--devices", "virtual", "nosuch.py"), "nosuch.py: no such file"),
-        (("--devices", "virtual", "."), ". is a folder: name the file in it to run"),
+        (("--devices", "virtual", "."), ". is a directory: name the file in it to run"),
         (("--devices", "virtual", "-m", "no.such"), "No module named no.such"),
         (("--device", "gpu", "x.py"), "unrecognized arguments: --device; did you mean `--devices`"),
         (("--devices", "tpu", "x.py"), "invalid choice: 'tpu'"),

@@ -60,8 +60,10 @@ TEXTS = st.sampled_from(
         "é",
     ]
 )
+# To JSON Schema 0.0 is an integer, to TOML it is not.
+FRACTIONS = st.floats(0, 1, exclude_min=True, exclude_max=True)
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-1, 2), st.floats(0, 1), TEXTS, st.text(max_size=3)
+    st.none(), st.booleans(), st.integers(-1, 2), FRACTIONS, TEXTS, st.text(max_size=3)
 )
 LISTS = st.lists(TEXTS | SCALARS, max_size=2)
 VALUES = SCALARS | LISTS | st.dictionaries(TEXTS, LISTS | TEXTS, max_size=2)
@@ -71,7 +73,7 @@ KEYS = st.sampled_from(
 
 
 def loads(table: dict[str, object]) -> bool:
-    """Tell whether settings are taken; a table in `extend` is looked at without the file in it."""
+    """Return whether settings are taken; a table in `extend` is read without the file in it."""
     given = dict(table)
     try:
         if "extend" in given:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from placement_lint.config.options import OPTIONS, Kind
+from placement_lint.config.options import OPTIONS, OptionKind
 from placement_lint.config.settings import Settings
 from placement_lint.config.values import SettingsError, check_table, nearest
 
@@ -15,13 +15,13 @@ def test_every_setting_is_in_the_table_once() -> None:
 
 
 def test_values_of_every_kind_are_taken() -> None:
-    values: dict[Kind, object] = {
-        Kind.STRINGS: ["JDP201", "JDP2"],
-        Kind.MAP: {"tests/*": ["JDP401"]},
-        Kind.BOOLEAN: True,
-        Kind.VERSION: "0.7.2",
-        Kind.NUMBER: 0,
-        Kind.PATH: "known.json",
+    values: dict[OptionKind, object] = {
+        OptionKind.STRINGS: ["JDP201", "JDP2"],
+        OptionKind.MAP: {"tests/*": ["JDP401"]},
+        OptionKind.BOOLEAN: True,
+        OptionKind.VERSION: "0.7.2",
+        OptionKind.NUMBER: 0,
+        OptionKind.PATH: "known.json",
     }
     for option in OPTIONS:
         value = values.get(option.kind, option.choices[0] if option.choices else None)

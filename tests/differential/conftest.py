@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.differential.oracle_client import OracleClient
 
 
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[OracleClient]:
-    """Give a process in which programs run under JAX, for the tests of one file."""
-    from tests.differential.oracle_client import OracleClient
+@pytest.fixture(scope="session")
+def oracle() -> OracleClient:
+    """Give a process in which programs run under JAX."""
+    from tests.differential.oracle_client import shared_oracle
 
-    client = OracleClient()
-    yield client
-    client.close()
+    return shared_oracle()

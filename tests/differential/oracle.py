@@ -343,8 +343,12 @@ class Oracle:
     accelerators = 1
     """How many of the virtual devices play accelerators."""
 
-    def __init__(self) -> None:
-        """Set the stage and hook JAX. Imports it: the environment must be set."""
+    def __init__(self, folder: Path) -> None:
+        """Set the stage and hook JAX. Imports it: the environment must be set.
+
+        Programs run in the folder, in which they find files of tensors.
+        """
+        os.chdir(folder)
         import jax
         import numpy as np
         from jax._src import pjit
@@ -431,8 +435,7 @@ def serve(kind: type[Oracle] = Oracle) -> None:
         root = str(Path.cwd())
         if root not in sys.path:
             sys.path.insert(0, root)
-        os.chdir(folder)
-        oracle = kind()
+        oracle = kind(Path(folder))
         # What importing JAX made stays for good: there is no use in looking through it.
         gc.freeze()
         for line in requests:

@@ -49,7 +49,6 @@ class Block:
 
 
 def blocks(page: Path, text: str | None = None) -> list[Block]:
-    """Give the blocks of a page, in order."""
     text = page.read_text(encoding="utf-8") if text is None else text
     return [
         Block(
@@ -66,5 +65,5 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
 
 
 def all_blocks() -> list[Block]:
-    """Give the blocks of all pages, but for those that are tested elsewhere."""
+    """Return the blocks of all pages, but for those that are tested elsewhere."""
     return [block for page in PAGES if page.name not in OTHERS for block in blocks(page)]

@@ -7,12 +7,14 @@ import fcntl
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
 import termios
 from typing import TYPE_CHECKING
 
+from tests import warm
 from tests.docs.pages import TOP, blocks
 
 if TYPE_CHECKING:
@@ -35,11 +37,7 @@ class Terminal:
         self.folder.mkdir()
         tools = folder / "bin"
         tools.mkdir()
-        for name, what in (("placement-lint", "-m placement_lint"), ("python", "")):
-            tool = tools / name
-            tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n', encoding="utf-8")
-            tool.chmod(0o755)
-        self.environment = {
+        self.environment = around = {
             **{name: value for name, value in os.environ.items() if not _of_others(name)},
             "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": f"{TOP}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
@@ -48,6 +46,14 @@ class Terminal:
             "TERM": "xterm",
             "COLUMNS": str(_COLUMNS),
         }
+        lines = {
+            "placement-lint": warm.command("placement_lint", environment=around),
+            "python": [sys.executable],
+        }
+        for name, line in lines.items():
+            tool = tools / name
+            tool.write_text(f'#!/bin/sh\nexec {shlex.join(line)} "$@"\n', encoding="utf-8")
+            tool.chmod(0o755)
 
     def write(self, title: str, text: str) -> None:
         path = self.folder / title
@@ -55,7 +61,7 @@ class Terminal:
         path.write_text(text, encoding="utf-8")
 
     def run(self, command: str) -> tuple[int, str]:
-        """Give a command's exit code, and what it shows."""
+        """Return a command's exit code, and what it shows."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, _COLUMNS, 0, 0))
         with subprocess.Popen(
@@ -80,7 +86,7 @@ class Terminal:
 
 
 def _seen(line: str) -> str:
-    """Give what is left of a line whose beginning was written over."""
+    """Return what is left of a line whose beginning was written over."""
     written = ""
     for part in line.split("\r"):
         written = part + written[len(part) :]
@@ -92,7 +98,6 @@ def _of_others(name: str) -> bool:
 
 
 def commands(block: Block) -> list[tuple[str, str]]:
-    """Give each command of a `console` block, and what is shown below it."""
     first, *rest = re.split(r"^\$ (.+)\n", block.text, flags=re.MULTILINE)
     assert not first, f"{block.name}: begins with no command"
     return list(zip(rest[::2], rest[1::2], strict=True))
@@ -118,7 +123,7 @@ def shown(page: Path, terminal: Terminal, installed: Iterable[str]) -> dict[int,
 
 
 def comparable(block: Block, text: str) -> str:
-    """Give what is compared of what a block shows."""
+    """Return what is compared of what a block shows."""
     if "numbers vary" in block.marks:
         return re.sub(r"[ ]+", " ", _NUMBER.sub("0", text))
     return text

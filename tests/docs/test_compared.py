@@ -52,6 +52,7 @@ def test_what_is_there_has_a_test_and_what_is_not_says_why(row: tuple[str, str, 
     assert note.strip() or here == "yes"
 
 
+@pytest.mark.every
 def test_every_test_is_collected() -> None:
     named = sorted({f"tests/{test}" for row in ROWS for test in _TEST.findall(row[3])})
     line = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "", "-p", "no:xdist"]

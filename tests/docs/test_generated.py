@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from placement_lint.config.options import OPTIONS
 from placement_lint.config.schema import schema
 from placement_lint.rules.pages import all_pages
 from placement_lint.rules.proof_records import proof_path, proved_on
+from tests import warm
 from website import commands, links, measured, rules, settings
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, str]:
-    """Give what `placement-lint rule` says of each rule."""
-    line = [sys.executable, "-m", "placement_lint", "rule", "--all", "--output-format", "markdown"]
+    """Return what `placement-lint rule` prints of each rule."""
+    line = warm.command("placement_lint", "rule", "--all", "--output-format", "markdown")
     run = subprocess.run(line, capture_output=True, text=True, check=True, encoding="utf-8")
     heads = [f"# {rule.name} ({rule.code})\n" for rule in RULES]
     places = [run.stdout.index(head) for head in heads]
@@ -60,7 +60,7 @@ def test_the_page_shows_the_proof_and_where_it_held(rule: Page) -> None:
     page = rules.page(rule)
     assert Path(proof_path(rule.code)).read_text(encoding="utf-8").strip("\n") in page
     proved = proved_on(rule.code)
-    assert ("## Proved on" in page) == (proved is not None)
+    assert ("## Reproduced on" in page) == (proved is not None)
     if proved is not None:
         versions = {*proved.proved, *proved.failed, *proved.skipped}
         heads = re.search(r"^\| JAX \| (.+) \|$", page, re.MULTILINE)
@@ -68,7 +68,7 @@ def test_the_page_shows_the_proof_and_where_it_held(rule: Page) -> None:
         assert set(heads[1].split(" | ")) == versions
         cells = re.search(r"^\| \w+ devices \| (.+) \|$", page, re.MULTILINE)
         assert cells is not None
-        assert cells[1].split(" | ").count("proved") == len(proved.proved)
+        assert cells[1].split(" | ").count("reproduced") == len(proved.proved)
 
 
 def test_the_index_has_every_rule_in_its_family() -> None:

@@ -13,6 +13,7 @@ import tomli
 
 from placement_lint import lint_paths
 from placement_lint.cli import _COMMANDS
+from tests import warm
 from tests.docs.pages import DOCS, PAGES, all_blocks, blocks
 from tests.docs.terminal import Terminal, commands, comparable, shown
 from tests.marks import COLUMNS
@@ -143,7 +144,7 @@ _helps: dict[str, str] = {}
 
 def _help(command: str) -> str:
     if command not in _helps:
-        line = [sys.executable, "-m", "placement_lint", command, "--help"]
+        line = warm.command("placement_lint", command, "--help")
         run = subprocess.run(line, capture_output=True, text=True, check=True)
         _helps[command] = run.stdout
     return _helps[command]

@@ -1,4 +1,7 @@
-"""The site as it is built: complete, with no link into nothing, and of one piece."""
+"""The site as it is built: complete, with no link into nothing, and of one piece.
+
+`pytest -m every tests/docs` builds it, which takes ten seconds.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +73,7 @@ def documents(site: Path) -> dict[Path, Document]:
     }
 
 
+@pytest.mark.every
 def test_every_page_is_built_and_found_from_the_first(
     site: Path, documents: dict[Path, Document]
 ) -> None:
@@ -81,6 +85,7 @@ def test_every_page_is_built_and_found_from_the_first(
     assert named >= documents.keys() - {home}
 
 
+@pytest.mark.every
 def test_the_addresses_in_reports_are_those_of_the_site(site: Path) -> None:
     for rule in all_pages():
         address = rule_url(rule.code, {VARIABLE: site.as_uri()})
@@ -88,6 +93,7 @@ def test_the_addresses_in_reports_are_those_of_the_site(site: Path) -> None:
         assert (site / "rules" / rule.code / "index.html").is_file()
 
 
+@pytest.mark.every
 def test_every_link_leads_somewhere(site: Path, documents: dict[Path, Document]) -> None:
     seen = 0
     for path, target, anchor in _links(site, documents):
@@ -98,6 +104,7 @@ def test_every_link_leads_somewhere(site: Path, documents: dict[Path, Document])
     assert seen > 1000
 
 
+@pytest.mark.every
 def test_nothing_is_fetched_from_elsewhere(site: Path, documents: dict[Path, Document]) -> None:
     for path, document in documents.items():
         assert document.fetched
@@ -108,6 +115,7 @@ def test_nothing_is_fetched_from_elsewhere(site: Path, documents: dict[Path, Doc
                 assert (path.parent / unquote(parts.path)).resolve().is_file(), address
 
 
+@pytest.mark.every
 def test_everything_is_filled_in(documents: dict[Path, Document]) -> None:
     for path in documents:
         assert "<!-- generated" not in path.read_text(encoding="utf-8"), path
@@ -128,7 +136,7 @@ def _built(site: Path, address: str) -> Path:
 
 
 def _links(site: Path, documents: dict[Path, Document]) -> Iterator[tuple[Path, Path, str]]:
-    """Give each link within the site: where it stands, the file it leads to, and the anchor."""
+    """Yield each link within the site: its page, the file it leads to, and the anchor."""
     for path, document in documents.items():
         for link in document.links:
             parts = urlsplit(link)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from placement_lint.rules.redirects import REDIRECTS
 from placement_lint.rules.registry import all_rules
+from tests import warm
 from tests.docs.pages import TOP
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FIELDS = {
 
 
 def lost(changelog: str, codes: set[str]) -> set[str]:
-    """Give the codes that some version had, and that mean nothing now."""
+    """Return the codes that some version had, and that mean nothing now."""
     named = re.findall(r"^- Rules: ([^.]*)\.$", changelog, re.MULTILINE)
     return set(re.findall(r"JDP\d{3}", " ".join(named))) - codes - REDIRECTS.keys()
 
@@ -45,7 +45,7 @@ def test_a_lost_code_is_seen() -> None:
 def test_version_1_of_the_json_output_has_its_fields(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import jax\njax.default_device = None\n", encoding="utf-8")
     run = subprocess.run(
-        [sys.executable, "-m", "placement_lint", "--no-cache", "--output-format", "json", "a.py"],
+        warm.command("placement_lint", "--no-cache", "--output-format", "json", "a.py"),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -63,6 +63,6 @@ def test_version_1_of_the_json_output_has_its_fields(tmp_path: Path) -> None:
 def test_exit_codes_are_three(arguments: list[str], code: int, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import jax\njax.default_device = None\n", encoding="utf-8")
     (tmp_path / "clean.py").write_text("import jax\n", encoding="utf-8")
-    line = [sys.executable, "-m", "placement_lint", "--no-cache", *arguments]
+    line = warm.command("placement_lint", "--no-cache", *arguments)
     run = subprocess.run(line, cwd=tmp_path, capture_output=True, check=False)
     assert run.returncode == code

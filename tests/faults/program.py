@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from placement_lint.rules.registry import all_rules
 from placement_lint.version import __version__
+from tests import warm
 from tests.faults.injection import Fault, within
 from tests.fixture_cases import FIXTURES, Case, read_cases
 
@@ -120,10 +121,10 @@ def run(
 ) -> Said:
     """Check a folder in another process, in which something fails."""
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "placement_lint", ".", "--isolated", "--select", "ALL"),
+        warm.command(
+            *("placement_lint", ".", "--isolated", "--select", "ALL"),
             *("--target-jax", "0.12", "--output-format", "json", "-j", str(jobs), *arguments),
-        ],
+        ),
         cwd=folder,
         env=within(folder.parent / "site", *faults, parallel=jobs > 1),
         capture_output=True,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import warm
 from tests.faults.injection import LEAK, Fault, within
 from tests.faults.program import PUT, TEXTS, Said, run, texts_in, write
 
@@ -165,11 +166,11 @@ class TestReports:
     @pytest.mark.parametrize("kind", ["unexpected", pytest.param("memory", marks=EVERY)])
     def test_one_that_fails_keeps_no_other_away(self, folder: Path, kind: str) -> None:
         done = subprocess.run(
-            [
-                *(sys.executable, "-m", "placement_lint", ".", "--isolated", "--select", "ALL"),
+            warm.command(
+                *("placement_lint", ".", "--isolated", "--select", "ALL"),
                 *("--target-jax", "0.12", "--no-cache", "--output-format", "flake8", "--fix"),
                 *("--output-file", "sarif:one.sarif", "--output-file", "json:two.json"),
-            ],
+            ),
             cwd=folder,
             env=within(folder.parent / "site", Fault("placement_lint.report.sarif:render", kind)),
             capture_output=True,

@@ -175,8 +175,8 @@ def test_arrays_that_are_left_are_found(oracle: WatchClient) -> None:
 def test_a_program_without_end_is_given_up(
     oracle: WatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that computes is cut, one that hangs ends the process; the next one runs in another."""
-    (run,) = oracle.watch({"main": HEAD + "while True:\n    x = x + 1\n"}, [0])
+    """One with arrays is cut, one that hangs ends the process; the next one runs in another."""
+    (run,) = oracle.watch({"main": HEAD + "while True:\n    y = x\n"}, [0])
     assert run.error is not None
     assert run.error.startswith("EndlessError")
     monkeypatch.setattr(client, "TIME_LIMIT", 0.5)

@@ -358,9 +358,9 @@ class FixOracle(Oracle):
 
     accelerators = ACCELERATORS
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         """Set the stage and hook JAX."""
-        super().__init__()
+        super().__init__(folder)
         from jax._src.interpreters import pxla
 
         self._asked: set[tuple[str, Place]] = set()

@@ -12,6 +12,7 @@ from tests.fuzz import record, trees
 from tests.fuzz.kinds import KINDS, looked_at
 from tests.fuzz.reduction import reduced
 from tests.fuzz.running import Problem, Tally, try_numbers
+from tests.records import RECORDS
 
 FOUND = Path("build", "fuzz")
 """Where inputs are kept that show something wrong."""
@@ -30,7 +31,7 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--reduce", action="store_true", help="make small what shows a problem")
     parser.add_argument(
-        "--record", type=Path, nargs="?", const=record.RECORDS, metavar="FOLDER",
+        "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
         help="add the figures to the record of today",
     )  # fmt: skip
     options = parser.parse_args()

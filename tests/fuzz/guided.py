@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import record
+from tests.records import RECORDS
 
 NAMES = ("source", "suppressions", "settings", "notebook", "cells", "requirements")
 CORPUS = Path("build", "fuzz", "corpus")
@@ -34,7 +35,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of what is made up (%(default)s)")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument(
-        "--record", type=Path, nargs="?", const=record.RECORDS, metavar="FOLDER",
+        "--record", type=Path, nargs="?", const=RECORDS, metavar="FOLDER",
         help="add the figures to the record of today",
     )  # fmt: skip
     options, others = parser.parse_known_args()

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import importlib.metadata
-import json
-import platform
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests import records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from tests.fuzz.running import Tally
 
 VERSION = 1
-RECORDS = Path(__file__).parents[2] / "fixtures" / "records"
 _SUFFIX = "-fuzzing.json"
 _TOOLS = ("libcst", "hypothesis", "hypothesmith", "atheris")
+_EMPTY: dict[str, Any] = {"version": VERSION, "made": "fuzzing", "runs": []}
 
 
 def line(tally: Tally) -> str:
@@ -54,19 +52,10 @@ def add(tallies: Iterable[Tally], folder: Path) -> Path:
 
 def add_runs(runs: list[dict[str, Any]], folder: Path) -> Path:
     """Add the figures of runs to the record of today; give where that is."""
-    path = folder / f"{dt.datetime.now(dt.timezone.utc).date()}{_SUFFIX}"
-    whole = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-    tools = {name: _version(name) for name in _TOOLS}
-    made = {"python": platform.python_version(), **{k: v for k, v in tools.items() if v}}
-    whole = whole or {"version": VERSION, "made": "fuzzing", "runs": []}
-    whole["runs"] += [{**run, "tools": made} for run in runs]
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-    return path
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    path = folder / f"{records.today()}{_SUFFIX}"
+    whole = records.read(path, VERSION) if path.exists() else _EMPTY
+    made = records.tools(_TOOLS)
+    added = [*whole["runs"], *({**run, "tools": made} for run in runs)]
+    return records.write(
+        records.as_text({**whole, "runs": added}), records.today(), _SUFFIX, folder
+    )

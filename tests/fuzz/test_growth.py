@@ -18,11 +18,8 @@ from tests.trials import Trials
 SAMPLE = (
     "assignment, file size",
     "assignment, number of files",
-    "assignment, nesting",
-    "for that carries, repetition",
+    "for that carries, nesting",
     "row of attributes, repetition",
-    "parts of a key, repetition",
-    "files that import one, number of files",
 )
 
 

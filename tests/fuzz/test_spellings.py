@@ -12,9 +12,11 @@ from tests.fuzz.oracle import SETTINGS, Input, judge
 from tests.fuzz.spellings import spelling
 
 
-@pytest.mark.parametrize("hundred", range(3))
+@pytest.mark.parametrize(
+    "hundred", [0, *(pytest.param(number, marks=pytest.mark.every) for number in range(1, 4))]
+)
 def test_spellings(hundred: int) -> None:
-    """`python -m tests.fuzz spellings` tries as many as there is time for."""
+    """A hundred; more with `pytest -m every tests/fuzz`, or `python -m tests.fuzz spellings`."""
     given = [spelling(number) for number in range(hundred * 100, hundred * 100 + 100)]
     wrong = {each.origin: problems for each in given if (problems := judge(each).problems)}
     assert wrong == {}

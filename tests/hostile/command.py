@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests import warm
 
 TOP = Path(__file__).parents[2]
 GOOD = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x\n"
@@ -39,10 +40,10 @@ def run(folder: Path, *arguments: str, jobs: int = 1) -> tuple[int, dict[str, An
         "sys.exit(code)\n"
     )
     done = subprocess.run(
-        [
-            *(sys.executable, "-c", script, "--isolated", "--no-cache", "-j", str(jobs)),
+        warm.script(
+            *(script, "--isolated", "--no-cache", "-j", str(jobs)),
             *("--output-format", "json", *arguments, "."),
-        ],
+        ),
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(TOP)},
         capture_output=True,

@@ -14,6 +14,7 @@ import pytest
 
 import placement_lint
 from placement_lint.integrations.flake8 import _encoded
+from tests import warm
 from tests.fixture_cases import all_cases
 
 pytest.importorskip("flake8", reason="flake8 is not installed; the dev extra brings it")
@@ -25,13 +26,14 @@ FOUND = "5:5: JDP204 the result of jax.device_put is discarded: nothing moves\n"
 
 
 def run(folder: Path, module: str, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    environment = {**os.environ, "PYTHONPATH": str(TOP), "PYTHONWARNINGS": "error"}
     done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
+        warm.command(module, *arguments, environment=environment),
         cwd=folder,
         input=stdin.encode(),
         capture_output=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(TOP), "PYTHONWARNINGS": "error"},
+        env=environment,
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 

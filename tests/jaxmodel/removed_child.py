@@ -19,7 +19,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import numpy as np
 
-from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
+from placement_lint.jaxmodel.removed import OLD_APIS, Access, OldApi
 
 
 def resolve(name: str) -> Any:
@@ -42,24 +42,24 @@ def resolve(name: str) -> Any:
 def meet(api: OldApi) -> None:
     """Do what a program does with it."""
     last = api.name.rpartition(".")[2]
-    if api.use is Use.NAME:
+    if api.use is Access.NAME:
         resolve(api.name)
-    elif api.use is Use.MODULE:
+    elif api.use is Access.MODULE:
         # Where it was imported before, its warning is over.
         sys.modules.pop(api.name, None)
         importlib.import_module(api.name)
-    elif api.use is Use.CALL:
+    elif api.use is Access.CALL:
         function = resolve(api.name)
         takes_function = api.name.startswith("jax.experimental.host_callback.")
         function(*([lambda *_: None, 1.0] if takes_function else []))
-    elif api.use is Use.ARGUMENT:
+    elif api.use is Access.ARGUMENT:
         resolve(api.name.rpartition(".")[0])(**{last: 0})
-    elif api.use is Use.ENTER:
+    elif api.use is Access.ENTER:
         with resolve(api.name)(np.array(jax.devices()[:1]), ("a",)):
             pass
     else:
         read = getattr(jax.numpy.ones(3), last)
-        if api.use is Use.ARRAY_CALL:
+        if api.use is Access.ARRAY_CALL:
             read()
 
 
@@ -82,9 +82,9 @@ def has_replacement(api: OldApi) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
+            if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
                 getattr(jax.numpy.ones(3), text.partition("(")[0])
-            elif api.use is Use.ARGUMENT:
+            elif api.use is Access.ARGUMENT:
                 resolve(api.name.rpartition(".")[0])(**{text: 0})
             else:
                 resolve(text)

@@ -67,6 +67,7 @@ def row_disagreements(name: str, calls: list[Any]) -> list[str]:
 
 
 @NEEDS_JAX
+@pytest.mark.every
 @pytest.mark.skipif(not IS_POSIX, reason="each call is made in a fork, which this system has not")
 def test_jax_agrees_with_what_is_said() -> None:
     assert disagreements(sys.executable) == []

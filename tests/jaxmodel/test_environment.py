@@ -154,6 +154,7 @@ def check(python: str) -> None:
 
 
 @NEEDS_JAX
+@pytest.mark.every
 def test_the_installed_jax_reads_what_the_table_says() -> None:
     check(sys.executable)
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.tracing import TRACING_WORDS, TRACINGS, TraceKind, Tracing
@@ -137,6 +139,7 @@ def measured() -> dict[str, dict[str, Any] | None]:
 
 
 @NEEDS_JAX
+@pytest.mark.every
 def test_the_rows_are_as_jax_does_it() -> None:
     """All rows that are in this JAX, which is started once for them."""
     results = measured()

@@ -18,7 +18,7 @@ from tests.jaxmodel.transfer_run import is_selected, run, sample
 MEASURED = ("0.4.30", "0.5.3", "0.6.2", "0.7.2", "0.10.2", "0.12.0.1")
 OTHER_PACKAGES = ("equinox", "flax", "optax", "orbax")
 OTHERS = tuple(f"{package}." for package in OTHER_PACKAGES)
-_ONE_IN = 16
+_ONE_IN = 32
 NUMERICS = ("jax.image.", "jax.nn.", "jax.ops.", "jax.scipy.")
 GROUPS = {
     "numerics": NUMERICS,

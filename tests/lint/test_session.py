@@ -149,7 +149,7 @@ def test_a_file_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 12, chance) > 1
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_program_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)  # noqa: S311
     program = random_program(seed)
@@ -265,7 +265,7 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what others ask is answered meanwhile."""
-    monkeypatch.setattr(run_cache, "MOST_SECONDS", 1)
+    monkeypatch.setattr(run_cache, "MOST_SECONDS", 0.6)
     files = {name: str(tmp_path / name) for name in ("a.py", "bomb.py", "train.py", "put.py")}
     texts = {"a.py": DATA, "bomb.py": PUT, "train.py": TRAIN, "put.py": PUT}
     if "check_program" in step:
@@ -296,14 +296,14 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
     with injected(fault):
         first, seconds = found(texts)
         assert "JDP900" in first[files["bomb.py"]]
-        assert seconds > 0.7
+        assert seconds > 0.4
         assert first[files["put.py"]] >= usual[files["put.py"]]
         second, seconds = found(texts)
         assert second == first
-        assert seconds < 0.5
+        assert seconds < 0.4
         third, seconds = found(texts | {"put.py": texts["put.py"] + "# more\n"})
         assert third == first
-        assert seconds < 0.5
+        assert seconds < 0.4
         unsaved = {files[name]: text.encode() for name, text in texts.items()}
         assert session.known(files["bomb.py"], unsaved) is None
         if not is_of_module:

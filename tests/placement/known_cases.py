@@ -25,19 +25,18 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
+from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     NOTHING,
-    SYSTEM_DEFAULT,
     Anything,
     AnyTree,
     Array,
     Class,
     Computation,
-    Context,
     Coroutine,
     DefaultDeviceContext,
-    Device,
     DeviceList,
     External,
     Function,
@@ -51,6 +50,7 @@ from placement_lint.placement.domain.values import (
     Optimizer,
     Partial,
     Plain,
+    PlainContext,
     Sequence,
     TheDevice,
     join,
@@ -63,8 +63,9 @@ from placement_lint.syntax.tree import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Atom, Place, Value
+    from placement_lint.placement.domain.values import Atom, Value
 
 FOLDER = Path(__file__).parent / "known"
 HEAD = """\
@@ -273,7 +274,7 @@ class Known:
                 return f"{type(atom).__name__.lower()}@{self._at(atom.place)}"
             case Computation():
                 return self._computation(atom)
-            case Context():
+            case PlainContext():
                 return f"context({self._value(atom.gives)})"
             case Coroutine() | Future():
                 return f"{type(atom).__name__.lower()}({self._value(atom.result)})"
@@ -323,7 +324,10 @@ class Known:
         return said + (" of a named tuple" if atom.names else "")
 
     def _mapping(self, atom: Mapping) -> str:
-        items = [f"{key.lstrip(chr(0))}: {self._value(held)}" for key, held in atom.items]
+        items = [
+            f"{key.name if isinstance(key, Member) else key}: {self._value(held)}"
+            for key, held in atom.items
+        ]
         items += [f"…: {self._value(atom.element)}"] if atom.element else []
         return "{" + ", ".join(items) + "}"
 
@@ -366,7 +370,7 @@ def _plain(atom: Plain) -> str:
     if atom.text is not None:
         return repr(atom.text)
     if atom.member is not None:
-        return "member " + atom.member.rpartition(".")[2]
+        return "member " + atom.member.name.rpartition(".")[2]
     return {None: "-", True: "true", False: "false"}[atom.truth]
 
 

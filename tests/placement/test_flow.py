@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from placement_lint.placement.domain.values import SYSTEM_DEFAULT, UNKNOWN, Array, Device
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
+from placement_lint.placement.domain.values import UNKNOWN, Array
 from placement_lint.placement.flow import Flow, interpret_alone
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree

@@ -98,10 +98,19 @@ def last_blocks(depth: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("make", "count"), [(chain, 40), (diamonds, 30), (loops, 24), (last_blocks, 8)]
+    ("make", "count"),
+    [
+        (chain, 40),
+        pytest.param(diamonds, 30, marks=pytest.mark.every),
+        (loops, 24),
+        pytest.param(last_blocks, 8, marks=pytest.mark.every),
+    ],
 )
 def test_more_of_one_another_takes_its_share(make: Callable[[int], str], count: int) -> None:
-    """Counted from where there are so many that no more are told apart."""
+    """Counted from where there are so many that no more are told apart.
+
+    Two of four; `pytest -m every tests/placement` counts the others.
+    """
     sizes, work = [], []
     for factor in (1, 2, 4):
         text = make(factor * count)

@@ -7,10 +7,10 @@ from placement_lint.prefilter.conditions import (
     SETS_VARIABLES,
     AllOf,
     AnyOf,
+    ArgumentMatches,
     AtImport,
     Begins,
     FileText,
-    Given,
     Jax,
     Needs,
     Pattern,
@@ -56,13 +56,13 @@ def said(text: str, path: str | None = None) -> FileText:
     ],
 )
 def test_what_a_call_must_be_given(text: str, met: bool) -> None:
-    assert Given(("jax.devices",), "[\"']").met_by(said(text)) is met
+    assert ArgumentMatches(("jax.devices",), "[\"']").met_by(said(text)) is met
 
 
 def test_where_names_are_open_any_call_counts() -> None:
     text = said('x[\n 0\n] = jax\nx.devices("gpu")\ny.device_put(x)')
     assert text.mentions.is_open
-    assert Given(("jax.devices",), "never").met_by(text)
+    assert ArgumentMatches(("jax.devices",), "never").met_by(text)
     assert Begins("jax.devices").met_by(text)
 
 

@@ -59,7 +59,7 @@ def test_with_the_words_each_rule_has_what_it_needs() -> None:
 
 
 def rules_with_needs_in(text: str) -> set[str]:
-    """Give the rules that pass a text from which the words are taken out."""
+    """Return the rules that pass a text from which the words are taken out."""
     without = _WORD.sub("qq", text).encode()
     assert early_exit.is_plain("a.py", without)
     said = FileText(without, jax=False)

@@ -171,7 +171,7 @@ def test_every_name_that_is_resolved_is_found() -> None:
 
 
 def is_part(node: cst.CSTNode, names: Names, mentions: Mentions) -> bool:
-    """Tell whether a name is the beginning of a longer one, which is found instead."""
+    """Return whether a name is the beginning of a longer one, which is found instead."""
     parent = names.tree.parent(node)
     if not isinstance(parent, cst.Attribute | cst.ImportAlias | cst.ImportFrom):
         return False

@@ -14,7 +14,7 @@ import pytest
 from placement_lint.project.import_effects import Importing
 from placement_lint.project.project import Project
 from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps, Summary
-from placement_lint.semantic.program_queries import NOTHING, ImportEffects, Origin
+from placement_lint.semantic.program_queries import NOTHING, EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +49,8 @@ def test_in_order_and_each_once() -> None:
         "c": (Imports("b"), JAX),
     }
     effects = did(modules, "main", "a")
-    assert effects.imports_jax == Origin("c", 1, "import jax")
-    assert effects.starts_backend == Origin("a", 2, "jax.devices()")
+    assert effects.imports_jax == EffectOrigin("c", 1, "import jax")
+    assert effects.starts_backend == EffectOrigin("a", 2, "jax.devices()")
     assert {name: origin.path for name, origin in effects.sets_variables.items()} == {
         "A": "b", "B": "b",
     }  # fmt: skip
@@ -112,8 +112,8 @@ CIRCLE: dict[str, Summary] = {
 def test_a_file_that_asks_is_being_executed() -> None:
     """`a` imports jax only after what it imports has come back to it."""
     assert did(CIRCLE, "a", "b") == NOTHING
-    assert did(CIRCLE, "main", "b").imports_jax == Origin("a", 1, "import jax")
-    assert did(CIRCLE, "b", "a").imports_jax == Origin("a", 1, "import jax")
+    assert did(CIRCLE, "main", "b").imports_jax == EffectOrigin("a", 1, "import jax")
+    assert did(CIRCLE, "b", "a").imports_jax == EffectOrigin("a", 1, "import jax")
 
 
 PACKAGE: dict[str, Summary] = {
@@ -161,8 +161,8 @@ def test_a_long_chain(*, closes: bool) -> None:
     modules: dict[str, Summary] = {str(n): (Imports(str(n + 1)), sets("X")) for n in range(count)}
     modules[str(count)] = (*([Imports("0")] if closes else []), JAX)
     effects = did(modules, "main", "0")
-    assert effects.imports_jax == Origin(str(count), 1, "import jax")
-    assert effects.sets_variables == {"X": Origin(str(count - 1), 1, "X")}
+    assert effects.imports_jax == EffectOrigin(str(count), 1, "import jax")
+    assert effects.sets_variables == {"X": EffectOrigin(str(count - 1), 1, "X")}
 
 
 def test_many_in_one_circle_that_all_ask() -> None:
@@ -278,7 +278,7 @@ print(json.dumps(results))
 
 
 def during(log: list[object], name: str, statement: str) -> tuple[set[str], set[str]] | None:
-    """Give what had happened when an import was done, and what of it while it was under way."""
+    """Return what had happened when an import was done, and what of it while it was under way."""
     if [name, statement, 1] not in log:
         return None
     start, end = log.index([name, statement, 0]), log.index([name, statement, 1])
@@ -290,7 +290,7 @@ def during(log: list[object], name: str, statement: str) -> tuple[set[str], set[
 def test_as_python_does(tmp_path: Path, *, branches: bool) -> None:
     """Nothing is claimed that did not happen; without branches, nothing is missed that did."""
     (tmp_path / "events.py").write_text("log = []\n")
-    count = 40
+    count = 20
     asked = []
     for seed in range(count):
         files = graph(seed, branches=branches)

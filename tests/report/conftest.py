@@ -33,11 +33,11 @@ _OUTCOME = Outcome(
 
 @pytest.fixture
 def make_finding() -> Callable[..., Finding]:
-    """Give a maker of findings with only what a test is about."""
+    """Return a maker of findings with only what a test is about."""
     return lambda **changes: replace(_FINDING, **changes)
 
 
 @pytest.fixture
 def make_outcome() -> Callable[..., Outcome]:
-    """Give a maker of outcomes with only what a test is about."""
+    """Return a maker of outcomes with only what a test is about."""
     return lambda **changes: replace(_OUTCOME, **changes)

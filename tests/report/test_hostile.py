@@ -18,7 +18,7 @@ from placement_lint.findings import Finding
 from placement_lint.lint.results import Outcome, Skipped
 from placement_lint.report.escape import as_unicode, escape, escape_characters
 from placement_lint.report.formats import render
-from placement_lint.report.places import told
+from placement_lint.report.places import message_with_place
 from placement_lint.report.report import Report
 from tests.report.held_to import demand_json, demand_xml
 from tests.report.hostile import NASTY, outcomes
@@ -122,7 +122,7 @@ def test_gitlab(outcome: Outcome) -> None:
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
     for issue, finding in zip(issues, outcome.findings, strict=True):
         assert issue["location"]["path"] == as_unicode(finding.path)
-        assert issue["description"] == f"{finding.code}: {told(finding)}"
+        assert issue["description"] == f"{finding.code}: {message_with_place(finding)}"
 
 
 @settings(deadline=None, max_examples=50)
@@ -158,7 +158,7 @@ def test_rdjson(outcome: Outcome) -> None:
     diagnostics = demand_json(written("rdjson", outcome), "rdjson.json")["diagnostics"]
     for value, finding in zip(diagnostics, outcome.findings, strict=True):
         assert value["location"]["path"] == as_unicode(finding.path)
-        assert value["message"].startswith(told(finding))
+        assert value["message"].startswith(message_with_place(finding))
         assert value["code"] == {"value": finding.code}
 
 
@@ -178,7 +178,7 @@ def test_sarif(outcome: Outcome) -> None:
         assert artifact["uriBaseId"] == "%SRCROOT%"
         assert unquote_to_bytes(artifact["uri"]) == as_bytes(finding.path)
         plain = re.sub(r"\\\[([^\[\]]*)\\\]\(", r"[\1](", result["message"]["text"])
-        assert "\\" in told(finding) or plain == told(finding)
+        assert "\\" in message_with_place(finding) or plain == message_with_place(finding)
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == finding.code
 
 

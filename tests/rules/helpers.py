@@ -20,13 +20,13 @@ import jax.numpy as jnp
 
 
 def context(text: str, *, path: str = "code.py", head: str = HEAD) -> Context:
-    """Give a text, behind some imports, as a rule sees it."""
+    """Return a text, behind some imports, as a rule sees it."""
     module = cst.parse_module(head + textwrap.dedent(text))
     return Context(ModuleFacts(module, path), rule_by_code("JDP204"), [])
 
 
 def notebook(*texts: str) -> bytes:
-    """Give a notebook with these cells of code."""
+    """Return a notebook with these cells of code."""
     cells: list[dict[str, object]] = [
         {
             "cell_type": "code",
@@ -41,7 +41,7 @@ def notebook(*texts: str) -> bytes:
 
 
 def marked(ctx: Context, name: str = "here") -> cst.Call:
-    """Give the last call of a function of this name."""
+    """Return the last call of a function of this name."""
     calls = [
         call
         for call in ctx.tree.every(cst.Call)

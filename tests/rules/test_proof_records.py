@@ -49,7 +49,8 @@ def test_what_was_proved_is_said_in_a_line(write: Any) -> None:
     found = proved_on("JDP201")
     assert found is not None
     assert found.sentence() == (
-        "proved on JAX 0.5.3, 0.6.2; makes no claim about JAX 0.4.30 (virtual devices, 2026-01-02)"
+        "reproduced on JAX 0.5.3, 0.6.2; makes no claim about JAX 0.4.30 "
+        "(virtual devices, 2026-01-02)"
     )
     assert found.as_json()["jax"] == ["0.5.3", "0.6.2"]
 
@@ -58,7 +59,7 @@ def test_what_was_not_proved_is_said_too(write: Any) -> None:
     write(run("0.4.30", "failed"))
     found = proved_on("JDP201")
     assert found is not None
-    assert found.sentence() == "NOT proved on JAX 0.4.30 (virtual devices, 2026-01-02)"
+    assert found.sentence() == "NOT reproduced on JAX 0.4.30 (virtual devices, 2026-01-02)"
 
 
 def test_a_proof_that_was_changed_since_is_not_spoken_of(write: Any) -> None:
@@ -118,8 +119,8 @@ def test_the_pages_show_the_record(capsys: pytest.CaptureFixture[str]) -> None:
         ]
         assert main(["rule", rule.code]) == 0
         page = capsys.readouterr().out
-        assert ("Proved on JAX" in page) == bool(known)
-        assert f"Proved on JAX {', '.join(known)}" in page or not known
+        assert ("Reproduced on JAX" in page) == bool(known)
+        assert f"Reproduced on JAX {', '.join(known)}" in page or not known
 
 
 def test_the_sentences_that_are_kept_are_those_of_the_record() -> None:
@@ -135,7 +136,7 @@ def test_a_sentence_is_of_the_proof_as_it_is(
     assert proved.kept_sentence("JDP201") is None
     write(run("0.5.3", "proved"))
     Path(proved.FILE).write_text(proved.lines(), encoding="utf-8")
-    assert proved.kept_sentence("JDP201") == "proved on JAX 0.5.3 (virtual devices, 2026-01-02)"
+    assert proved.kept_sentence("JDP201") == "reproduced on JAX 0.5.3 (virtual devices, 2026-01-02)"
     assert proved.kept_sentence("JDP202") is None
     proof = tmp_path / "JDP201" / "proof.py"
     proof.write_bytes(proof.read_bytes().replace(b"\n", b"\r\n"))

@@ -41,7 +41,7 @@ def findings(text: str) -> tuple[Finding, ...]:
 
 
 def shown(text: str) -> str | None:
-    """Give what the fix of the only finding makes of a text; None where none is shown."""
+    """Return what the fix of the only finding makes of a text; None where none is shown."""
     (finding,) = findings(text)
     if finding.fix is None:
         return None

@@ -9,17 +9,17 @@ from placement_lint.semantic.execution_order import (
     Event,
     Timeline,
     called,
-    imported_names,
     timeline,
 )
 from placement_lint.semantic.model import ModuleFacts
 from placement_lint.semantic.module_summary import Does, Imports, Kind, Perhaps
-from placement_lint.semantic.program_queries import NOTHING, Alone, ImportEffects, Origin
+from placement_lint.semantic.program_queries import NOTHING, Alone, EffectOrigin, ImportEffects
+from placement_lint.syntax.import_statements import imported_names
 from tests.rules.helpers import code, context, marked
 
 
 def before(text: str, kind: Kind = Kind.STARTS) -> str | None:
-    """Say what came before the call of `here`."""
+    """Return what came before the call of `here`."""
     ctx = context(text, head="import os\n")
     event = timeline(ctx.module).before(marked(ctx), kind)
     return None if event is None else event.what
@@ -215,8 +215,8 @@ class Beside(Alone):
     def importing(self, path: str, name: str) -> ImportEffects:  # noqa: ARG002
         if name.partition(".")[0] != "other":
             return NOTHING
-        origin = Origin("other.py", 3, "jax.devices()")
-        return ImportEffects(Origin("other.py", 1, "import jax"), origin, {"A": origin})
+        origin = EffectOrigin("other.py", 3, "jax.devices()")
+        return ImportEffects(EffectOrigin("other.py", 1, "import jax"), origin, {"A": origin})
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ class Resetting(Alone):
     """A run in which any module that is imported gives the backend up."""
 
     def importing(self, path: str, name: str) -> ImportEffects:
-        origin = Origin(path, 1, f"jax.clear_backends() for {name}")
+        origin = EffectOrigin(path, 1, f"jax.clear_backends() for {name}")
         return ImportEffects(gives_backend_up=origin)
 
 
@@ -289,4 +289,7 @@ def test_how_calls_are_named() -> None:
 def test_an_event_says_where() -> None:
     node = cst.Name("a")
     assert Event(Kind.STARTS, node, "f()").where == "f()"
-    assert Event(Kind.STARTS, node, "f()", Origin("b.py", 2, "g()")).where == "f() (g() in b.py:2)"
+    assert (
+        Event(Kind.STARTS, node, "f()", EffectOrigin("b.py", 2, "g()")).where
+        == "f() (g() in b.py:2)"
+    )

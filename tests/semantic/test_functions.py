@@ -3,14 +3,15 @@
 import libcst as cst
 import pytest
 
-from placement_lint.semantic.functions import calls_inside, function_of, method_calls_on_result
+from placement_lint.semantic.functions import calls_inside, method_calls_on_result
+from placement_lint.syntax.definitions import function_of
 from tests.rules.helpers import code, context, marked
 
 
 def inside(text: str) -> list[str | None]:
-    """Give what is called when the argument of `here` is called."""
+    """Return what is called when the argument of `here` is called."""
     ctx = context(text)
-    function = function_of(marked(ctx).args[0].value, ctx)
+    function = function_of(marked(ctx).args[0].value, ctx.names)
     assert function is not None
     return [code(call.func) for call in calls_inside(function, ctx)]
 
@@ -86,6 +87,8 @@ def test_the_blocks_of_one_name_are_told_apart() -> None:
 
 def test_no_function_of_something_else() -> None:
     ctx = context("here(f())\n")
-    assert function_of(marked(ctx).args[0].value, ctx) is None
-    assert function_of(None, ctx) is None
-    assert isinstance(function_of(cst.Lambda(cst.Parameters(), cst.Name("a")), ctx), cst.Lambda)
+    assert function_of(marked(ctx).args[0].value, ctx.names) is None
+    assert function_of(None, ctx.names) is None
+    assert isinstance(
+        function_of(cst.Lambda(cst.Parameters(), cst.Name("a")), ctx.names), cst.Lambda
+    )

@@ -3,15 +3,19 @@
 import libcst as cst
 import pytest
 
-from placement_lint.semantic.generators import is_generator, kind_of, suspensions
+from placement_lint.semantic.generators import kind_of, suspensions
+from placement_lint.syntax.definitions import is_generator
+from placement_lint.syntax.names import Names
+from placement_lint.syntax.tree import Tree
 from tests.rules.helpers import code
 
 
-def function(body: str, head: str = "def f():") -> cst.FunctionDef:
+def function(body: str, head: str = "def f():") -> tuple[cst.FunctionDef, Names]:
     lines = "\n".join("    " + line for line in body.split("\n"))
-    (statement,) = cst.parse_module(f"{head}\n{lines}\n").body
+    module = cst.parse_module(f"{head}\n{lines}\n")
+    (statement,) = module.body
     assert isinstance(statement, cst.FunctionDef)
-    return statement
+    return statement, Names(Tree(module))
 
 
 @pytest.mark.parametrize(
@@ -42,10 +46,10 @@ def function(body: str, head: str = "def f():") -> cst.FunctionDef:
     ],
 )
 def test_yield(body: str, expected: list[str]) -> None:
-    node = function(body)
+    node, names = function(body)
     assert [code(each) for each in suspensions(node.body)] == expected
-    assert is_generator(node) == bool(expected)
-    assert kind_of(node) == ("a generator" if expected else None)
+    assert is_generator(node, names) == bool(expected)
+    assert kind_of(node, names) == ("a generator" if expected else None)
 
 
 @pytest.mark.parametrize(
@@ -64,21 +68,22 @@ def test_yield(body: str, expected: list[str]) -> None:
     ],
 )
 def test_await(body: str, kinds: list[str]) -> None:
-    node = function(body, "async def f():")
+    node, names = function(body, "async def f():")
     assert [type(each).__name__ for each in suspensions(node.body)] == kinds
-    assert not is_generator(node)
-    assert kind_of(node) == "a coroutine"
+    assert not is_generator(node, names)
+    assert kind_of(node, names) == "a coroutine"
 
 
 def test_a_function_that_does_both() -> None:
-    node = function("await x\nyield 1", "async def f():")
-    assert kind_of(node) == "an asynchronous generator"
+    node, names = function("await x\nyield 1", "async def f():")
+    assert kind_of(node, names) == "an asynchronous generator"
 
 
 def test_a_generator_stays_one_when_it_is_decorated_or_a_method() -> None:
     text = "class C:\n    @deco(lambda: (yield))\n    def m[T](self, *a, **k):\n        yield T\n"
-    (owner,) = cst.parse_module(text).body
+    module = cst.parse_module(text)
+    (owner,) = module.body
     assert isinstance(owner, cst.ClassDef)
     (method,) = owner.body.body
     assert isinstance(method, cst.FunctionDef)
-    assert kind_of(method) == "a generator"
+    assert kind_of(method, Names(Tree(module))) == "a generator"

@@ -4,15 +4,15 @@ import libcst as cst
 import pytest
 
 from placement_lint.jaxmodel.tracing import TraceKind
-from placement_lint.semantic.tracing import Staging, Stagings
+from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 from tests.rules.helpers import code, context, marked
 
 EVERY = frozenset(TraceKind)
 
 
-def around(text: str) -> Staging | None:
+def around(text: str) -> TracedBy | None:
     ctx = context(text)
-    return ctx.module.fact(Stagings).around(marked(ctx), EVERY)
+    return ctx.module.fact(TracedFunctions).around(marked(ctx), EVERY)
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,20 @@ def test_not_surely_traced(text: str) -> None:
 
 def test_kinds_are_told_apart() -> None:
     ctx = context("def _f(): here()\njax.eval_shape(_f)\n")
-    stagings = ctx.module.fact(Stagings)
-    found = stagings.around(marked(ctx), EVERY)
+    traced = ctx.module.fact(TracedFunctions)
+    found = traced.around(marked(ctx), EVERY)
     assert found is not None
     others = EVERY - {found.tracing.kind}
-    assert stagings.around(marked(ctx), others) is None
-    assert stagings.around(marked(ctx), frozenset({found.tracing.kind})) == found
+    assert traced.around(marked(ctx), others) is None
+    assert traced.around(marked(ctx), frozenset({found.tracing.kind})) == found
 
 
 def test_a_function_may_be_traced_in_several_ways() -> None:
     ctx = context("@jax.jit\ndef f(): pass\njax.vmap(f)\njax.grad(f)\n")
     function = next(ctx.tree.every(cst.FunctionDef))
-    names = [each.tracing.name for each in ctx.module.fact(Stagings).of(function)]
+    names = [each.tracing.name for each in ctx.module.fact(TracedFunctions).of(function)]
     assert names == ["jax.jit", "jax.vmap", "jax.grad"]
-    assert ctx.module.fact(Stagings).of(ctx.tree.module) == []
+    assert ctx.module.fact(TracedFunctions).of(ctx.tree.module) == []
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_function_may_be_traced_in_several_ways() -> None:
 )  # fmt: skip
 def test_what_a_decorator_traces_with(text: str, name: str | None) -> None:
     ctx = context(text)
-    tracing = ctx.module.fact(Stagings).tracing(marked(ctx).args[0].value)
+    tracing = ctx.module.fact(TracedFunctions).tracing(marked(ctx).args[0].value)
     assert (None if tracing is None else tracing.name) == name
 
 
@@ -129,5 +129,5 @@ def test_what_a_decorator_traces_with(text: str, name: str | None) -> None:
 )
 def test_the_function_in_what_traces_it(text: str, expected: str | None) -> None:
     ctx = context(text)
-    found = ctx.module.fact(Stagings).definition(marked(ctx).args[0].value)
+    found = ctx.module.fact(TracedFunctions).definition(marked(ctx).args[0].value)
     assert (found.name.value if isinstance(found, cst.FunctionDef) else code(found)) == expected

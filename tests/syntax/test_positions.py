@@ -12,7 +12,7 @@ from placement_lint.syntax.positions import Spans, text_before
 from placement_lint.syntax.tree import Tree
 
 PACKAGE = Path(__file__).parent.parent.parent / "placement_lint"
-SOURCES = sorted(PACKAGE.rglob("*.py"))[::3]
+SOURCES = sorted(PACKAGE.rglob("*.py"))[::9]
 
 SAMPLE = '''\
 # before

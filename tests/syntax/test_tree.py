@@ -58,7 +58,7 @@ def test_every_node_is_there_once_with_its_parent() -> None:
         assert index < tree.ends[index] <= len(tree.nodes)
 
 
-@pytest.mark.parametrize("path", [None, *SOURCES[::4]], ids=lambda p: p.name if p else "sample")
+@pytest.mark.parametrize("path", [None, *SOURCES[::12]], ids=lambda p: p.name if p else "sample")
 def test_nodes_come_in_source_order(path: Path | None) -> None:
     text = SAMPLE if path is None else path.read_text(encoding="utf-8")
     tree = Tree(cst.parse_module(text))

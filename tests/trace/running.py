@@ -1,16 +1,16 @@
-"""Runs `placement-lint trace` in a process of its own."""
+"""Runs `placement-lint trace`, which starts the program in a process of its own."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import placement_lint
+from tests import warm
 
 TOP = Path(placement_lint.__file__).parents[1]
 
@@ -25,7 +25,7 @@ class Traced:
     report: dict[str, Any]
 
     def lines(self, *kinds: str) -> dict[tuple[str, int], list[dict[str, Any]]]:
-        """Give what moved, by file and line; None for kinds: all of them."""
+        """Return what moved, by file and line; None for kinds: all of them."""
         found: dict[tuple[str, int], list[dict[str, Any]]] = {}
         for line in self.report["lines"]:
             if not kinds or line["kind"] in kinds:
@@ -35,15 +35,15 @@ class Traced:
 
 
 def environment() -> dict[str, str]:
-    """Give the environment of a user who has not set anything of JAX's."""
+    """Return the environment of a user who has not set anything of JAX's."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
     paths = [str(TOP), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**kept, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def command(*words: str) -> list[str]:
-    """Give the command line of a trace."""
-    return [sys.executable, "-m", "placement_lint", "trace", *words]
+    """Return the command line of a trace."""
+    return warm.command("placement_lint", "trace", *words, environment=environment())
 
 
 def trace(

@@ -13,7 +13,7 @@ import pytest
 
 import placement_lint
 from placement_lint.trace.frames import Frames, Site
-from placement_lint.trace.ledger import Ledger
+from placement_lint.trace.ledger import TraceLedger
 from placement_lint.trace.reached import Reached
 from placement_lint.trace.record import read
 
@@ -103,10 +103,10 @@ def test_the_lines_that_ran(tmp_path: Path, count: int) -> None:
         "import sys\nfrom pathlib import Path\n"
         "from placement_lint.trace import reached\n"
         "from placement_lint.trace.frames import Frames\n"
-        "from placement_lint.trace.ledger import Ledger\n"
+        "from placement_lint.trace.ledger import TraceLedger\n"
         "reached._PATIENCE_AT_FIRST = reached._PATIENCE\n"
         "folder, path = map(Path, sys.argv[1:])\n"
-        "reached.Reached(Frames(), Ledger(folder)).start()\n"
+        "reached.Reached(Frames(), TraceLedger(folder)).start()\n"
         "exec(compile(path.read_text(), str(path), 'exec'), {})\n"
     )
     folder = tmp_path / "ledger"
@@ -128,7 +128,7 @@ def test_the_lines_that_ran(tmp_path: Path, count: int) -> None:
 
 
 def test_a_new_place_is_noted(tmp_path: Path) -> None:
-    reached = Reached(Frames(), Ledger(tmp_path))
+    reached = Reached(Frames(), TraceLedger(tmp_path))
     for _ in range(2):
         reached.came_to(Site("/a.py", 3, 3, 0, 1, "f"))
     assert dict(read(tmp_path).lines) == {"/a.py": {3}}

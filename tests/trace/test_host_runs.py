@@ -1,4 +1,7 @@
-"""Trace says what ran on the host because an operand was committed there, line by line."""
+"""Trace says what ran on the host because an operand was committed there, line by line.
+
+JAX is started for each program: `pytest -m every tests/trace`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = NEEDS_JAX
+pytestmark = [NEEDS_JAX, pytest.mark.every]
 
 PROGRAM = FIXTURES / "trace" / "pulled.py"
 TEXT = PROGRAM.read_text(encoding="utf-8")
@@ -109,8 +112,11 @@ print(*params.devices())
 
 @pytest.mark.parametrize(
     ("batch", "runs", "device"),
-    [("data[i]", 4, 1), ("jax.device_put(data[i], jax.devices()[0])", 0, 0),
-     ("np.asarray(data[i])", 0, 0)],
+    [
+        ("data[i]", 4, 1),
+        ("jax.device_put(data[i], jax.devices()[0])", 0, 0),
+        ("np.asarray(data[i])", 0, 0),
+    ],
 )  # fmt: skip
 def test_the_cures_are_seen_to_cure(batch: str, runs: int, device: int, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(HAZARD.format(batch), encoding="utf-8")

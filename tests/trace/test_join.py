@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from placement_lint.findings import Finding, Related, Severity, Span
-from placement_lint.trace.join import Judgement, State, join, match, statement_lines
-from placement_lint.trace.record import HostRun, Move, Place, Record
+from placement_lint.trace.join import FindingState, Judgement, join, match, statement_lines
+from placement_lint.trace.record import HostRun, Move, TracedPlace, TraceRecord
 from placement_lint.trace.recorder import DRAGGED, FOLLOWED, PULLED, SMALL, SPREAD, STAGED
 
 TEXT = """\
@@ -52,8 +52,8 @@ def move(
 ) -> Move:
     first, last = columns or (None, None)
     return Move(
-        Place(path, line, end_line or line, first, last, "<module>"),
-        None if made is None else Place(path, made, made, 9, 24, "<module>"),
+        TracedPlace(path, line, end_line or line, first, last, "<module>"),
+        None if made is None else TracedPlace(path, made, made, 9, 24, "<module>"),
         True, kind, (8, 4), "float32", ("cpu:1",), ("cpu:0",), count, 128 * count, 0.001 * count,
     )  # fmt: skip
 
@@ -68,21 +68,21 @@ def host_run(
     after: int | None = None,
     made: int | None = 3,
 ) -> HostRun:
-    """Give computations on the host; `after` the line where their operands were computed there."""
-    site = Place(path, line, line, *columns, "<module>")
-    first = {6: site} if line == 6 else {line: site, 6: Place(path, 6, 6, 1, 10, "<module>")}
+    """Return computations on the host; `after`: the line where their operands were computed."""
+    site = TracedPlace(path, line, line, *columns, "<module>")
+    first = {6: site} if line == 6 else {line: site, 6: TracedPlace(path, 6, 6, 1, 10, "<module>")}
     return HostRun(
         site, "jit(step)", "cpu:1", None if after is None else first[after], (16,), "float32",
-        None if made is None else Place(path, made, made, 9, 24, "<module>"),
+        None if made is None else TracedPlace(path, made, made, 9, 24, "<module>"),
         True, count, copied, 0.01 * count,
     )  # fmt: skip
 
 
 def record(
     path: str, *moves: Move, lines: set[int] | None = None, all_lines: bool = True
-) -> Record:
+) -> TraceRecord:
     ran = defaultdict(set, {path: set(range(1, 12)) if lines is None else lines})
-    return Record("3.13.0", "0.12.0", moves=list(moves), lines=ran, all_lines=all_lines)
+    return TraceRecord("3.13.0", "0.12.0", moves=list(moves), lines=ran, all_lines=all_lines)
 
 
 def states(joined: object) -> list[str]:
@@ -122,14 +122,14 @@ def test_without_columns_the_statement_decides(path: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "all_lines", "expected"),
     [
-        ({1, 6, 7}, True, State.REACHED),
-        ({1, 7}, True, State.REACHED),  # another line of the statement
-        ({1, 5, 8}, True, State.NOT_REACHED),
-        ({1, 5, 8}, False, State.UNKNOWN),
+        ({1, 6, 7}, True, FindingState.REACHED),
+        ({1, 7}, True, FindingState.REACHED),  # another line of the statement
+        ({1, 5, 8}, True, FindingState.NOT_REACHED),
+        ({1, 5, 8}, False, FindingState.UNKNOWN),
     ],
 )
 def test_what_did_not_move(
-    path: str, lines: set[int], all_lines: bool, expected: State
+    path: str, lines: set[int], all_lines: bool, expected: FindingState
 ) -> None:  # fmt: skip
     joined = match(record(path, lines=lines, all_lines=all_lines), [finding(path, 6, 6)], {})
     assert [seen.state for seen in joined.findings] == [expected]
@@ -162,7 +162,7 @@ def test_a_rule_is_confirmed_by_its_own_kind_of_move_only(path: str) -> None:
             record(path, move(path, 6, (6, 10), kind=kind)), [finding(path, 6, 6, code=code)], {}
         )
         assert states(joined) == [expected], (code, kind)
-        assert joined.findings[0].speaks_of_moves is (
+        assert joined.findings[0].is_about_moves is (
             code not in {"JDP204", "JDP402"} or expected == "confirmed"
         )
 
@@ -193,9 +193,9 @@ def test_the_files_that_ran_are_linted_suppressed_or_not(path: str) -> None:
     found = {
         (each.finding.span.line, each.finding.span.column): each.state for each in joined.findings
     }
-    assert found[5, 13] is State.CONFIRMED
-    assert found[5, 16] is State.REACHED
-    assert found[9, 9] is State.NOT_REACHED
+    assert found[5, 13] is FindingState.CONFIRMED
+    assert found[5, 16] is FindingState.REACHED
+    assert found[9, 9] is FindingState.NOT_REACHED
 
 
 def test_what_is_no_file_is_said_to_be_skipped(path: str) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from placement_lint.trace import launch
-from placement_lint.trace.launch import CannotTraceError, Target, arguments_of, choose_devices
-from placement_lint.trace.stage import expected_devices, virtual_environment
+from placement_lint.trace.emulation import expected_devices, virtual_environment
+from placement_lint.trace.launch import CannotTraceError, TraceTarget, arguments_of, choose_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,20 +21,24 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("words", "ours", "target"),
     [
-        ("a.py", [], Target("a.py", False, ())),
-        ("a.py --devices gpu -m b", [], Target("a.py", False, ("--devices", "gpu", "-m", "b"))),
-        ("--devices gpu a.py x", ["--devices", "gpu"], Target("a.py", False, ("x",))),
-        ("--devices=gpu a.py", ["--devices=gpu"], Target("a.py", False, ())),
-        ("--color always -m b.c -x", ["--color", "always"], Target("b.c", True, ("-x",))),
-        ("-mb.c -x", [], Target("b.c", True, ("-x",))),
-        ("-- -odd.py -- x", [], Target("-odd.py", False, ("--", "x"))),
+        ("a.py", [], TraceTarget("a.py", False, ())),
+        (
+            "a.py --devices gpu -m b",
+            [],
+            TraceTarget("a.py", False, ("--devices", "gpu", "-m", "b")),
+        ),
+        ("--devices gpu a.py x", ["--devices", "gpu"], TraceTarget("a.py", False, ("x",))),
+        ("--devices=gpu a.py", ["--devices=gpu"], TraceTarget("a.py", False, ())),
+        ("--color always -m b.c -x", ["--color", "always"], TraceTarget("b.c", True, ("-x",))),
+        ("-mb.c -x", [], TraceTarget("b.c", True, ("-x",))),
+        ("-- -odd.py -- x", [], TraceTarget("-odd.py", False, ("--", "x"))),
         ("--devices", ["--devices"], None),
         ("--help", ["--help"], None),
         ("-m", [], None),
         ("", [], None),
     ],
 )
-def test_arguments(words: str, ours: list[str], target: Target | None) -> None:
+def test_arguments(words: str, ours: list[str], target: TraceTarget | None) -> None:
     assert arguments_of(words.split()) == (ours, target)
 
 
@@ -147,7 +151,7 @@ def test_a_new_jax_has_to_show_that_it_is_seen(installed: Installed) -> None:
 
 def test_the_control_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jax")
-    launch._prove("0.0")
+    launch._check_hooks("0.0")
     monkeypatch.setattr(launch, "virtual_environment", lambda e: {**e, "JAX_DISABLE_JIT": "oops"})
     with pytest.raises(CannotTraceError, match="does not show its copies"):
-        launch._prove("0.0")
+        launch._check_hooks("0.0")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from placement_lint.trace.join import Judgement, State, join
-from placement_lint.trace.launch import VIRTUAL, Target, run
-from placement_lint.trace.record import Record, read
+from placement_lint.trace.join import FindingState, Judgement, join
+from placement_lint.trace.launch import VIRTUAL, TraceTarget, run
+from placement_lint.trace.record import TraceRecord, read
 from placement_lint.trace.recorder import DRAGGED
 from tests.marks import NEEDS_JAX
 from tests.program_cases import ProgramCase, Text, all_programs
@@ -79,10 +79,10 @@ class Run:
 
     status: int
     folder: Path
-    whole: Record
+    whole: TraceRecord
 
-    def part(self, program: ProgramCase) -> Record:
-        """Give what was seen of the files of one program."""
+    def part(self, program: ProgramCase) -> TraceRecord:
+        """Return what was seen of the files of one program."""
         mine = self.folder / program.name
         return replace(
             self.whole,
@@ -115,7 +115,7 @@ def traced(folder: Path, programs: Sequence[tuple[ProgramCase, dict[str, Text]]]
     ledger.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        status = run(Target("driver.py", False, ()), ledger, VIRTUAL, environment())
+        status = run(TraceTarget("driver.py", False, ()), ledger, VIRTUAL, environment())
     whole = read(ledger)
     assert whole.failed is None
     return Run(status, folder, whole)
@@ -195,10 +195,10 @@ def check_findings(program: ProgramCase, run: Run) -> None:
     states = {
         (inside(each.finding.path, program), each.finding.span.line): each.state
         for each in seen.findings
-        if each.speaks_of_moves
+        if each.is_about_moves
     }
     for place in wanted(program.files, missed=False) - undecided:
-        assert states[place] is State.CONFIRMED, (program.id, place)
+        assert states[place] is FindingState.CONFIRMED, (program.id, place)
     unflagged = {
         (inside(line.site.path, program), line.site.line)
         for line in seen.judged(Judgement.NOT_FLAGGED)

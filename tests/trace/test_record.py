@@ -10,8 +10,8 @@ import pytest
 
 from placement_lint.trace import ledger as ledgers
 from placement_lint.trace.frames import Site
-from placement_lint.trace.ledger import EVENTS, Ledger
-from placement_lint.trace.record import Place, read
+from placement_lint.trace.ledger import EVENTS, TraceLedger
+from placement_lint.trace.record import TracedPlace, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SITE = Site("/no/such.py", 3, 4, 5, 6, "f")
 
 
-def slot_of(ledger: Ledger, kind: str = "dragged") -> int:
+def slot_of(ledger: TraceLedger, kind: str = "dragged") -> int:
     return ledger.new_slot(
         "move",
         site=SITE, made=None, exact=False, kind=kind, shape=[8, 4], dtype="float32",
@@ -28,7 +28,7 @@ def slot_of(ledger: Ledger, kind: str = "dragged") -> int:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = TraceLedger(tmp_path)
     ledger.write("start", python="3.13.0")
     ledger.write("jax", version="0.12.0")
     ledger.write("stage", text="it plays")
@@ -43,7 +43,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert (record.python, record.jax, record.stage) == ("3.13.0", "0.12.0", ["it plays"])
     assert dict(record.lines) == {"/a.py": {3, 5}}
     assert (record.all_lines, record.refused, record.failed) == (True, None, None)
-    place = Place("/no/such.py", 3, 4, 6, 7, "f")
+    place = TracedPlace("/no/such.py", 3, 4, 6, 7, "f")
     assert record.elsewhere == [("a forked process", place)]
     (move,) = record.moves
     assert (move.site, move.made, move.shape, move.kind) == (place, None, (8, 4), "dragged")
@@ -51,7 +51,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_computations_on_the_host_are_read(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = TraceLedger(tmp_path)
     slots = [
         ledger.new_slot(
             "host", site=SITE, function="jit(step)", device="cpu:1", after=after, shape=[8],
@@ -61,7 +61,7 @@ def test_computations_on_the_host_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
     ledger.count(slots[0], 128, 500_000)
     ledger.count(slots[1], 0, 250_000)
-    place = Place("/no/such.py", 3, 4, 6, 7, "f")
+    place = TracedPlace("/no/such.py", 3, 4, 6, 7, "f")
     first, second = read(tmp_path).host_runs
     assert (first.site, first.after, second.after) == (place, None, place)
     assert (first.function, first.device, first.shape, first.made) == (
@@ -71,7 +71,7 @@ def test_computations_on_the_host_are_read(tmp_path: Path) -> None:
 
 
 def test_the_other_events(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = TraceLedger(tmp_path)
     ledger.write("unwatched")
     ledger.write("refused", reason="no")
     ledger.write("failed", reason="oh")
@@ -84,7 +84,7 @@ def test_nothing_is_nothing(tmp_path: Path) -> None:
 
 
 def test_threads_lose_no_count(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = TraceLedger(tmp_path)
     slot = slot_of(ledger)
 
     def count() -> None:
@@ -102,7 +102,7 @@ def test_threads_lose_no_count(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_forked_child_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = TraceLedger(tmp_path)
     slot = slot_of(ledger)
     before = (tmp_path / EVENTS).read_bytes()
     monkeypatch.setattr(os, "getpid", lambda: -1)
@@ -117,7 +117,7 @@ def test_too_many_kinds_are_counted_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledgers, "SLOTS", 3)
-    ledger = Ledger(tmp_path)
+    ledger = TraceLedger(tmp_path)
     slots = [slot_of(ledger) for _ in range(5)]
     assert slots == [0, 1, 2, 2, 2]
     for slot in slots:
@@ -130,7 +130,7 @@ def test_columns_are_code_points(tmp_path: Path) -> None:
     path = tmp_path / "é.py"
     path.write_text('x = {"é€😀": a[0]}\n', encoding="utf-8")
     start = len('x = {"é€😀": '.encode())
-    ledger = Ledger(tmp_path)
+    ledger = TraceLedger(tmp_path)
     site = Site(str(path), 1, 1, start, start + 4, "<module>")
     ledger.write("elsewhere", what="", site=site)
     ((_, place),) = read(tmp_path).elsewhere

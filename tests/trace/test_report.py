@@ -10,7 +10,7 @@ import pytest
 from placement_lint.cli.trace import Look, Shown
 from placement_lint.trace import as_json, text, words
 from placement_lint.trace.join import match
-from placement_lint.trace.record import Move, Record
+from placement_lint.trace.record import Move, TraceRecord
 from placement_lint.trace.recorder import FOLLOWED, PULLED
 from tests.trace.test_join import TEXT, finding, host_run, move, record
 
@@ -85,15 +85,16 @@ def test_an_unsure_creation_is_said_to_be_unsure(path: str) -> None:
 def test_summaries(path: str) -> None:
     counts = "(0 confirmed, 0 did not move, 0 not reached, 0 not flagged)"
     assert text.summary(match(record(path), [], {})) == f"nothing moved {counts}"
-    assert text.summary(match(Record(), [], {})) == f"the program never imported JAX {counts}"
+    assert text.summary(match(TraceRecord(), [], {})) == f"the program never imported JAX {counts}"
     beside = match(record(path, move(path, 8, (4, 11), kind=FOLLOWED)), [], {})
     assert (
-        text.summary(beside) == f"nothing moved that a rule speaks of (128 bytes beside) {counts}"
+        text.summary(beside)
+        == f"nothing moved in the scope of the rules (128 bytes outside) {counts}"
     )
 
 
-def ran(path: str) -> Record:
-    """Give a record of computations on the host: flagged, coming back, after the first, alone."""
+def ran(path: str) -> TraceRecord:
+    """Return a record of computations on the host: flagged, coming back, after the first, alone."""
     seen = record(path, move(path, 6, (6, 10), kind=PULLED), move(path, 9, (9, 12), kind=PULLED))
     seen.host_runs += [
         host_run(path, 6, (6, 10), count=1, copied=128),
@@ -123,7 +124,7 @@ def test_what_ran_on_the_host(path: str) -> None:
         "committed operand at 4 places: 170 ms "
         "(1 confirmed, 0 did not move, 0 not reached, 1 not flagged)",
     ]
-    nothing = Record("3.13.0", "0.12.0", host_runs=ran(path).host_runs[4:5])
+    nothing = TraceRecord("3.13.0", "0.12.0", host_runs=ran(path).host_runs[4:5])
     assert text.summary(match(nothing, [], {})).startswith("nothing moved; 2 computations on the ")
 
 

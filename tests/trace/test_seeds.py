@@ -1,4 +1,7 @@
-"""Trace on three people's programs: the exact lines, counts and bytes; nothing once fixed."""
+"""Trace on three people's programs: the exact lines, counts and bytes; nothing once fixed.
+
+`pytest -m every tests/trace` runs those that are fixed.
+"""
 
 from __future__ import annotations
 
@@ -88,6 +91,7 @@ def test_the_hazard(
     assert done.report["summary"]["not_flagged"] == 0
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(
     ("script", "arguments"),
     [

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from placement_lint.verify.environment import VIRTUAL
-from placement_lint.verify.observation import Outcome, Verdict, judge
+from placement_lint.verify.observation import SideOutcome, Verdict, judge
 from placement_lint.verify.proofs import FRESH, Proof, find_proofs, proof_folder
 from placement_lint.verify.runner import Environment, Runner, probe, reason_to_skip, run_side
 from tests.trials import Trials
@@ -67,7 +67,7 @@ _own.subprocess = _Silent
 
 
 SIDES = ("hazard", "fixed")
-Genuine = tuple[Outcome, Outcome]
+Genuine = tuple[SideOutcome, SideOutcome]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,6 @@ def genuine(code: str, runner: Runner) -> Genuine:
 
 
 def blindfolded(proof: Proof, instrument: str) -> str:
-    """Give a proof's text with the blindfold of an instrument right after its docstring."""
     opening, docstring, rest = proof.source.split('"""', 2)
     return f'{opening}"""{docstring}"""\n{BLINDFOLDS[instrument]}\n{rest}'
 
@@ -105,7 +104,6 @@ class Attack:
         self._write_proof = write_proof
 
     def one_side(self, text: str, side: str) -> Verdict:
-        """Judge a side of another text beside the other one as it is."""
         outcomes = dict(zip(SIDES, self.genuine, strict=True))
         outcomes[side] = run_side(self._runner, self._write_proof(text), side, VIRTUAL)
         return judge(outcomes["hazard"], outcomes["fixed"])
@@ -129,7 +127,7 @@ class Attack:
         assert all("the observation is blind" in problem for problem in verdict.problems)
 
     def instruments(self) -> list[str]:
-        """Give the instruments that the proof uses, and that can be blinded here."""
+        """Return the instruments that the proof uses, and that can be blinded here."""
         if self.proof.stage == FRESH:
             # To put a blindfold on would import JAX before the code under proof does.
             return []

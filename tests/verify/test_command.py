@@ -34,8 +34,8 @@ def run(*arguments: str) -> int:
         (["--size", "64MB", "--sizes", "64MB"], "--size and --sizes exclude each other"),
         (["--sizes", "64MB,12KB"], "--sizes: 12KB is too small to measure; at least 1 MB"),
         (["--sizes", "64MB,,1GB"], "--sizes: '' is not a size; write it like 64MB or 1GB"),
-        (["--report", "/"], "--report: / is a folder; name a file, such as report.html"),
-        (["--report", "/nowhere/at/all.html"], "--report: there is no folder /nowhere/at"),
+        (["--report", "/"], "--report: / is a directory; name a file, such as report.html"),
+        (["--report", "/nowhere/at/all.html"], "--report: there is no directory /nowhere/at"),
         (["--jobs", "0"], "--jobs: '0' is not a number of processes"),
         (["--jobs", "many"], "--jobs: 'many' is not a number of processes"),
     ],
@@ -183,7 +183,7 @@ def test_the_exit_status_is_the_verdict(
     out, err = capsys.readouterr()
     assert err == ""
     assert out.splitlines()[3] == f"JDP999  {'FAILED' if status else 'ok'}  Title"
-    assert f"{1 - status} of 1 proved" in out
+    assert f"{1 - status} of 1 reproduced" in out
 
     assert run("JDP999", "--output-format", "json") == status
     out, err = capsys.readouterr()
@@ -230,9 +230,9 @@ def test_what_makes_no_claim_here_is_skipped_and_not_taken_for_proved(
     assert run("JDP999") == 2
     out, err = capsys.readouterr()
     assert f"JDP999  skipped  Title\n  {reason}" in out
-    assert "skipped here, and so not proved: JDP999" in err
+    assert "skipped here, and so not reproduced: JDP999" in err
     assert run() == 0
-    assert "0 of 0 proved; skipped: 1" in capsys.readouterr().out
+    assert "0 of 0 reproduced; skipped: 1" in capsys.readouterr().out
 
 
 def test_what_makes_a_claim_here_is_run(
@@ -282,4 +282,4 @@ def test_a_real_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert "devices: virtual: cpu:0 stands in for the accelerator, cpu:1 for the host" in out
     assert "hazard reproduced, fix cures it" in out
     assert "jax.device_put(losses, jax.devices" in out
-    assert "1 of 1 proved" in out
+    assert "1 of 1 reproduced" in out

@@ -22,7 +22,7 @@ MB = 2**20
 
 
 def measured(**changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give what a run at 256 MB gives, changed as told for each way."""
+    """Return what a run at 256 MB measures, changed as given for each way."""
     whole: dict[str, dict[str, Any]] = {
         "as-is": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},
         "assigned": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},
@@ -133,6 +133,7 @@ def test_a_file_that_does_not_fit_is_refused(runner: Runner) -> None:
         run_datapath(runner, size=2**50, devices=VIRTUAL)
 
 
+@pytest.mark.every
 @pytest.mark.usefixtures("needs_jax")
 def test_the_data_path_at_a_small_size(runner: Runner) -> None:
     result = run_datapath(runner, size=64 * MB, devices=VIRTUAL)

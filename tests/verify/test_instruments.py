@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from placement_lint.verify.environment import VIRTUAL
-from placement_lint.verify.observation import Outcome
+from placement_lint.verify.observation import SideOutcome
 from placement_lint.verify.proofs import Proof
 from placement_lint.verify.runner import Runner, run_side
 from tests.verify.warm import WarmRunner
@@ -36,7 +36,9 @@ def observe(run):
 '''
 
 
-def observed(runner: Runner, write_proof: WriteProof, body: str, side: str = "hazard") -> Outcome:
+def observed(
+    runner: Runner, write_proof: WriteProof, body: str, side: str = "hazard"
+) -> SideOutcome:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return run_side(runner, write_proof(HEAD + lines), side, VIRTUAL)
 

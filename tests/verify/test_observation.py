@@ -6,7 +6,7 @@ import pytest
 from placement_lint.verify.observation import (
     InvalidObservationError,
     Observation,
-    Outcome,
+    SideOutcome,
     as_observations,
     judge,
 )
@@ -31,8 +31,8 @@ def observation(measured: Any, **changes: Any) -> Observation:
     return Observation(**{**fields, **changes})
 
 
-def outcome(*observations: Observation) -> Outcome:
-    return Outcome(observations=observations)
+def outcome(*observations: Observation) -> SideOutcome:
+    return SideOutcome(observations=observations)
 
 
 def test_a_hazard_that_is_seen_and_a_fix_that_removes_it_hold() -> None:
@@ -75,7 +75,7 @@ def test_an_instrument_that_measures_the_same_in_both_is_blind_whatever_it_claim
         outcome(gone(0, instrument="another instrument")),
     ],
 )
-def test_both_sides_must_be_observed_in_the_same_way(fixed: Outcome) -> None:
+def test_both_sides_must_be_observed_in_the_same_way(fixed: SideOutcome) -> None:
     verdict = judge(outcome(seen(8)), fixed)
     assert verdict.problems == ("the hazard and its fix were observed in different ways",)
 
@@ -87,10 +87,10 @@ def test_a_side_without_observations_fails() -> None:
 
 
 def test_a_failed_side_fails_with_its_reason() -> None:
-    verdict = judge(Outcome(failure="no answer within 1 s"), outcome(gone()))
+    verdict = judge(SideOutcome(failure="no answer within 1 s"), outcome(gone()))
     assert verdict.problems == ("hazard: no answer within 1 s",)
     assert not verdict.reproduced
-    verdict = judge(outcome(seen()), Outcome(failure="ended by SIGSEGV"))
+    verdict = judge(outcome(seen()), SideOutcome(failure="ended by SIGSEGV"))
     assert verdict.problems == ("fixed: ended by SIGSEGV",)
     assert verdict.reproduced
     assert not verdict.cured

@@ -13,7 +13,7 @@ OTHER = "print('train.py:1:1: JDP901 cannot be parsed')"
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """Give a file beside a linter of the test's own, which `python -m` finds first."""
+    """Return a file beside a linter of the test's own, which `python -m` finds first."""
     (tmp_path / "placement_lint").mkdir()
     (tmp_path / "placement_lint" / "__init__.py").touch()
     return tmp_path / "train.py"

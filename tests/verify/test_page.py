@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from placement_lint.verify.datapath_run import WAYS, DataPathResult, ratio_bar, ratio_of
-from placement_lint.verify.observation import Observation, Outcome, judge
+from placement_lint.verify.observation import Observation, SideOutcome, judge
 from placement_lint.verify.proofs import Proof
 from placement_lint.verify.report import Done
 from placement_lint.verify.runner import Environment, RuleResult
@@ -33,7 +33,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser")))
 
 
 def measured(size: int) -> DataPathResult:
-    """Give what is measured in theory: 0.1 ns for a byte that is copied, 100 µs for a batch."""
+    """Return what is measured in theory: 0.1 ns for a byte that is copied, 100 µs for a batch."""
     ways = []
     for way in WAYS:
         copies = size if way.name == "in-block" else 0
@@ -63,7 +63,7 @@ RESULTS = [measured(size) for size in SIZES]
 def rule(proof: Proof, measured: int, *, text: str = "8 <bytes>") -> RuleResult:
     item = Observation("guard", "bytes & copies", measured, text, True, "saw 7 bytes")
     gone = Observation("guard", "bytes & copies", 0, "0 bytes", False, "saw 7 bytes")
-    sides = (Outcome((item,), stage=STAGE), Outcome((gone,), stage=STAGE))
+    sides = (SideOutcome((item,), stage=STAGE), SideOutcome((gone,), stage=STAGE))
     return RuleResult(proof, *sides, judge(*sides))
 
 
@@ -129,7 +129,7 @@ def test_the_page_stands_alone(good: RuleResult) -> None:
 
 def test_it_says_what_was_measured_and_observed(good: RuleResult) -> None:
     text = " ".join(Reader(page(done(good))).text.split())
-    assert "2 of 2 claims proved" in text
+    assert "2 of 2 claims reproduced" in text
     assert "With 1 GB of tokens a batch takes 107 ms from a dataset that is uncommitted" in text
     assert "and 100 µs from the same one, committed: 1,075 times less" in text
     assert "No accelerator was used." in text
@@ -141,11 +141,13 @@ def test_it_says_what_was_measured_and_observed(good: RuleResult) -> None:
 
 def test_what_does_not_hold_is_said(write_proof: WriteProof, good: RuleResult) -> None:
     bad = rule(write_proof('"""A <title>."""\n'), 0)
-    skipped = RuleResult(bad.proof, Outcome(), Outcome(), judge(Outcome(), Outcome()), "too <old>")
+    skipped = RuleResult(
+        bad.proof, SideOutcome(), SideOutcome(), judge(SideOutcome(), SideOutcome()), "too <old>"
+    )
     run = done(good, bad, skipped, without_proof=("JDP998",), growth_problems=("it <grows>",))
     text = page(run)
     said = Reader(text).text
-    for part in ("not proved", "too <old>", "JDP998", "it <grows>", "the observation is blind"):
+    for part in ("not reproduced", "too <old>", "JDP998", "it <grows>", "the observation is blind"):
         assert part in said
     assert "class='sum not-ok'" in text
 
@@ -163,7 +165,7 @@ def test_without_a_data_path_there_is_no_drawing(good: RuleResult) -> None:
 
 
 def points(drawing: ET.Element, gid: str) -> list[tuple[float, float]]:
-    """Give the corners of a line, in the drawing's own coordinates (y grows downward)."""
+    """Return the corners of a line, in the drawing's own coordinates (y grows downward)."""
     (path,) = drawing.findall(f".//*[@id='{gid}']/{{*}}path")
     numbers = re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", path.attrib["d"])
     return [(float(x), float(y)) for x, y in numbers]

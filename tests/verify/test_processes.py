@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.verify.environment import DEVICES_EACH, PROCESSES, VIRTUAL
-from placement_lint.verify.observation import Outcome
+from placement_lint.verify.observation import SideOutcome
 from placement_lint.verify.processes import (
     ProcessError,
     see_in_two_processes,
@@ -33,7 +33,7 @@ def observe(run):
 """
 
 
-def outcome_of(runner: Runner, proof: Proof, side: str = "hazard") -> Outcome:
+def outcome_of(runner: Runner, proof: Proof, side: str = "hazard") -> SideOutcome:
     return run_side(runner, proof, side, VIRTUAL)
 
 

@@ -8,7 +8,7 @@ from placement_lint.verify.record import as_run, main, merged, table
 
 
 def printed(jax: str, **rules: dict[str, Any]) -> dict[str, Any]:
-    """Give what verify prints as JSON, as far as the record reads it."""
+    """Return what verify prints as JSON, as far as the record reads it."""
     held: dict[str, Any] = {"ok": True, "skipped": None, "problems": [], "digest": "d"}
     return {
         "environment": {"jax": jax, "jaxlib": jax, "python": "3.11.7", "safetensors": "0.8.0"},

@@ -6,7 +6,7 @@ from typing import Any
 from placement_lint.rules.proof_records import digest
 from placement_lint.verify import report
 from placement_lint.verify.datapath_run import DataPathResult
-from placement_lint.verify.observation import Observation, Outcome, judge
+from placement_lint.verify.observation import Observation, SideOutcome, judge
 from placement_lint.verify.proofs import Proof
 from placement_lint.verify.runner import Environment, RuleResult
 
@@ -54,12 +54,12 @@ DATAPATH = DataPathResult(
 )
 
 
-def outcome(measured: int, *, seen: bool, stage: str = STAGE) -> Outcome:
+def outcome(measured: int, *, seen: bool, stage: str = STAGE) -> SideOutcome:
     item = Observation("guard", "bytes copied", measured, f"{measured} bytes", seen, "saw 7 bytes")
-    return Outcome((item,), seconds=1.0, stage=stage, output="a word\n")
+    return SideOutcome((item,), seconds=1.0, stage=stage, output="a word\n")
 
 
-def result(proof: Proof, hazard: Outcome, fixed: Outcome) -> RuleResult:
+def result(proof: Proof, hazard: SideOutcome, fixed: SideOutcome) -> RuleResult:
     return RuleResult(proof, hazard, fixed, judge(hazard, fixed))
 
 
@@ -75,7 +75,9 @@ def test_a_rule_that_holds(write_proof: WriteProof) -> None:
 
 
 def test_a_rule_that_does_not(write_proof: WriteProof) -> None:
-    bad = result(write_proof(SOURCE), outcome(8, seen=True), Outcome(failure="ended by SIGSEGV"))
+    bad = result(
+        write_proof(SOURCE), outcome(8, seen=True), SideOutcome(failure="ended by SIGSEGV")
+    )
     assert report.rule_text(bad, stage=STAGE, verbose=False).splitlines() == [
         "JDP999  FAILED  A title",
         "  hazard reproduced, FIX NOT SEEN TO CURE IT (1.0 s)",
@@ -107,7 +109,7 @@ def test_verbose_shows_the_code_the_controls_and_what_was_printed(write_proof: W
 
 def test_a_proof_that_cannot_be_read_is_reported_too(write_proof: WriteProof) -> None:
     broken = result(
-        write_proof("def hazard(:"), Outcome(failure="line 1"), Outcome(failure="line 1")
+        write_proof("def hazard(:"), SideOutcome(failure="line 1"), SideOutcome(failure="line 1")
     )
     text = report.rule_text(broken, stage=STAGE, verbose=True)
     assert "(its proof cannot be read)" in text
@@ -151,20 +153,26 @@ def test_the_table_of_the_data_path() -> None:
 def test_the_summary(write_proof: WriteProof) -> None:
     good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
     bad = result(write_proof(SOURCE), outcome(0, seen=False), outcome(0, seen=False))
-    nothing = RuleResult(good.proof, Outcome(), Outcome(), judge(Outcome(), Outcome()), "too old")
-    assert report.summary_text(done(good, datapaths=(DATAPATH,))) == "2 of 2 proved"
-    assert report.summary_text(done(good, bad)) == "1 of 2 proved; failed: JDP999"
-    assert report.summary_text(done(good, nothing)) == "1 of 1 proved; skipped: 1"
+    nothing = RuleResult(
+        good.proof, SideOutcome(), SideOutcome(), judge(SideOutcome(), SideOutcome()), "too old"
+    )
+    assert report.summary_text(done(good, datapaths=(DATAPATH,))) == "2 of 2 reproduced"
+    assert report.summary_text(done(good, bad)) == "1 of 2 reproduced; failed: JDP999"
+    assert report.summary_text(done(good, nothing)) == "1 of 1 reproduced; skipped: 1"
     unproved = done(good, without_proof=("JDP998",))
-    assert report.summary_text(unproved) == "1 of 2 proved; failed: JDP998"
+    assert report.summary_text(unproved) == "1 of 2 reproduced; failed: JDP998"
     curved = done(good, datapaths=(DATAPATH,), growth_problems=("committed: grows",))
-    assert report.summary_text(curved) == "1 of 2 proved; failed: datapath"
+    assert report.summary_text(curved) == "1 of 2 reproduced; failed: datapath"
     assert [run.held for run in (done(good, nothing), unproved, curved)] == [True, False, False]
 
 
 def test_a_rule_that_makes_no_claim_here_says_why(write_proof: WriteProof) -> None:
     skipped = RuleResult(
-        write_proof(SOURCE), Outcome(), Outcome(), judge(Outcome(), Outcome()), "needs optax"
+        write_proof(SOURCE),
+        SideOutcome(),
+        SideOutcome(),
+        judge(SideOutcome(), SideOutcome()),
+        "needs optax",
     )
     assert not skipped.failed
     assert report.rule_text(skipped, stage=STAGE, verbose=True).splitlines() == [
@@ -178,7 +186,7 @@ def test_a_rule_that_makes_no_claim_here_says_why(write_proof: WriteProof) -> No
 
 def test_json_is_versioned_and_says_the_same(write_proof: WriteProof) -> None:
     good = result(write_proof(SOURCE), outcome(8, seen=True), outcome(0, seen=False))
-    bad = result(write_proof(SOURCE), outcome(0, seen=False), Outcome(failure="no"))
+    bad = result(write_proof(SOURCE), outcome(0, seen=False), SideOutcome(failure="no"))
     value: dict[str, Any] = json.loads(
         json.dumps(
             report.as_json(done(good, bad, datapaths=(DATAPATH,)), verbose=False),

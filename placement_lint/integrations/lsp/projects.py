@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,10 +14,6 @@ from placement_lint.rules.selection import UnknownSelectorError, select_rules
 if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.integrations.lsp.settings import EditorSettings
-
-_FILE = re.compile(r"(?P<path>[^\n]*?\.toml): (?P<reason>.*)", re.DOTALL)
-_PLACE = re.compile(r"\(at line (?P<line>\d+), column (?P<column>\d+)\)")
-_KEY = re.compile(r"`(?P<key>[\w-]+)`")
 
 
 @dataclass(frozen=True, order=True)
@@ -41,7 +36,7 @@ class ProjectSettings:
         self._fallback = SettingsLoader(isolated=True, options=editor.options)
         self._good: dict[str, Settings] = {} if before is None else dict(before._good)
         self._now: dict[str, Settings] = {}
-        self._checked: dict[int, str | None] = {}
+        self._checked: dict[int, SettingsError | None] = {}
 
     def for_file(self, path: str) -> Settings:
         """Return the settings of a file. Never raises: it is noted what cannot be used."""
@@ -60,7 +55,7 @@ class ProjectSettings:
         try:
             settings = self._loader.for_folder(folder)
         except SettingsError as error:
-            self.problems.add(_problem(str(error)))
+            self.problems.add(_problem(error))
             return None
         wrong = self._wrong_selector(settings)
         if wrong is not None:
@@ -68,37 +63,34 @@ class ProjectSettings:
             return None
         return settings
 
-    def _wrong_selector(self, settings: Settings) -> str | None:
+    def _wrong_selector(self, settings: Settings) -> SettingsError | None:
         key = id(settings)
         if key not in self._checked:
             self._checked[key] = None
             try:
                 select_rules(settings, "")
             except UnknownSelectorError as error:
-                self._checked[key] = f"{settings.source}: {error}"
+                path = None if settings.source is None else str(settings.source)
+                message = f"{settings.source}: {error}"
+                self._checked[key] = SettingsError(message, path=path, key=error.selector)
         return self._checked[key]
 
 
-def _problem(message: str) -> Problem:
-    found = _FILE.match(message)
-    if found is None:
-        return Problem(None, 1, 1, message)
-    place = _PLACE.search(message)
-    line, column = (int(place["line"]), int(place["column"])) if place else (0, 1)
-    path = found["path"]
-    return Problem(path, line or _line_of(path, found["reason"]), column, message)
+def _problem(error: SettingsError) -> Problem:
+    if error.path is None:
+        return Problem(None, 1, 1, str(error))
+    line, column = error.place or (_line_of(error.path, error.key), 1)
+    return Problem(error.path, line, column, str(error))
 
 
-def _line_of(path: str, reason: str) -> int:
-    """Return the line of a settings file that a message is about: the one that has its word."""
-    named = _KEY.search(reason) or re.search(r"'(?P<key>[^']+)'", reason)
+def _line_of(path: str, key: str | None) -> int:
+    """Return the first line of a settings file that has a word, else the one with our name."""
     try:
         text = read_regular(path, MOST_OF_SETTINGS).decode("utf-8-sig", "replace")
     except OSError:
         return 1
     lines = text.split("\n")
-    words = [] if named is None else [named["key"]]
-    for word in [*words, "placement-lint"]:
+    for word in filter(None, (key, "placement-lint")):
         for number, line in enumerate(lines, 1):
             if word in line:
                 return number

@@ -38,10 +38,11 @@ def _unwritten(group: Mapping[str, Change]) -> dict[str, CheckedFile]:
         reason = IoError.describe_unwritten(str(error))
         finding = tool_finding(IoError, error.path, reason)
         note = f"not fixed: its fix also edits {error.path}, which cannot be written"
+        kind = SkipKind.NOT_FIXED
         return {
             path: CheckedFile(path, each.unchanged, unwritten=finding)
             if path == error.path
-            else CheckedFile(path, each.unchanged, skipped=Skipped(path, note, SkipKind.FIX))
+            else CheckedFile(path, each.unchanged, skipped=Skipped(path, note, kind))
             for path, each in group.items()
         }
     except Exception as error:  # our fault, and no reason to lose the other files

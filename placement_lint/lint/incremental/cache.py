@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from placement_lint.files.source import UnreadableError
 from placement_lint.files.store import digest
-from placement_lint.findings import Finding
+from placement_lint.findings import INTERNAL_ERROR, IO_ERROR, Finding
 from placement_lint.isolation import isolating
 from placement_lint.lint.incremental.cache_folder import FILES, RUN, CacheFolder
 from placement_lint.lint.incremental.cache_key import KeyProblemError
@@ -38,7 +38,7 @@ FOLDER = ".placement_lint_cache"
 _FORMAT = 4
 _DAMAGED = (KeyProblemError, LookupError, OSError, TypeError, ValueError)
 """What reading a cache raises that is not as it was written, or is deleted meanwhile."""
-_DEPENDING_ON_CHANCE = frozenset({"JDP900", "JDP903"})
+_DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})
 """Findings of what could not be read, and of our own failures: the next run tries again."""
 
 

@@ -40,7 +40,7 @@ class SettingsDigests:
         folder = os.path.dirname(path)
         if folder not in self._of_folder:
             settings = self._settings_for(path)
-            target = str(self._metadata.target(settings.target_jax, path).target)
+            target = self._metadata.deciding_text(settings.target_jax, path)
             length = self._metadata.line_length(path)
             by_settings = (id(settings), target, length)
             if by_settings not in self._of_settings:

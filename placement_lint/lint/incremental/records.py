@@ -95,10 +95,10 @@ def records_codec() -> Codec:
     from placement_lint.project.dependencies import Dependencies, Summarised
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.semantic.module_summary import Step, Summary
-    from placement_lint.semantic.program_queries import ImportEffects, Origin
+    from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
     classes = (
-        *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, Origin),
+        *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
         *(Summarised, Suppressed),
     )
     names = {each.__name__: each for each in classes}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExhaustedFile:
-    """What came of a file that ran out of time or records."""
+    """What came of a file that ran out of time or memory."""
 
     content: str
     """A digest of its bytes."""
@@ -47,7 +47,7 @@ class PreviousRun:
         self._store = store
         self.now = Records()
         self.exhausted: dict[str, ExhaustedFile] = {}
-        """What ran out of time or records, and would again: kept by whoever looks again soon, not
+        """What ran out of time or memory, and would again: kept by whoever looks again soon, not
         from one run of the program to the next."""
         self.files: dict[str, FileState] = {}
         """The files of this run."""

@@ -1,4 +1,4 @@
-"""What keeps results from one run to the next: on disk (`cache.py`), or in records (here)."""
+"""What keeps results from one run to the next: on disk (`cache.py`), or in memory (here)."""
 
 from __future__ import annotations
 

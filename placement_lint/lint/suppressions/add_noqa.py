@@ -73,10 +73,14 @@ def silence_files(
         try:
             silenced = silence(path, store, [*group], reason)
         except (UnreadableError, NotPythonError, _NotSilencedError) as error:
-            skipped.append(Skipped(path, f"not silenced: {error}", SkipKind.SILENCE))
+            skipped.append(_not_silenced(path, error))
         else:
             done += [silenced] if silenced is not None else []
     return done, skipped
+
+
+def _not_silenced(path: str, error: Exception) -> Skipped:
+    return Skipped(path, f"not silenced: {error}", SkipKind.NOT_SILENCED)
 
 
 def write(silenced: Iterable[Silenced]) -> tuple[list[Silenced], list[Skipped]]:
@@ -87,7 +91,7 @@ def write(silenced: Iterable[Silenced]) -> tuple[list[Silenced], list[Skipped]]:
         try:
             replace_file(each.file.path, each.before, each.after)
         except WriteError as error:
-            skipped.append(Skipped(each.file.path, f"not silenced: {error}", SkipKind.SILENCE))
+            skipped.append(_not_silenced(each.file.path, error))
         else:
             done.append(each)
     return done, skipped

@@ -16,8 +16,9 @@ import libcst as cst
 
 from placement_lint.limits.budget import LimitError, RunOverError, bar, free
 from placement_lint.placement.counterfactual.element_types import ElementTypes, Type
-from placement_lint.placement.domain.consequences import Consequence, Target
-from placement_lint.placement.domain.values import NO_CAUSES, Anything, Place, Taking, arrays
+from placement_lint.placement.domain.consequences import Consequence, Destination
+from placement_lint.placement.domain.places import NO_CAUSES, Place, Taking
+from placement_lint.placement.domain.values import Anything, arrays
 from placement_lint.placement.engine.supposition import Supposition, same
 from placement_lint.placement.facts.array_parts import Stays, taking_of
 from placement_lint.placement.facts.tampering import changes_precision
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from placement_lint.placement.counterfactual.protocols import ExecutedProgram
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Causes, Device, Value
+    from placement_lint.placement.domain.values import Value
 
 _MAX_ROUNDS = 4
 """Executions in which more and more is put back."""
@@ -43,7 +46,7 @@ _WHERE_UNCERTAIN = frozenset({Consequence.RETYPED, Consequence.UNSEEN})
 class Commitment:
     """What is to be written so that arrays are committed, and what comes of it."""
 
-    committed: Mapping[Place, Target]
+    committed: Mapping[Place, Destination]
     """The expressions to commit, each with the device that it is on."""
     put_back: frozenset[Taking] = frozenset()
     """The operations whose results are to be put back on the default device."""
@@ -56,7 +59,7 @@ class Commitments:
     def __init__(
         self,
         program: ExecutedProgram,
-        committed: Mapping[Place, Target],
+        committed: Mapping[Place, Destination],
         *,
         moves: bool = False,
         rebinds: bool = False,
@@ -79,7 +82,7 @@ class Commitments:
         self._trials: list[_Trial] = []
 
     def of(self, places: Iterable[Place], *, alone: bool = False) -> Commitment | None:
-        """Give how arrays are committed that expressions made; None where that does harm.
+        """Return how arrays are committed that expressions made; None where that does harm.
 
         Where parts of them can be put back, with all others whose parts are put back there too.
         `alone`: nothing is put back.
@@ -118,7 +121,7 @@ class Commitments:
         return self._commitment(wanted, frozenset(), consequences | {Consequence.MOVED})
 
     def is_apart(self, place: Place) -> bool:
-        """Tell whether what was said of an expression holds if it is the only one to be committed.
+        """Return whether an answer still holds if its expression is the only one to be committed.
 
         Not where arrays of it and of another one met, nor where one is around the other.
         """
@@ -139,7 +142,7 @@ class Commitments:
         return Commitment(committed, put_back, frozenset(consequences))
 
     def _commits_elsewhere(self, places: Iterable[Place]) -> bool:
-        """Tell whether the program commits arrays to another device than what expressions give."""
+        """Return whether the program commits arrays to another device than the expressions do."""
         here = [self._committed[place].device for place in places]
         return any(not same(device, each) for device in self._devices for each in here)
 
@@ -250,15 +253,15 @@ class _Trial:
         return {cause for causes in every for cause in causes if isinstance(cause, Taking)}
 
     def is_apart(self, place: Place) -> bool:
-        """Tell whether an expression's arrays met none of another one that is committed."""
+        """Return whether an expression's arrays met none of another one that is committed."""
         return place not in self._met and not self._loses_sight
 
     def group(self, places: frozenset[Place]) -> frozenset[Place]:
-        """Give what has to be committed together with what expressions make."""
+        """Return what has to be committed together with what expressions make."""
         return places.union(*(self._groups.get(place, places) for place in places))
 
     def returned(self, group: frozenset[Place]) -> frozenset[Taking]:
-        """Give the operations that take parts of what a group makes, and are put back."""
+        """Return the operations that take parts of what a group makes, and are put back."""
         return frozenset(
             taking
             for taking, every in self._served.items()
@@ -266,7 +269,7 @@ class _Trial:
         )
 
     def consequences(self, group: frozenset[Place]) -> frozenset[Consequence]:
-        """Give what comes of committing a group."""
+        """Return what comes of committing a group."""
         return frozenset(
             consequence
             for consequence, every in self._found.items()
@@ -278,14 +281,14 @@ def _places(causes: Causes) -> Iterator[Place]:
     return (cause for cause in causes if not isinstance(cause, Taking))
 
 
-def copied(program: ExecutedProgram) -> dict[Place, Target]:
-    """Give the expressions that made arrays which are copied, with the device that each is on."""
-    found: dict[Place, set[Target]] = {}
+def copied(program: ExecutedProgram) -> dict[Place, Destination]:
+    """Return the expressions that made arrays which are copied, with the device that each is on."""
+    found: dict[Place, set[Destination]] = {}
     for module in program.modules.values():
         for use in module.record.uses.values():
             for array in use.moved:
                 if array.origin is not None and array.origin.device is not None:
-                    target = Target(array.device, array.origin.device)
+                    target = Destination(array.device, array.origin.device)
                     found.setdefault(array.origin.commit_at, set()).add(target)
     return {
         place: next(iter(targets))
@@ -295,13 +298,13 @@ def copied(program: ExecutedProgram) -> dict[Place, Target]:
 
 
 def _is_iterated(program: ExecutedProgram, place: Place) -> bool:
-    """Tell whether an expression made arrays by being iterated over: it is none of them itself."""
+    """Return whether an expression made arrays by being iterated over, and is none of them."""
     use = program.module_of(place).record.uses.get(place.node)
     return use is not None and place.node in use.operations
 
 
-def _around(program: ExecutedProgram, committed: Mapping[Place, Target]) -> dict[Place, Place]:
-    """Give the expressions that need not be committed, since another one around each is.
+def _around(program: ExecutedProgram, committed: Mapping[Place, Destination]) -> dict[Place, Place]:
+    """Return the expressions that need not be committed, since another one around each is.
 
     What they give goes nowhere but there, or they may give what that gives.
     """
@@ -322,7 +325,7 @@ def _commit_places(use: Use) -> set[Place]:
 
 
 def _loses_sight(before: ExecutedProgram, after: ExecutedProgram) -> bool:
-    """Tell whether less was seen in the second of two executions, or something that is not
+    """Return whether less was seen in the second of two executions, or something that is not
     explained by what was supposed.
     """
     for name, module in before.modules.items():

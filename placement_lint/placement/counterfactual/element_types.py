@@ -14,16 +14,17 @@ import libcst as cst
 
 from placement_lint.jaxmodel import movement, transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.values import NONE, Array, Host, Place, Plain, Sequence, arrays
+from placement_lint.placement.domain.values import NONE, Array, Host, Plain, Sequence, arrays
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:
     from placement_lint.placement.counterfactual.protocols import ExecutedProgram
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Value
 
 _FULL = frozenset({"jax.lax.full", "jax.numpy.full"})
 _FLOATS = frozenset(f"jax.numpy.{name}" for name in ("empty", "eye", "linspace", "ones", "zeros"))
-"""What makes floating-point numbers unless it is told otherwise."""
+"""What makes floating-point numbers by default."""
 _FLOAT_SAMPLES = frozenset(
     f"jax.random.{name}" for name in ("normal", "truncated_normal", "uniform")
 )
@@ -52,13 +53,12 @@ class ElementTypes:
     """The types of the arrays of a program that was executed."""
 
     def __init__(self, program: ExecutedProgram) -> None:
-        """Know of none yet."""
         self._program = program
         self._known: dict[Place, Type] = {}
         self._steps = 0
 
     def __getitem__(self, made: Place) -> Type:
-        """Give what is known of what an expression makes."""
+        """Return what is known of what an expression makes."""
         if made not in self._known:
             # Something made of itself, round after round of a loop, is not known.
             self._known[made] = Type.ANY
@@ -125,7 +125,7 @@ class ElementTypes:
         return min(own, Type.STRONG) if computes else Type.ANY
 
     def _operand(self, node: cst.CSTNode, beside: Place, plain: Type = Type.ANY) -> Type:
-        """Give what is known of an expression in the file of another one."""
+        """Return what is known of an expression in the file of another one."""
         if isinstance(node, cst.List | cst.Tuple):
             # Of Python numbers alone, it gives what NumPy would.
             parts = [element.value for element in node.elements]
@@ -153,7 +153,7 @@ class ElementTypes:
     def _joined(
         self, parts: list[cst.BaseExpression], beside: Place, plain: Type | None = None
     ) -> Type:
-        """Give what comes of parts together.
+        """Return what comes of parts together.
 
         `plain`: what a Python number makes of it; None: what beside floats it does.
         """

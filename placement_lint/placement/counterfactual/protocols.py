@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
-    from placement_lint.placement.domain.values import Place, Value
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Value
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
 

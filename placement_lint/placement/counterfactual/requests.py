@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.counterfactual.commitments import Commitment, Commitments
     from placement_lint.placement.counterfactual.protocols import ExecutedProgram
-    from placement_lint.placement.domain.consequences import Target
-    from placement_lint.placement.domain.values import Place
+    from placement_lint.placement.domain.consequences import Destination
+    from placement_lint.placement.domain.places import Place
 
 _MOST_TOGETHER = 16
 """How often expressions are committed together: once for each rule and module that asks."""
@@ -25,10 +25,10 @@ _MOST_ALONE = 4
 
 
 @dataclass
-class _Asked:
+class _Questions:
     """What was asked of the same kind of commitment, since that was answered last."""
 
-    targets: dict[Place, Target] = field(default_factory=dict)
+    targets: dict[Place, Destination] = field(default_factory=dict)
     answers: dict[Place, Commitment | None] = field(default_factory=dict)
 
 
@@ -36,20 +36,19 @@ class Requests:
     """What is asked of a program that was executed."""
 
     def __init__(self, program: ExecutedProgram) -> None:
-        """Take the program; nothing is asked yet."""
         self._program = program
-        self._asked: dict[tuple[bool, bool], _Asked] = {}
+        self._asked: dict[tuple[bool, bool], _Questions] = {}
         self._together = self._alone = 0
 
     def ask(
-        self, place: Place, target: Target, *, moves: bool, rebinds: bool
+        self, place: Place, target: Destination, *, moves: bool, rebinds: bool
     ) -> Callable[[], Commitment | None]:
         """Ask what comes of committing what an expression gives: see `Supposition`.
 
         The answer is given by what is returned. It takes an execution of the program, for all that
         was asked by then.
         """
-        asked = self._asked.setdefault((moves, rebinds), _Asked())
+        asked = self._asked.setdefault((moves, rebinds), _Questions())
         asked.targets[place] = target
 
         def answer() -> Commitment | None:
@@ -59,10 +58,10 @@ class Requests:
 
         return answer
 
-    def _answer(self, asked: _Asked, *, moves: bool, rebinds: bool) -> None:
+    def _answer(self, asked: _Questions, *, moves: bool, rebinds: bool) -> None:
         targets, asked.targets = asked.targets, {}
 
-        def committing(targets: dict[Place, Target], *, gives_up: bool) -> Commitments:
+        def committing(targets: dict[Place, Destination], *, gives_up: bool) -> Commitments:
             from placement_lint.placement.counterfactual.commitments import Commitments
 
             return Commitments(

@@ -9,11 +9,12 @@ import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Device, Place
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import Place
 
 
 class Consequence(enum.Enum):
-    """What comes of supposing that something is committed, beside that it is."""
+    """What comes of supposing that something is committed, besides that it is."""
 
     RETYPED = enum.auto()
     """What is put back may be of another type than it was: NumPy knows no weak ones."""
@@ -29,7 +30,7 @@ class Consequence(enum.Enum):
     """JAX may refuse an operation, because another operand may be committed elsewhere."""
 
 
-class Target(NamedTuple):
+class Destination(NamedTuple):
     """Where something is committed to."""
 
     device: Device | None

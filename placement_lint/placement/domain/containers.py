@@ -10,45 +10,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
     MAX_DEPTH,
     NOTHING,
     PLAIN,
     UNKNOWN,
+    Container,
     Mapping,
     Sequence,
-    Site,
     Value,
     join,
-    known_key,
-    parts_of,
     value,
 )
 
 MAX_ITEMS = 128
-"""Items of one container that are told apart, where not each is written in a literal."""
+"""Items of one container that are distinguished, where not each is written in a literal."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import State, Variable
-    from placement_lint.placement.domain.values import Atom, Place
+    from placement_lint.placement.domain.values import Atom
 
-    Container: TypeAlias = Sequence | Mapping
-    Change: TypeAlias = Callable[[Container], Container]
+Change: TypeAlias = "Callable[[Container], Container]"
 
-_MAX_TOLD_APART = 8
+_MAX_DISTINGUISHED = 8
 """Variables of one container of which each is known by itself when that changes."""
 _MAX_HOLDERS = 64
-"""Variables of one container that are told of a change: a program with more has none for it."""
+"""Variables of one container that a change reaches."""
 
 
 class Containers:
     """Every container that the program made, and the variables that may hold each."""
 
     def __init__(self) -> None:
-        """Know of none."""
         self._holders: dict[Site, dict[Variable, None]] = {}
         self._made: set[Site] = set()
         self._repeated: set[Site] = set()
@@ -60,26 +58,25 @@ class Containers:
         self._made.add(site)
 
     def hold(self, key: Variable, held: Value) -> None:
-        """Note what a variable is bound to."""
         for site in sites(held):
             holders = self._holders.setdefault(site, {})
             if len(holders) < _MAX_HOLDERS:
                 holders[key] = None
 
     def holders(self, site: Site) -> list[Variable]:
-        """Give the variables that were ever bound to a container."""
+        """Return the variables that were ever bound to a container."""
         return list(self._holders.get(site, ()))
 
     def named(self, held: Value) -> Value:
-        """Give a value without the sites that no variable holds: such a container has no alias."""
+        """Return a value without the sites that no variable holds: these have no alias."""
         return _resited(held, lambda site: site if site in self._holders else None)
 
     def is_one(self, site: Site) -> bool:
-        """Tell whether there is but one container of a site."""
+        """Return whether there is but one container of a site."""
         return site not in self._repeated
 
     def owned(self, held: Value, owner: Place, *, again: bool) -> Value:
-        """Give a value that an object comes to hold: a new container is of that object."""
+        """Return a value that an object comes to hold: a new container is of that object."""
 
         def of_owner(site: Site) -> Site:
             if site in self._holders or site[0] == owner:
@@ -91,7 +88,7 @@ class Containers:
         return _resited(held, of_owner)
 
     def returned(self, held: Value, made: set[Site], call: Place, *, again: bool) -> Value:
-        """Give what a call returns: containers that it made are others than the last time."""
+        """Return what a call returns: containers that it made are others than the last time."""
 
         def at_call(site: Site) -> Site:
             if site not in made:
@@ -104,45 +101,43 @@ class Containers:
 
 
 def sites(held: Value, depth: int = MAX_DEPTH) -> Iterator[Site]:
-    """Give the sites of the containers in a value, those inside of others included."""
+    """Yield the sites of the containers in a value, those inside of others included."""
     for atom in held:
-        if isinstance(atom, Sequence | Mapping):
+        if isinstance(atom, Container):
             if atom.site is not None:
                 yield atom.site
             if depth:
-                for part in dict.fromkeys(parts_of(atom)):
+                for part in dict.fromkeys(atom.parts()):
                     yield from sites(part, depth - 1)
 
 
 def of_site(held: Value, site: Site, depth: int = MAX_DEPTH) -> Iterator[Container]:
-    """Give the containers of a site in a value, those inside of others included."""
+    """Yield the containers of a site in a value, those inside of others included."""
     for atom in held:
-        if isinstance(atom, Sequence | Mapping):
+        if isinstance(atom, Container):
             if atom.site == site:
                 yield atom
             elif depth:
-                for part in parts_of(atom):
+                for part in atom.parts():
                     yield from of_site(part, site, depth - 1)
 
 
 def is_container(held: Value) -> bool:
-    """Tell whether a value may be a list, a tuple or a dict."""
-    return any(isinstance(atom, Sequence | Mapping) for atom in held)
+    """Return whether a value may be a list, a tuple or a dict."""
+    return any(isinstance(atom, Container) for atom in held)
 
 
 def anonymous(held: Value) -> Value:
-    """Give a value in which no container is known by its site."""
+    """Return a value in which no container is known by its site."""
     return _resited(held, lambda _: None)
 
 
 def sited(held: Value, site: Site) -> Value:
-    """Give a value in which the containers that have no site have this one."""
-    if all(not isinstance(a, Sequence | Mapping) or a.site is not None for a in held):
+    """Return a value in which the containers that have no site have this one."""
+    if all(not isinstance(a, Container) or a.site is not None for a in held):
         return held
     return frozenset(
-        replace(atom, site=site)
-        if isinstance(atom, Sequence | Mapping) and atom.site is None
-        else atom
+        replace(atom, site=site) if isinstance(atom, Container) and atom.site is None else atom
         for atom in held
     )
 
@@ -150,11 +145,11 @@ def sited(held: Value, site: Site) -> Value:
 def changed(
     held: Value, site: Site, change: Change, *, surely: bool, depth: int = MAX_DEPTH
 ) -> Value:
-    """Give a value after the container of a site in it has changed; `surely` False: or has not."""
+    """Return a value after the container of a site has changed; `surely` False: or has not."""
     atoms: list[Atom] = []
     touched = False
     for atom in held:
-        if not isinstance(atom, Sequence | Mapping):
+        if not isinstance(atom, Container):
             atoms.append(atom)
         elif atom.site == site:
             touched = True
@@ -190,7 +185,7 @@ def changed_holders(
             else:
                 after[held] = new
     touched = {key: held for key, held in held_by.items() if held in after}
-    if len(touched) > _MAX_TOLD_APART:
+    if len(touched) > _MAX_DISTINGUISHED:
         alike = [held for held in after if _is_only(held, site)]
         if alike:
             after |= dict.fromkeys(alike, join(*(after[held] for held in alike)))
@@ -200,11 +195,11 @@ def changed_holders(
 
 
 def _is_only(held: Value, site: Site) -> bool:
-    return all(isinstance(atom, Sequence | Mapping) and atom.site == site for atom in held)
+    return all(isinstance(atom, Container) and atom.site == site for atom in held)
 
 
 def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
-    """Give what the values of a dict are, or `pairs`: its items."""
+    """Return what the values of a dict are, or `pairs`: its items."""
     element = join(*(held for _, held in mapping.items), mapping.element)
     if pairs:
         element = value(Sequence((PLAIN, element), join(PLAIN, element)))
@@ -213,19 +208,18 @@ def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
 
 
 def anonymous_outside(held: Value) -> Value:
-    """Give a value in which the outermost containers are not known by their sites."""
+    """Return a value in which the outermost containers are not known by their sites."""
     return frozenset(
-        replace(atom, site=None) if isinstance(atom, Sequence | Mapping) else atom for atom in held
+        replace(atom, site=None) if isinstance(atom, Container) else atom for atom in held
     )
 
 
-def with_item(container: Container, key: str | int | None, held: Value) -> Container:
-    """Give a container after `container[key] = held`; None: a key that is not known."""
+def with_item(container: Container, key: Key | None, held: Value) -> Container:
+    """Return a container after `container[key] = held`; None: a key that is not known."""
     if isinstance(container, Mapping):
         known = dict(container.items)
-        name = known_key(key)
-        if name is not None and (name in known or len(known) < MAX_ITEMS):
-            return container.with_item(name, held)
+        if key is not None and (key in known or len(known) < MAX_ITEMS):
+            return container.with_item(key, held)
         element = join(container.element, held)
         if key is not None:
             return (
@@ -242,7 +236,7 @@ def with_item(container: Container, key: str | int | None, held: Value) -> Conta
 
 
 def merged(container: Container, other: Value) -> Container:
-    """Give a dict after `container.update(other)`; of another thing nothing is known."""
+    """Return a dict after `container.update(other)`; of another thing nothing is known."""
     every = [atom for atom in other if isinstance(atom, Mapping)]
     if not every or len(every) < len(other):
         return overlaid(container)
@@ -250,7 +244,7 @@ def merged(container: Container, other: Value) -> Container:
     if atom.element:
         container = with_item(container, None, atom.element)
     for key, held in atom.items:
-        container = with_item(container, _spelt(key), held)
+        container = with_item(container, key, held)
     return container
 
 
@@ -265,26 +259,21 @@ def of_items(items: tuple[Value, ...], site: Site | None = None, *, written: int
 
 
 def _one_of(every: list[Mapping], container: Container) -> Mapping:
-    """Give a dict that is one of several, which a container is merged with."""
+    """Return a dict that is one of several, which a container is merged with."""
     known = [dict(each.items) for each in every]
     before = dict(container.items) if isinstance(container, Mapping) else {}
-    items: dict[str, Value] = {}
+    items: dict[Key, Value] = {}
     for key in {key: None for each in known for key in each}:
         held = [each[key] for each in known if key in each]
         if len(held) < len(known) and key in before:
             # Where it is not, what was there before stays.
             held.append(before[key])
         items[key] = join(*held)
-    return Mapping(tuple(sorted(items.items())), join(*(each.element for each in every)))
+    return Mapping(sorted_items(items.items()), join(*(each.element for each in every)))
 
 
-def _spelt(name: str) -> str | int:
-    """Give the key that a mapping knows by a name."""
-    return int(name[1:]) if name.startswith("\0") else name
-
-
-def has_item(container: Container, key: str | int | None) -> bool:
-    """Tell whether it is known which item a key is of, also where there is none yet."""
+def has_item(container: Container, key: Key | None) -> bool:
+    """Return whether it is known which item a key is of, also where there is none yet."""
     if isinstance(container, Mapping):
         return key is not None
     count = len(container.items or ())
@@ -294,22 +283,20 @@ def has_item(container: Container, key: str | int | None) -> bool:
 def with_more(
     container: Container, more: tuple[Value, ...] | None, element: Value, at: int | None
 ) -> Container:
-    """Give a list after items were added; `more` None: an unknown number. `at`: before which one,
+    """Return a list after items were added; `more` None: an unknown number. `at`: before which one,
     -1 for the end, None where that is not known.
     """
     if isinstance(container, Mapping):
         return loosened(container)
     items = container.items
     if items is None or more is None or at is None or len(items) + len(more) > MAX_ITEMS:
-        return replace(container, items=None, element=join(*parts_of(container), element))
+        return replace(container, items=None, element=join(*container.parts(), element))
     kept = (*items, *more) if at < 0 else (*items[:at], *more, *items[at:])
     return replace(container, items=kept, element=join(*kept) if kept else container.element)
 
 
-def without_item(
-    container: Container, key: str | int | None, *, reverse: bool = False
-) -> Container:
-    """Give a container after an item was taken out, or all were put in another order.
+def without_item(container: Container, key: Key | None, *, reverse: bool = False) -> Container:
+    """Return a container after an item was taken out, or all were put in another order.
 
     `key`: of the item, where it is known; `reverse`: none was taken out.
     """
@@ -321,34 +308,32 @@ def without_item(
             at = key % len(items)
             kept = (*items[:at], *items[at + 1 :])
             return replace(container, items=kept, element=join(*kept) if kept else NOTHING)
-        return replace(container, items=None, element=join(*parts_of(container)))
+        return replace(container, items=None, element=join(*container.parts()))
     if key is not None:
-        name = known_key(key)
-        return replace(container, items=tuple(i for i in container.items if i[0] != name))
-    return replace(container, items=(), element=join(*parts_of(container)))
+        return replace(container, items=tuple(i for i in container.items if i[0] != key))
+    return replace(container, items=(), element=join(*container.parts()))
 
 
 def emptied(container: Container) -> Container:
-    """Give a container after all items were taken out."""
     if isinstance(container, Sequence):
         return replace(container, items=(), element=NOTHING)
     return replace(container, items=(), element=NOTHING)
 
 
 def loosened(container: Container) -> Container:
-    """Give a container of which only is known that there is one."""
+    """Return a container of which only is known that there is one."""
     if isinstance(container, Sequence):
         return replace(container, items=None, element=UNKNOWN)
     return replace(container, items=(), element=UNKNOWN)
 
 
 def unsure(container: Container) -> Container:
-    """Give a container that something may have changed: what it held, most likely."""
+    """Return a container that something may have changed: what it held, most likely."""
     return _with_other(container, DOUBTFUL)
 
 
 def overlaid(container: Container) -> Container:
-    """Give a container of which some items, nobody knows which, have become other things."""
+    """Return a container of which some items, nobody knows which, have become other things."""
     return _with_other(container, UNKNOWN)
 
 
@@ -364,7 +349,7 @@ def _with_other(container: Container, other: Value) -> Container:
 
 
 def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:
-    """Give a container with every part changed; itself where none is."""
+    """Return a container with every part changed; itself where none is."""
     if isinstance(container, Sequence):
         items = container.items and tuple(change(item) for item in container.items)
         element = change(container.element)
@@ -381,14 +366,14 @@ def _with_parts(container: Container, change: Callable[[Value], Value]) -> Conta
 
 
 def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MAX_DEPTH) -> Value:
-    """Give a value with the site of every container renamed."""
+    """Return a value with the site of every container renamed."""
     if not is_container(held):
         return held
     atoms: list[Atom] = []
     touched = False
     for atom in held:
         new: Atom = atom
-        if isinstance(atom, Sequence | Mapping):
+        if isinstance(atom, Container):
             inner = _with_parts(atom, lambda p: _resited(p, rename, depth - 1)) if depth else atom
             site = None if atom.site is None else rename(atom.site)
             new = inner if site == atom.site else replace(inner, site=site)
@@ -398,7 +383,7 @@ def _resited(held: Value, rename: Callable[[Site], Site | None], depth: int = MA
 
 
 def once(change: Change) -> Change:
-    """Give a change that is worked out once for all variables that hold the same."""
+    """Return a change that is worked out once for all variables that hold the same."""
     known: dict[Container, Container] = {}
 
     def changed_once(container: Container) -> Container:

@@ -10,6 +10,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Class,
     Computation,
+    Container,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -23,14 +24,13 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Lazy,
-    Mapping,
     Method,
     Optimizer,
     Partial,
     Pickled,
     Plain,
     Sequence,
-    Target,
+    Sharding,
     TheDevice,
     Thread,
 )
@@ -38,13 +38,14 @@ from placement_lint.placement.domain.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from placement_lint.placement.domain.values import Atom, Place, Value
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom, Value
 
 _DEPTH = 3
 
 
 def describe(held: Value, where: Callable[[Place], str], depth: int = _DEPTH) -> str:
-    """Say what a value may be. `where` writes a place as `file:line`."""
+    """Return what a value may be. `where` writes a place as `file:line`."""
     known = sorted(
         {_describe(atom, where, depth) for atom in held if not isinstance(atom, Anything)}
     )
@@ -56,7 +57,7 @@ def describe(held: Value, where: Callable[[Place], str], depth: int = _DEPTH) ->
 def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
     if isinstance(atom, Array):
         return _array(atom, where)
-    if isinstance(atom, Sequence | Mapping):
+    if isinstance(atom, Container):
         if not depth:
             return "a container"
         kind = "a sequence" if isinstance(atom, Sequence) else "a mapping"
@@ -100,7 +101,7 @@ _NAMES: dict[type, str] = {
     Partial: "a partial",
     Pickled: "a pickle",
     Plain: "no array",
-    Target: "a sharding",
+    Sharding: "a sharding",
     Thread: "a thread",
 }
 

@@ -7,25 +7,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.devices import differ, is_host
+from placement_lint.placement.domain.places import NOWHERE
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
-    NOWHERE,
     Anything,
     Array,
+    Container,
     External,
-    Mapping,
-    Sequence,
     arrays,
-    differ,
-    is_host,
-    parts_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice
-    from placement_lint.placement.domain.values import Device, Place, Value
+    from placement_lint.placement.domain.values import Value
 
 
 @dataclass
@@ -53,7 +52,6 @@ class Pulls:
     """
 
     def __init__(self) -> None:
-        """Know of none."""
         self.found: dict[int, Pull] = {}
         self.meets_unknown = False
         """An array that is committed to the host was given to something that nobody follows, or to
@@ -121,7 +119,7 @@ class Pulls:
 
 
 def _uncommitted(held: Value, device: Device, operation: Place, *, accelerator: bool) -> set[Array]:
-    """Give the uncommitted arrays in a value that are on another device, and were made by another
+    """Return the uncommitted arrays in a value that are on another device, and were made by another
     operation: what an operation itself gives is on the device that it ran on.
     """
     return {
@@ -136,38 +134,38 @@ def _uncommitted(held: Value, device: Device, operation: Place, *, accelerator: 
 
 
 def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a value is committed arrays, or containers of such in which no other is."""
+    """Return whether a value is committed arrays, or containers of such in which no other is."""
     return bool(held) and all(
         atom.committed
         if isinstance(atom, Array)
         else depth > 0
-        and isinstance(atom, Sequence | Mapping)
+        and isinstance(atom, Container)
         and all(array.committed for array in arrays(frozenset({atom}), depth))
-        and any(is_surely_committed(part, depth - 1) for part in parts_of(atom))
+        and any(is_surely_committed(part, depth - 1) for part in atom.parts())
         for atom in held
     )
 
 
 def _is_surely_uncommitted(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a value is uncommitted arrays worth a word, or has one in it for sure."""
+    """Return whether a value is, or surely holds, uncommitted arrays that are not small."""
     return bool(held) and all(
         not atom.committed and not atom.is_small
         if isinstance(atom, Array)
         else depth > 0
-        and isinstance(atom, Sequence | Mapping)
-        and any(_is_surely_uncommitted(part, depth - 1) for part in parts_of(atom))
+        and isinstance(atom, Container)
+        and any(_is_surely_uncommitted(part, depth - 1) for part in atom.parts())
         for atom in held
     )
 
 
 def _may_be_anything(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether nothing is known of the arrays in a value, and there may be some."""
+    """Return whether nothing is known of the arrays in a value, and there may be some."""
     return not any(True for _ in arrays(held, depth)) and any(
         isinstance(atom, Anything | External)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_may_be_anything(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(_may_be_anything(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.pulls import Pulls
-from placement_lint.placement.domain.values import Array, Device, Place, Value, join
+from placement_lint.placement.domain.values import Array, Value, join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice
 
 
@@ -41,7 +43,7 @@ class Use:
     """The arrays, of those that the operand may be, that are copied to another device."""
     possible: set[Array] = field(default_factory=set)
     """Those that are copied where a device that is chosen at run time comes out one way, and not
-    where it comes out the other: nobody is told of them."""
+    where it comes out the other: they are not reported."""
     always: bool = True
     """On every way that leads here the operand is one of these, and it is copied."""
     in_loop: bool = False

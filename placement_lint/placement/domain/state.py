@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from placement_lint.placement.domain.values import SYSTEM_DEFAULT, Device, Place, Value, join
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
+from placement_lint.placement.domain.values import Value, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.syntax.names import Scope
 
 Devices: TypeAlias = "frozenset[Device | None]"
@@ -39,16 +41,16 @@ class DefaultDevice:
     """What leaves it, where that is not the end of a `with` of its own: an `ExitStack`, or a
     context that was entered by hand."""
     is_chosen: bool = False
-    """Which of the devices it is, is decided when the program runs: nobody is told of what only
-    happens for some of them, for the arrays are mostly made under the same choice."""
+    """The program chooses one of the devices when it runs. What happens for some of them only is
+    not reported: the arrays are mostly made under the same choice."""
 
     def for_callee(self) -> DefaultDevice:
-        """Give what a function that is called now sees of it."""
+        """Return what a function that is called now sees of it."""
         return replace(self, inherited=True)
 
 
 def variable(scope: Scope, name: str) -> Variable:
-    """Give the key of a name that a scope owns."""
+    """Return the key of a name that a scope owns."""
     return (id(scope), name)
 
 
@@ -70,7 +72,7 @@ class Layer:
         self._found: dict[Variable, Value | None] = {}
 
     def get(self, key: Variable) -> Value | None:
-        """Give what a variable holds here or below; None for one that is not bound."""
+        """Return what a variable holds here or below; None for one that is not bound."""
         passed: list[Layer] = []
         layer: Layer | None = self
         held: Value | None = None
@@ -102,34 +104,33 @@ class Variables:
         self._outside = outside
 
     def get(self, key: Variable) -> Value | None:
-        """Give what a variable holds; None for one that is not bound."""
+        """Return what a variable holds; None for one that is not bound."""
         held = self._own.get(key)
         if held is None and self._base is not None:
             return self._base.get(key)
         return held
 
     def __setitem__(self, key: Variable, held: Value) -> None:
-        """Bind a variable."""
         self._own[key] = held
 
     def freeze(self) -> Layer | None:
-        """Give all that is bound now, as a layer that further assignments leave alone."""
+        """Return all that is bound now, as a layer that further assignments leave alone."""
         if self._own:
             self._base = Layer(self._own, self._base)
             self._own = {}
         return self._base
 
     def copy(self) -> Variables:
-        """Give a mapping that can change on its own."""
+        """Return a mapping that can change on its own."""
         return Variables(self.freeze(), self._outside)
 
     def enter(self) -> tuple[Variables, Layer]:
-        """Give a copy for a function that is called now, and what `changes` is to count from."""
+        """Return a copy for a function that is called now, and what `changes` is to count from."""
         entry = Layer({}, self.freeze(), is_entry=True)
         return Variables(entry, self._outside), entry
 
     def changes(self, since: Layer | None) -> dict[Variable, Value]:
-        """Give what was bound after a layer was frozen."""
+        """Return what was bound after a layer was frozen."""
         found = [self._own]
         layer = self._base
         while layer is not None and layer is not since:
@@ -148,7 +149,7 @@ class Variables:
 
     @staticmethod
     def joined(every: list[Variables]) -> Variables:
-        """Give what holds where several ways meet.
+        """Return what holds where several ways meet.
 
         A variable that is unbound on one of them is judged by the others: reading it there raises.
         Unless it is one of another body, which bound it before.
@@ -177,7 +178,7 @@ class Variables:
         return result
 
     def differences(self, other: Variables) -> list[Variable]:
-        """Give the variables that two mappings hold different values of."""
+        """Return the variables that two mappings hold different values of."""
         shared = _shared([self, other])
         here, there = self.changes(shared), other.changes(shared)
         both = [key for key in here if key in there and here[key] != there[key]]
@@ -189,16 +190,15 @@ class Variables:
         ]
 
     def assigned_since(self, before: Variables) -> Iterator[Variable]:
-        """Give the variables that were assigned to, perhaps what they held, on the way here."""
+        """Yield the variables that were assigned to, perhaps what they held, on the way here."""
         yield from self.changes(_shared([self, before]))
 
     def equals(self, other: Variables) -> bool:
-        """Tell whether two mappings hold the same."""
         return not self.differences(other)
 
 
 def _shared(every: list[Variables]) -> Layer | None:
-    """Give a layer that all of these stand on, searched from the top: it is near."""
+    """Return a layer that all of these stand on, searched from the top: it is near."""
     chains = [variables._layers() for variables in every]
     seen: dict[int, int] = {}
     while chains:
@@ -230,7 +230,7 @@ class State:
     """What follows such a `yield`, once the `with` has ended."""
 
     def copy(self) -> State:
-        """Give a state that can go another way."""
+        """Return a state that can go another way."""
         return State(self.base, self.blocks, self.variables.copy(), self.suspended, self.resumed)
 
     @property
@@ -244,7 +244,7 @@ class State:
         return _one_of([*self.alternatives()])
 
     def alternatives(self, around: int | None = None) -> Iterator[DefaultDevice]:
-        """Give the blocks of which one is in force, innermost first, and what is around them.
+        """Yield the blocks of which one is in force, innermost first, and what is around them.
 
         `around`: those of the function's caller. Others are its own, whoever made them.
         """
@@ -256,7 +256,7 @@ class State:
         yield self.base
 
     def seen_by_callee(self) -> tuple[DefaultDevice, ...]:
-        """Give the blocks around the body of a function that is called now."""
+        """Return the blocks around the body of a function that is called now."""
         found: list[DefaultDevice] = []
         for block in reversed(self.blocks):
             found.append(block.for_callee())
@@ -285,13 +285,13 @@ class State:
         return False
 
     def forget_default(self) -> None:
-        """Say that any default device may be in force from here on."""
+        """Assume that any default device may be in force from here on."""
         self.base = DefaultDevice(ANY_DEVICE)
         self.blocks = tuple(DefaultDevice(ANY_DEVICE) for _ in self.blocks)
 
 
 def initial_state() -> State:
-    """Give the state before anything has happened."""
+    """Return the state before anything has happened."""
     return State(DefaultDevice(SYSTEM), (), Variables())
 
 
@@ -319,7 +319,7 @@ def meet(states: Iterable[State | None]) -> State | None:
 def _met_blocks(
     one: tuple[DefaultDevice, ...], other: tuple[DefaultDevice, ...]
 ) -> tuple[DefaultDevice, ...]:
-    """Give the blocks around a point that two ways lead to.
+    """Return the blocks around a point that two ways lead to.
 
     Lexical ones are the same on both. What an `ExitStack` entered on only one of them may be
     absent.
@@ -348,7 +348,7 @@ def _met_blocks(
 
 
 def _joined(one: DefaultDevice, other: DefaultDevice) -> DefaultDevice:
-    """Give the default device that is the one or the other."""
+    """Return the default device that is the one or the other."""
     if one == other:
         return one
     named = [each.expression for each in (one, other) if each.expression is not None]
@@ -363,8 +363,17 @@ def _joined(one: DefaultDevice, other: DefaultDevice) -> DefaultDevice:
 
 
 def _one_of(every: list[DefaultDevice]) -> DefaultDevice:
-    """Give the default device where one of several is in force, as was chosen at run time."""
+    """Return the default device where one of several is in force, as was chosen at run time."""
     joined = every[0]
     for each in every[1:]:
         joined = _joined(joined, each)
     return replace(joined, may_be_absent=False, is_chosen=len(joined.devices) > 1)
+
+
+def chosen_defaults(state: State) -> frozenset[Place]:
+    """Return the expressions that name the default devices in force; none for the usual one."""
+    return frozenset(
+        default.expression
+        for default in (state.base, *state.seen_by_callee())
+        if default.devices != SYSTEM and default.expression is not None
+    )

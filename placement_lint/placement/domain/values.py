@@ -7,15 +7,28 @@ alternative is certain, and `UNKNOWN` among the alternatives says that it may be
 from __future__ import annotations
 
 import functools
+from bisect import bisect_left
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, is_dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from placement_lint.placement.domain.keys import key_order
+from placement_lint.placement.domain.places import (
+    NO_CAUSES,
+    NOWHERE,
+    ArrayOrigin,
+    Causes,
+    Place,
+    Site,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from placement_lint.jaxmodel.structures import Structure
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.keys import Key, Member
+    from placement_lint.placement.domain.transformations import Step, Usage
 
 MAX_ALTERNATIVES = 12
 MAX_VERSIONS = 4
@@ -26,113 +39,34 @@ MAX_NESTING = 5
 MAX_SIZE = 2_000
 """Things in one value, those inside of others included: of more, only what they may be is known.
 
-`x = x + x` doubles a list with each line, and `x = (x, x)` what it is to look at all of a tuple.
+`x = x + x` doubles a list with each line, and `x = (x, x)` the time to visit all of a tuple.
 """
 
 
 _MAX_HOLDERS = 40
 """Things that hold others inside of one another: to hash or compare a value goes as deep."""
 
-MADE_ON_TRACERS = "\0"
-"""What the name of a module begins with where traced code makes an array, that is none yet."""
 
+class _Sized:
+    """What a value is made of."""
 
-class Place(NamedTuple):
-    """A node of a module of the program, by the module's name and the node's index in its tree."""
-
-    module: str
-    node: int
-
-
-NOWHERE: frozenset[Place] = frozenset()
-
-
-class Taking(NamedTuple):
-    """An operation that takes a part of an array: an index, a call, or an iteration."""
-
-    place: Place
-    """The expression that gives the part; of an iteration, what is iterated over."""
-    iterated: bool = False
-
-
-Causes: TypeAlias = "frozenset[Place | Taking]"
-"""Of an array that is committed because something is supposed to be: the expressions of which that
-is supposed, and the operations that took it from what they give."""
-
-NO_CAUSES: Causes = frozenset()
+    size: int = 1
+    """How many things are in it, itself included."""
+    depth: int = 0
+    """How many things that hold others are inside of one another in it."""
+    nesting: int = 0
+    """How many containers are inside of one another in it."""
 
 
 @dataclass(frozen=True)
-class Device:
-    """A device as code names it: `jax.devices("cpu")[0]` is `Device("cpu", 0)`.
-
-    `platform` None is the default backend, so that `Device(None, 0)` is the system default.
-    `index` None is one that is not known.
-    """
-
-    platform: str | None
-    index: int | None
-
-    def __str__(self) -> str:
-        """Write it as code does."""
-        argument = "" if self.platform is None else f'"{self.platform}"'
-        return f"jax.devices({argument})[{'…' if self.index is None else self.index}]"
-
-
-SYSTEM_DEFAULT = Device(None, 0)
-
-_GPU_PLATFORMS = frozenset({"cuda", "gpu", "rocm"})
-
-
-def differ(one: Device | None, other: Device | None, *, accelerator: bool) -> bool | None:
-    """Tell whether two devices are different ones; None where that cannot be known.
-
-    With an accelerator, the system default is one, and never the CPU; without, it is the CPU.
-    """
-    if one is None or other is None:
-        return None
-    platforms = {_kind(one, accelerator=accelerator), _kind(other, accelerator=accelerator)}
-    if "cpu" in platforms and len(platforms) == 2:
-        return True
-    if len(platforms - {None}) == 2:
-        return True
-    if one.index is None or other.index is None:
-        return None
-    return one.index != other.index
-
-
-def is_host(device: Device | None) -> bool:
-    """Tell whether a device surely is a CPU."""
-    return device is not None and device.platform == "cpu"
-
-
-def _kind(device: Device, *, accelerator: bool) -> str | None:
-    if device.platform is None:
-        return None if accelerator else "cpu"
-    return "gpu" if device.platform in _GPU_PLATFORMS else device.platform
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where an array was made."""
-
-    created: Place
-    """The expression that made it."""
-    commit_at: Place
-    """The expression that a `device_put` around commits it: the one that is bound to a name."""
-    device: Place | None
-    """The expression that names the default device in force; None: none is."""
-
-
-@dataclass(frozen=True)
-class Array:
+class Array(_Sized):
     """A JAX array. `device` None: one that is not known."""
 
     device: Device | None
     committed: bool
-    origin: Origin | None = None
+    origin: ArrayOrigin | None = None
     is_small: bool = False
-    """A key or a scalar: moving it costs nothing worth a word."""
+    """A key or a scalar: moving it costs next to nothing."""
     is_weak: bool = False
     """It has the type of a Python number, or may have: what is made like it stays on the default
     device, wherever it is committed (`lax.full_like`; measured on 0.4.30 to 0.12)."""
@@ -144,13 +78,12 @@ class Array:
 
     @functools.cached_property
     def order(self) -> str:
-        """What arrays are sorted by: the same in every process, which the text of a set is not."""
-        sets = sorted(map(repr, self.via)), sorted(map(repr, self.supposed))
-        return repr((self.device, self.committed, self.origin, self.is_small, self.is_weak, sets))
+        """What arrays are sorted by: see `order_of`."""
+        return f"Array({', '.join(map(order_of, vars(self).values()))})"
 
 
 @dataclass(frozen=True)
-class Host:
+class Host(_Sized):
     """A NumPy array, or what gives one when it is indexed."""
 
     from_file: bool = False
@@ -160,7 +93,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Pickled:
+class Pickled(_Sized):
     """What `pickle.dumps` gives."""
 
     of: Place
@@ -168,7 +101,7 @@ class Pickled:
 
 
 @dataclass(frozen=True)
-class Optimizer:
+class Optimizer(_Sized):
     """An optimizer of optax."""
 
     name: str
@@ -180,33 +113,33 @@ class Optimizer:
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(_Sized):
     """A Python value that is certainly no array, no device and no container of them."""
 
     text: str | None = None
     """The value of a string."""
     truth: bool | None = None
     """Of `True`, `False` and `None`: which way a test of it goes."""
-    member: str | None = None
-    """Of a member of an enumeration: what tells it from all others."""
+    member: Member | None = None
+    """The member of an enumeration that it is."""
 
 
 @dataclass(frozen=True)
-class TheDevice:
+class TheDevice(_Sized):
     """A device object; None: a device that is not known."""
 
     device: Device | None
 
 
 @dataclass(frozen=True)
-class DeviceList:
+class DeviceList(_Sized):
     """What `jax.devices(platform)` gives."""
 
     platform: str | None
 
 
 @dataclass(frozen=True)
-class Target:
+class Sharding(_Sized):
     """A sharding, a layout or a memory kind: something to commit to that is no single device."""
 
     replicated: bool = False
@@ -214,17 +147,13 @@ class Target:
 
 
 @dataclass(frozen=True)
-class _Holder:
+class _Holder(_Sized):
     """A thing that is no container and holds values: of too much it holds, nothing is known."""
-
-    size: int = field(default=1, init=False, repr=False, compare=False)
-    depth: int = field(default=1, init=False, repr=False, compare=False)
-    """How many things that hold others are inside of one another in it."""
 
     def __post_init__(self) -> None:
         """Leave out what is too much, or too deep."""
         size, depth = 1, 0
-        for name, given in vars(self).items():
+        for name, given in list(vars(self).items()):
             held = [part for _, part in _values_in(given)]
             if held:
                 if size + size_of(*held) > MAX_SIZE or depth_of(*held) >= _MAX_HOLDERS:
@@ -252,7 +181,7 @@ class DefaultDeviceContext(_Holder):
 
 
 @dataclass(frozen=True)
-class Context(_Holder):
+class PlainContext(_Holder):
     """Another context manager that changes no placement."""
 
     gives: Value = frozenset()
@@ -262,7 +191,7 @@ class Context(_Holder):
 
 
 @dataclass(frozen=True)
-class TensorFile:
+class TensorFile(_Sized):
     """A file opened by `safetensors.safe_open` for JAX."""
 
     site: Place | None = None
@@ -270,18 +199,46 @@ class TensorFile:
 
 
 @dataclass(frozen=True)
-class ExitStack:
+class ExitStack(_Sized):
     """A `contextlib.ExitStack`, by the call that made it."""
 
     site: Place | None = None
 
 
-Site: TypeAlias = "tuple[Place, ...]"
-"""What a list or a dict is known by: the expression that made it, and the call that led there."""
+class _Container(_Sized):
+    """A list, a tuple or a dict: of what is in it in containers too many, nothing is known."""
+
+    element: Value
+
+    def parts(self) -> list[Value]:
+        """Return the items, and behind them what one of unknown place may be."""
+        raise NotImplementedError
+
+    def _take(self, parts: list[Value] | None, element: Value) -> None:
+        """Have other items, while it is made; None: unknown ones."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        """Leave out what is nested too deeply, and what is too much."""
+        parts = self.parts()
+        nesting = _nesting_of(*parts)
+        if nesting == MAX_NESTING:
+            parts = list(map(_shallow, parts))
+            self._take(parts[:-1], parts[-1])
+            nesting -= 1
+        object.__setattr__(self, "nesting", nesting + 1)
+        object.__setattr__(self, "depth", depth_of(*parts) + 1)
+        size = size_of(*parts)
+        if size > MAX_SIZE:
+            element = join(*parts)
+            element = element if size_of(element) <= MAX_SIZE else UNKNOWN
+            self._take(None, element)
+            size = size_of(element)
+        object.__setattr__(self, "size", size + 1)
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Sequence(_Container):
     """A list, a tuple, or anything iterated: its items where their number is known."""
 
     items: tuple[Value, ...] | None
@@ -295,29 +252,16 @@ class Sequence:
     """Of a named tuple: its class, where that is of the program."""
     views: tuple[Site, bool] | None = None
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
-    nesting: int = field(default=0, init=False, repr=False, compare=False)
-    """How many containers are inside of one another in it."""
-    size: int = field(default=1, init=False, repr=False, compare=False)
-    depth: int = field(default=1, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Leave out what is nested too deeply, and what is too much."""
-        nesting = _nesting_of(*parts_of(self))
-        if nesting == MAX_NESTING:
-            if self.items is not None:
-                object.__setattr__(self, "items", tuple(map(_shallow, self.items)))
-            object.__setattr__(self, "element", _shallow(self.element))
-            nesting -= 1
-        object.__setattr__(self, "nesting", nesting + 1)
-        object.__setattr__(self, "depth", depth_of(*parts_of(self)) + 1)
-        size = size_of(*parts_of(self))
-        if size > MAX_SIZE:
-            element = join(*(self.items or ()), self.element)
-            object.__setattr__(self, "items", None)
+    def parts(self) -> list[Value]:
+        return [*(self.items or ()), self.element]
+
+    def _take(self, parts: list[Value] | None, element: Value) -> None:
+        if parts is None:
             object.__setattr__(self, "names", ())
-            object.__setattr__(self, "element", _small(element))
-            size = size_of(self.element)
-        object.__setattr__(self, "size", size + 1)
+        is_known = parts is not None and self.items is not None
+        object.__setattr__(self, "items", tuple(parts or ()) if is_known else None)
+        object.__setattr__(self, "element", element)
 
 
 @dataclass(frozen=True)
@@ -337,47 +281,32 @@ class NamedTupleType(_Holder):
 
 
 @dataclass(frozen=True)
-class Mapping:
-    """A dict: the values of known keys, and what an unknown key gives."""
+class Mapping(_Container):
+    """A dict: the values of known keys, in the order of `key_order`, and of an unknown one."""
 
-    items: tuple[tuple[str, Value], ...]
+    items: tuple[tuple[Key, Value], ...]
     element: Value
     site: Site | None = None
     """None: it has no other name."""
-    nesting: int = field(default=0, init=False, repr=False, compare=False)
-    """How many containers are inside of one another in it."""
-    size: int = field(default=1, init=False, repr=False, compare=False)
-    depth: int = field(default=1, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Leave out what is nested too deeply, and what is too much."""
-        nesting = _nesting_of(*parts_of(self))
-        if nesting == MAX_NESTING:
-            items = tuple((key, _shallow(held)) for key, held in self.items)
-            object.__setattr__(self, "items", items)
-            object.__setattr__(self, "element", _shallow(self.element))
-            nesting -= 1
-        object.__setattr__(self, "nesting", nesting + 1)
-        object.__setattr__(self, "depth", depth_of(*parts_of(self)) + 1)
-        size = size_of(*parts_of(self))
-        if size > MAX_SIZE:
-            element = join(*(held for _, held in self.items), self.element)
-            object.__setattr__(self, "items", ())
-            object.__setattr__(self, "element", _small(element))
-            size = size_of(self.element)
-        object.__setattr__(self, "size", size + 1)
+    def parts(self) -> list[Value]:
+        return [*(held for _, held in self.items), self.element]
 
-    def with_item(self, key: str, held: Value) -> Mapping:
+    def _take(self, parts: list[Value] | None, element: Value) -> None:
+        keys = [key for key, _ in self.items]
+        object.__setattr__(self, "items", tuple(zip(keys, parts or (), strict=False)))
+        object.__setattr__(self, "element", element)
+
+    def with_item(self, key: Key, held: Value) -> Mapping:
         """Return this dict with an item set."""
-        items = dict(self.items)
-        is_new = key not in items
-        items[key] = held
-        made = tuple(sorted(items.items()))
+        at = bisect_left(self.items, key_order(key), key=lambda item: key_order(item[0]))
+        is_new = at == len(self.items) or self.items[at][0] != key
+        made = (*self.items[:at], (key, held), *self.items[at + (not is_new) :])
         nesting = max(self.nesting, _nesting_of(held) + 1)
         size = self.size + size_of(held)
         if not is_new or nesting > MAX_NESTING or size > MAX_SIZE:
             return replace(self, items=made)
-        # One more item must not cost a look at all others: dicts are filled item by item.
+        # One more item must not visit all others: dicts are filled item by item.
         changed = copy(self)
         object.__setattr__(changed, "items", made)
         object.__setattr__(changed, "nesting", nesting)
@@ -386,34 +315,29 @@ class Mapping:
         return changed
 
 
-def parts_of(container: Sequence | Mapping) -> list[Value]:
-    """Give what is in a container: its items, and what one of unknown place may be."""
-    if isinstance(container, Sequence):
-        return [*(container.items or ()), container.element]
-    return [*(held for _, held in container.items), container.element]
+Container: TypeAlias = Sequence | Mapping
 
 
 def _nesting_of(*parts: Value) -> int:
-    inside = [atom for part in parts for atom in part]
-    return max([a.nesting for a in inside if type(a) is Sequence or type(a) is Mapping], default=0)
+    return max([atom.nesting for part in parts for atom in part], default=0)
 
 
 def size_of(*parts: Value) -> int:
     """Return how many things are in values, those inside of others included."""
-    return sum([atom.size if isinstance(atom, HOLDERS) else 1 for part in parts for atom in part])
+    return sum([atom.size for part in parts for atom in part])
 
 
 def depth_of(*parts: Value) -> int:
     """Return how many things that hold others are inside of one another in values, at most."""
-    depths = [atom.depth for part in parts for atom in part if isinstance(atom, HOLDERS)]
-    return max(depths, default=0)
+    return max([atom.depth for part in parts for atom in part], default=0)
 
 
 def _values_in(given: object) -> list[tuple[object, Value]]:
     """Return the values in an attribute: it is one, or a tuple of them, perhaps with keys."""
     if isinstance(given, frozenset):
-        return [(None, given)]
-    if isinstance(given, HOLDERS):
+        # Devices are no value.
+        return [(None, given)] if isinstance(next(iter(given), ANYTHING), _Sized) else []
+    if isinstance(given, _Sized) and given.depth:
         return [(None, frozenset({cast("Atom", given)}))]
     if isinstance(given, tuple) and not isinstance(given, Place):
         pairs = [
@@ -432,33 +356,29 @@ def _unknown_in(given: object) -> object:
     return tuple((each[0], UNKNOWN) if isinstance(each, tuple) else UNKNOWN for each in given)
 
 
-def _small(held: Value) -> Value:
-    return held if size_of(held) <= MAX_SIZE else UNKNOWN
-
-
 def _shallow(held: Value) -> Value:
     return frozenset(
-        ANYTHING if isinstance(atom, Sequence | Mapping) and atom.nesting == MAX_NESTING else atom
+        ANYTHING if isinstance(atom, Container) and atom.nesting == MAX_NESTING else atom
         for atom in held
     )
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(_Sized):
     """A function of the program: a `def` or a lambda."""
 
     place: Place
 
 
 @dataclass(frozen=True)
-class Class:
+class Class(_Sized):
     """A class of the program."""
 
     place: Place
 
 
 @dataclass(frozen=True)
-class Instance:
+class Instance(_Sized):
     """An object of a class of the program, by the call that made it."""
 
     cls: Place
@@ -491,24 +411,19 @@ class Partial(_Holder):
 
 
 @dataclass(frozen=True)
-class Thread:
+class Thread(_Sized):
     """A `threading.Thread`, and what it calls once it is started."""
 
     target: Partial
 
-    @property
-    def size(self) -> int:
-        """How many things are in it."""
-        return self.target.size
-
-    @property
-    def depth(self) -> int:
-        """How many things that hold others are inside of one another in it."""
-        return self.target.depth
+    def __post_init__(self) -> None:
+        """Be of the size of what it calls."""
+        object.__setattr__(self, "size", self.target.size)
+        object.__setattr__(self, "depth", self.target.depth)
 
 
 @dataclass(frozen=True)
-class External:
+class External(_Sized):
     """A name in a module of the program that was not read yet: nothing in it carries a placement.
 
     It is read once something is called in it with an array that does.
@@ -542,7 +457,7 @@ class Lazy(_Holder):
 
 
 @dataclass(frozen=True)
-class Executor:
+class Executor(_Sized):
     """A `concurrent.futures.ThreadPoolExecutor`."""
 
 
@@ -554,15 +469,15 @@ class Future(_Holder):
 
 
 @dataclass(frozen=True)
-class Getter:
+class Getter(_Sized):
     """`operator.itemgetter(…)`, `operator.attrgetter(…)`: takes parts of what it is given."""
 
-    keys: tuple[str | int | None, ...]
+    keys: tuple[Key | None, ...]
     of_attributes: bool = False
 
 
 @dataclass(frozen=True)
-class Dispatched:
+class Dispatched(_Sized):
     """A function under `functools.singledispatch`: the type of the first argument chooses."""
 
     place: Place
@@ -576,51 +491,11 @@ class Coroutine(_Holder):
 
 
 @dataclass(frozen=True)
-class Usage:
-    """Of which arguments a computation takes the data: the others are not moved."""
-
-    positions: tuple[bool, ...]
-    rest: bool | None = True
-    """Of those behind them; None: perhaps of some."""
-    keywords: tuple[tuple[str, bool], ...] | None = None
-    """None: their names are not known."""
-    more: bool | None = True
-    """Of those by other keywords."""
-
-    def of(self, argument: int | str) -> bool | None:
-        """Tell it of an argument by its position, or by its keyword."""
-        if isinstance(argument, int):
-            return self.positions[argument] if argument < len(self.positions) else self.rest
-        return dict(self.keywords or ()).get(argument, self.more)
-
-    def bound(self) -> Usage:
-        """Give that of a method of which the object is bound."""
-        return replace(self, positions=self.positions[1:])
-
-
-@dataclass(frozen=True)
-class Step:
-    """One transformation of a function, as far as it says what the function then gives."""
-
-    structure: Structure | None
-    """None: of what it gives nothing is known."""
-    is_staged: bool
-    """All that it computes is one program, which gives all that it gives."""
-    argnums: tuple[int, ...] | None = (0,)
-    """The arguments that it differentiates by; None: which ones is not known."""
-    is_single: bool = True
-    """It differentiates by one argument, and gives no tuple of derivatives."""
-    has_aux: bool | None = False
-    is_plain: bool = True
-    """It maps over the first axis of everything."""
-
-
-@dataclass(frozen=True)
 class Computation(_Holder):
     """A function that computes on the default device: `jax.jit(f)`, `jax.vmap(f)`."""
 
     places_arguments: bool = False
-    """It was told where its arguments or results go: what it moves, it moves on purpose."""
+    """Its caller says where arguments or results go: what it moves, it moves on purpose."""
     is_known: bool = True
     """Its function is in this file: of another it cannot be known which arguments it uses."""
     donates: bool = False
@@ -630,7 +505,7 @@ class Computation(_Holder):
     usage: Usage | None = None
     """Which arguments it leaves where they are; None: none of them."""
     keeps_unused: bool = False
-    """It was told to take also those arguments that it does not use."""
+    """It also takes the arguments that it does not use (`keep_unused`)."""
     gives_array: bool = False
     """Given arrays, it gives one array, where it runs."""
     closure: Value = frozenset()
@@ -645,9 +520,9 @@ class Computation(_Holder):
     """Arguments that it was given before: an object by its method, some by `functools.partial`."""
     bound_by_name: tuple[tuple[str, Value], ...] = ()
     fills: bool = False
-    """It makes arrays of the shapes of arguments, and was told nothing of where."""
+    """It makes arrays of the shapes of arguments, and nothing says where."""
     moments: str | None = None
-    """The optimizer of which it makes the moments, told nothing of where."""
+    """The optimizer of which it makes the moments, and nothing says where."""
 
     @property
     def is_staged(self) -> bool:
@@ -656,7 +531,7 @@ class Computation(_Holder):
 
 
 @dataclass(frozen=True)
-class Anything:
+class Anything(_Sized):
     """A thing of which nothing is known."""
 
     is_doubt: bool = False
@@ -665,43 +540,13 @@ class Anything:
 
 
 Atom: TypeAlias = (
-    Array
-    | Host
-    | Optimizer
-    | Pickled
-    | Plain
-    | TheDevice
-    | DeviceList
-    | Target
-    | DefaultDeviceContext
-    | Context
-    | Dispatched
-    | Executor
-    | ExitStack
-    | Future
-    | Getter
-    | TensorFile
-    | Thread
-    | Sequence
-    | NamedTupleType
-    | Mapping
-    | AnyTree
-    | Function
-    | Class
-    | Instance
-    | Method
-    | Partial
-    | External
-    | Generator
-    | Lazy
-    | Coroutine
-    | Computation
+    Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Sharding
+    | DefaultDeviceContext | PlainContext | Dispatched | Executor | ExitStack | Future | Getter
+    | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
+    | Instance | Method | Partial | External | Generator | Lazy | Coroutine | Computation
     | Anything
-)
+)  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
-
-HOLDERS = (_Holder, Sequence, Mapping, Thread)
-"""What has a size."""
 
 ANYTHING = Anything()
 DOUBT = Anything(is_doubt=True)
@@ -716,25 +561,45 @@ NOTHING: Value = frozenset()
 
 
 def value(*atoms: Atom) -> Value:
-    """Give the value that is one of these."""
     return frozenset(atoms)
 
 
+def order_of(thing: object) -> str:
+    """Return what things are sorted by: the same in every process, which the text of a set is not.
+
+    It tells apart what is not equal.
+    """
+    if isinstance(thing, Array):
+        return thing.order
+    if isinstance(thing, frozenset):
+        return f"{{{', '.join(sorted(map(order_of, thing)))}}}"
+    if isinstance(thing, tuple):
+        return f"({', '.join(map(order_of, thing))})"
+    if is_dataclass(thing):
+        return f"{type(thing).__name__}({', '.join(map(order_of, vars(thing).values()))})"
+    return repr(thing)
+
+
+def sole(held: Value) -> Atom | None:
+    """Return the one thing that a value is; None where it may be several, or none."""
+    return next(iter(held)) if len(held) == 1 else None
+
+
 def join(*values: Value) -> Value:
-    """Give what a value is that came by one of several ways."""
+    """Return what a value is that came by one of several ways."""
     if not values:
         return UNKNOWN
     return limited(_with_few_versions(_without_forgotten(frozenset().union(*values))))
 
 
 def _without_forgotten(joined: Value) -> Value:
-    """Give a value in which nothing is known of a container that was forgotten on one way."""
+    """Return a value in which nothing is known of a container that was forgotten on one way."""
     if len(joined) < 2:
         return joined
     forgotten = {
         atom.site: atom
         for atom in joined
-        if isinstance(atom, Sequence | Mapping)
+        if isinstance(atom, Container)
         and atom.site is not None
         and atom.element == UNKNOWN
         and not atom.items
@@ -742,7 +607,7 @@ def _without_forgotten(joined: Value) -> Value:
     if not forgotten:
         return joined
     return frozenset(
-        forgotten.get(atom.site or (), atom) if isinstance(atom, Sequence | Mapping) else atom
+        forgotten.get(atom.site or (), atom) if isinstance(atom, Container) else atom
         for atom in joined
     )
 
@@ -754,9 +619,9 @@ def _with_few_versions(joined: Value) -> Value:
     """
     if len(joined) <= MAX_VERSIONS:
         return joined
-    versions: dict[Site, list[Sequence | Mapping]] = {}
+    versions: dict[Site, list[Container]] = {}
     for atom in joined:
-        if isinstance(atom, Sequence | Mapping) and atom.site is not None:
+        if isinstance(atom, Container) and atom.site is not None:
             versions.setdefault(atom.site, []).append(atom)
     many = {site: every for site, every in versions.items() if len(every) > MAX_VERSIONS}
     if not many:
@@ -765,7 +630,7 @@ def _with_few_versions(joined: Value) -> Value:
     return (joined - replaced) | {atom for every in many.values() for atom in _one_version(every)}
 
 
-def _one_version(every: list[Sequence | Mapping]) -> Iterator[Sequence | Mapping]:
+def _one_version(every: list[Container]) -> Iterator[Container]:
     """Return what several versions of one container have in common, one for each kind.
 
     What only some have may be absent: of such an item only its value is known, not its key.
@@ -774,13 +639,15 @@ def _one_version(every: list[Sequence | Mapping]) -> Iterator[Sequence | Mapping
     if mappings:
         known = [dict(each.items) for each in mappings]
         shared = set(known[0]).intersection(*known[1:])
-        pairs = tuple((key, join(*(items[key] for items in known))) for key in sorted(shared))
+        pairs = tuple(
+            (key, join(*(items[key] for items in known))) for key in sorted(shared, key=key_order)
+        )
         absent = [held for items in known for key, held in items.items() if key not in shared]
         element = frozenset().union(*absent, *(each.element for each in mappings))
         yield Mapping(pairs, join(element), mappings[0].site)
     sequences = [each for each in every if isinstance(each, Sequence)]
     if sequences:
-        element = join(*(part for each in sequences for part in parts_of(each)))
+        element = join(*(part for each in sequences for part in each.parts()))
         yield Sequence(None, element, sequences[0].site)
 
 
@@ -797,14 +664,12 @@ def limited(joined: Value) -> Value:
 
 
 def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
-    """Give every array in a value and in its containers; of items that are alike, those of one."""
+    """Yield every array in a value and in its containers; of items that are alike, those of one."""
     for atom in of:
         if isinstance(atom, Array):
             yield atom
-        elif depth and isinstance(atom, Sequence | Mapping):
-            parts = (
-                (atom.items or (atom.element,)) if isinstance(atom, Sequence) else parts_of(atom)
-            )
+        elif depth and isinstance(atom, Container):
+            parts = (atom.items or (atom.element,)) if isinstance(atom, Sequence) else atom.parts()
             for part in dict.fromkeys(parts):
                 yield from arrays(part, depth - 1)
         elif isinstance(atom, AnyTree):
@@ -812,125 +677,5 @@ def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
 
 
 def is_placed(array: Array) -> bool:
-    """Tell whether an array was made under a default device, or put anywhere."""
+    """Return whether an array was made under a default device, or put anywhere."""
     return array.committed or array.origin is None or array.origin.device is not None
-
-
-def without_parts(of: Value) -> Value:
-    """Give a value without what is in its containers: of a list, `x.T` computes nothing."""
-    return frozenset(Plain() if isinstance(a, Sequence | Mapping | AnyTree) else a for a in of)
-
-
-def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
-    """Give a value with every array in it, and in its containers, changed."""
-    return map_atoms(of, lambda a: change(a) if isinstance(a, Array) else a, depth)
-
-
-def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
-    """Give a value with everything in it changed, in its containers what these hold."""
-    changed: list[Atom] = []
-    for atom in of:
-        if depth and isinstance(atom, Sequence):
-            items = atom.items and tuple(map_atoms(item, change, depth - 1) for item in atom.items)
-            element = map_atoms(atom.element, change, depth - 1)
-            changed.append(replace(atom, items=items, element=element))
-        elif depth and isinstance(atom, Mapping):
-            pairs = tuple((key, map_atoms(item, change, depth - 1)) for key, item in atom.items)
-            changed.append(Mapping(pairs, map_atoms(atom.element, change, depth - 1), atom.site))
-        elif isinstance(atom, AnyTree):
-            changed.append(AnyTree(map_atoms(atom.leaf, change, 0)))
-        else:
-            changed.append(change(atom))
-    return limited(frozenset(changed))
-
-
-def committed_to(
-    of: Value, devices: Iterable[Device | None], by: frozenset[Place] = NOWHERE
-) -> Value:
-    """Give a value after all of its arrays, and NumPy arrays, were put on one of the devices.
-
-    `by`: the expressions that do so.
-    """
-    places = tuple(devices)
-
-    def on_device(atom: Atom, device: Device | None) -> Atom:
-        via = by if is_host(device) else NOWHERE
-        if isinstance(atom, Array):
-            return replace(atom, device=device, committed=True, via=via, supposed=NO_CAUSES)
-        if isinstance(atom, Host | Plain | Anything):
-            return Array(device, committed=True, via=via)
-        if isinstance(atom, Sequence):
-            items = atom.items and tuple(
-                frozenset(on_device(inner, device) for inner in item) for item in atom.items
-            )
-            element = frozenset(on_device(inner, device) for inner in atom.element)
-            return replace(atom, items=items, element=element, site=None)
-        if isinstance(atom, Mapping):
-            pairs = tuple(
-                (key, frozenset(on_device(inner, device) for inner in item))
-                for key, item in atom.items
-            )
-            return Mapping(pairs, frozenset(on_device(inner, device) for inner in atom.element))
-        return atom
-
-    return limited(frozenset(on_device(atom, device) for atom in of for device in places))
-
-
-def known_key(key: str | int | None) -> str | None:
-    """Give what a mapping knows a key by; None for one that is not known."""
-    return f"\0{key}" if isinstance(key, int) else key
-
-
-def iterated_of(of: Value, position: int | None = None) -> Value:
-    """Give what iterating over the containers in a value gives, of a dict its keys.
-
-    `position`: of the one that is asked for. Arrays are not looked at.
-    """
-    return element_of(frozenset(_KEYS if isinstance(a, Mapping) else a for a in of), position)
-
-
-def element_of(of: Value, key: str | int | None = None) -> Value:
-    """Give what indexing the containers in a value gives; arrays are not looked at."""
-    found: list[Value] = []
-    for atom in of:
-        if isinstance(atom, AnyTree):
-            # Of an array it is another one, which may be elsewhere.
-            found.append(frozenset({atom}) if isinstance(key, str) else UNKNOWN)
-        elif isinstance(atom, Sequence):
-            if atom.items is not None and isinstance(key, int):
-                # One of another place raises.
-                inside = -len(atom.items) <= key < len(atom.items)
-                found.append(atom.items[key] if inside else NOTHING)
-            elif atom.items is not None:
-                found.append(join(*atom.items) if atom.items else NOTHING)
-            else:
-                found.append(atom.element)
-        elif isinstance(atom, Mapping):
-            known = dict(atom.items)
-            name = known_key(key)
-            if name is not None and name in known:
-                found.append(known[name])
-            elif key is None:
-                found.append(join(*known.values(), atom.element))
-            else:
-                found.append(atom.element)
-        elif isinstance(atom, Host):
-            found.append(frozenset({atom}) if isinstance(key, str) else HOST)
-        elif isinstance(atom, Plain):
-            found.append(PLAIN)
-        elif isinstance(atom, DeviceList):
-            index = key if isinstance(key, int) and key >= 0 else None
-            found.append(frozenset({TheDevice(Device(atom.platform, index))}))
-        elif not isinstance(atom, Array):
-            found.append(UNKNOWN)
-    return join(*found) if found else frozenset()
-
-
-_KEYS = Sequence(None, PLAIN)
-"""The keys of a dict: no array can be one."""
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    ArrayChange: TypeAlias = Callable[[Array], Atom]
-    AtomChange: TypeAlias = Callable[[Atom], Atom]

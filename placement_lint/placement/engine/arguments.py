@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.keys import sorted_items
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
@@ -15,8 +17,8 @@ from placement_lint.placement.domain.values import (
     Mapping,
     Sequence,
     Value,
-    iterated_of,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.facts.decorators import method_kind
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 Operand: TypeAlias = "tuple[int, Value]"
 """The place of an expression, and what it may be."""
 
+Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
+"""The names of what a dataclass or a named tuple holds, each with its default."""
+
 
 @dataclass
 class CallArguments:
@@ -44,12 +49,11 @@ class CallArguments:
     """What further ones of other names are, by keyword; None: there are no more."""
 
     def every(self) -> list[Value]:
-        """Give every argument."""
         others = (self.rest or UNKNOWN, self.more or NOTHING)
         return [*self.positional, *self.keywords.values(), *others]
 
     def numbered(self, first: int = 0) -> dict[int | str, Value]:
-        """Give them by position, counted from `first`, and by keyword."""
+        """Return them by position, counted from `first`, and by keyword."""
         found: dict[int | str, Value] = dict(enumerate(self.positional, first))
         found.update(self.keywords)
         return found
@@ -57,7 +61,7 @@ class CallArguments:
     def given_before(
         self, bound: abc.Sequence[Value], by_name: abc.Iterable[tuple[str, Value]]
     ) -> CallArguments:
-        """Give them behind what was bound before."""
+        """Return them behind what was bound before."""
         return CallArguments(
             [*bound, *self.positional], {**dict(by_name), **self.keywords}, self.rest, self.more
         )
@@ -67,7 +71,7 @@ def sort_arguments(arguments: abc.Iterable[tuple[cst.Arg, Value]]) -> CallArgume
     """Sort the arguments of a call, of which iterators are consumed already."""
     found = CallArguments([])
     for argument, held in arguments:
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if argument.star == "*":
             items = only.items if isinstance(only, Sequence) else None
             if found.rest is None and items is not None:
@@ -77,7 +81,7 @@ def sort_arguments(arguments: abc.Iterable[tuple[cst.Arg, Value]]) -> CallArgume
         elif argument.star == "**":
             more = UNKNOWN
             if isinstance(only, Mapping):
-                found.keywords.update(only.items)
+                found.keywords.update({k: v for k, v in only.items if isinstance(k, str)})
                 more = only.element
             if more:
                 found.more = more if found.more is None else join(found.more, more)
@@ -100,7 +104,7 @@ def bind_parameters(
     more: Value | None,
     bound: bool,
 ) -> dict[str, Value]:
-    """Give what each parameter of a function holds that is called with arguments.
+    """Return what each parameter of a function holds that is called with arguments.
 
     `record`: that of the code that runs now, in which the defaults are. `rest`: what further
     positional arguments there are; `more`: what those by keyword are whose names are not known.
@@ -154,7 +158,7 @@ def bind_parameters(
             if isinstance(key, str) and key not in taken
         }
         bound_to[params.star_kwarg.name.value] = value(
-            Mapping(tuple(sorted(named.items())), more or NOTHING)
+            Mapping(sorted_items(named.items()), more or NOTHING)
         )
     return bound_to
 

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import (
-    State,
-    Variable,
-    initial_state,
-    variable,
-)
+from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     UNKNOWN,
@@ -23,7 +19,6 @@ from placement_lint.placement.domain.values import (
     Method,
     NamedTupleType,
     Optimizer,
-    Place,
     Plain,
     Sequence,
     Value,
@@ -41,6 +36,7 @@ from placement_lint.placement.facts.decorators import (
 )
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
@@ -53,7 +49,6 @@ class Classes:
     """Finds what classes, their bases and their objects have by a name."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program that defines the classes."""
         self._program = program
         self._bases: dict[Place, list[Place]] = {}
         self._named: dict[Place, list[Place]] = {}
@@ -62,7 +57,7 @@ class Classes:
         self._setters: dict[Place, dict[str, Place]] = {}
 
     def bases(self, cls: Place) -> list[Place]:
-        """Give a class and its bases in the program, nearest first: not more than anybody writes.
+        """Return a class and its bases in the program, nearest first: not more than anybody writes.
 
         What is beyond those is not known.
         """
@@ -79,7 +74,7 @@ class Classes:
         return self._bases[cls]
 
     def _named_bases(self, cls: Place) -> list[Place]:
-        """Give the classes that a class names as its bases."""
+        """Return the classes that a class names as its bases."""
         found = self._named.get(cls)
         if found is None:
             module, node = self._program.module_of(cls), self._program.node(cls)
@@ -98,7 +93,7 @@ class Classes:
         return found
 
     def method(self, cls: Place, name: str) -> Place | None:
-        """Give the method of a class, or of its bases in the program, with a name."""
+        """Return the method of a class, or of its bases in the program, with a name."""
         for place in self.bases(cls):
             found = self._methods_of(place).get(name)
             if found is not None:
@@ -124,7 +119,7 @@ class Classes:
         return self._methods[cls]
 
     def setter(self, cls: Place, name: str) -> Place | None:
-        """Give the function that assigning to a property of a class calls."""
+        """Return the function that assigning to a property of a class calls."""
         for place in self.bases(cls):
             self._methods_of(place)
             found = self._setters[place].get(name)
@@ -133,7 +128,7 @@ class Classes:
         return None
 
     def keeps_class(self, module: Module, decorator: cst.Decorator) -> bool:
-        """Tell whether a class is, after a decorator, what it was before."""
+        """Return whether a class is, after a decorator, what it was before."""
         return decorator_name(module, decorator) in CLASS_DECORATORS
 
     def attribute(self, held: Value, name: str, state: State) -> Value:
@@ -167,7 +162,7 @@ class Classes:
         return value(Method(function, held))
 
     def tuple_fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
-        """Give the fields of a named tuple's class, with their defaults; None for another class."""
+        """Return the fields of a named tuple's class, with defaults; None for another class."""
         for place in self.bases(cls):
             module, node = self._program.module_of(place), self._program.node(place)
             for base in node.bases if isinstance(node, cst.ClassDef) else ():
@@ -226,20 +221,20 @@ class Classes:
             if isinstance(node, cst.ClassDef):
                 scope = module.names.scope(node.body)
                 if name in scope.bindings and is_enumeration(module, node):
-                    return value(Plain(member=f"{place.module}:{place.node}.{name}"))
+                    return value(Plain(member=Member(f"{place.module}:{place.node}.{name}")))
                 if name in scope.bindings or variable(scope, name) in self._program.linking.rebound:
                     return self._program.linking.variable_of(module, scope, name, state)
         return UNKNOWN
 
     def variable(self, cls: Place, name: str) -> Variable:
-        """Give the variable that an attribute of a class is."""
+        """Return the variable that an attribute of a class is."""
         module, node = self._program.module_of(cls), self._program.node(cls)
         if not isinstance(node, cst.ClassDef):
             raise TypeError(cls)
         return variable(module.names.scope(node.body), name)
 
     def is_described(self, instance: Instance, name: str, state: State) -> bool:
-        """Tell whether a class may have a descriptor, which assigning to an attribute calls."""
+        """Return whether a class may have a descriptor, which assigning to an attribute calls."""
         if name in dict(self.fields(instance.cls) or ()):
             return False
         for place in self.bases(instance.cls):
@@ -252,7 +247,7 @@ class Classes:
         return False
 
     def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:
-        """Give the fields of a dataclass or a named tuple in order, with their defaults."""
+        """Return the fields of a dataclass or a named tuple in order, with their defaults."""
         found: dict[str, cst.BaseExpression | None] = {}
         generated = False
         for place in reversed(self.bases(cls)):
@@ -278,6 +273,6 @@ def _members(node: cst.ClassDef) -> list[cst.CSTNode]:
 
 
 def _is_class_variable(module: Module, annotation: cst.BaseExpression) -> bool:
-    """Tell whether an annotation is `ClassVar[…]`."""
+    """Return whether an annotation is `ClassVar[…]`."""
     node = annotation.value if isinstance(annotation, cst.Subscript) else annotation
     return module.names.qualified(node) == "typing.ClassVar"

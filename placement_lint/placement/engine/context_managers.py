@@ -13,10 +13,11 @@ import libcst as cst
 
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.domain.state import State, Variable, meet
-from placement_lint.placement.domain.values import Context, DefaultDeviceContext, Place, Value, join
+from placement_lint.placement.domain.values import DefaultDeviceContext, PlainContext, Value, join
 from placement_lint.placement.facts.decorators import goes_on, hides_errors, makes_context
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
@@ -37,7 +38,6 @@ class Suspensions:
     """All context managers of a program that wait for their end."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Know of none."""
         self._program = program
         self._by_call: dict[Place, _Suspension] = {}
         self._never_left: dict[Place, None] = {}
@@ -46,7 +46,7 @@ class Suspensions:
         self._hides: dict[Place, bool] = {}
 
     def splits(self, module: Module, node: cst.CSTNode) -> bool:
-        """Tell whether a function makes context managers that do something at their end."""
+        """Return whether a function makes context managers that do something at their end."""
         if not isinstance(node, cst.FunctionDef) or not module.is_generator(node):
             return False
         place = module.place(node)
@@ -74,12 +74,14 @@ class Suspensions:
         self._by_call[call] = _Suspension(function, bindings, entered, own)
         self._never_left[call] = None
         return frozenset(
-            replace(atom, maker=call) if isinstance(atom, Context | DefaultDeviceContext) else atom
+            replace(atom, maker=call)
+            if isinstance(atom, PlainContext | DefaultDeviceContext)
+            else atom
             for atom in made
         )
 
     def may_hide(self, call: Place) -> bool:
-        """Tell whether an error in the `with` may go no further."""
+        """Return whether an error in the `with` may go no further."""
         suspension = self._by_call.get(call)
         if suspension is None:
             return False
@@ -92,7 +94,7 @@ class Suspensions:
     def stack(self, stack: Place, held: Value) -> None:
         """Note that contexts are left where an `ExitStack` is."""
         for atom in held:
-            if isinstance(atom, Context | DefaultDeviceContext) and atom.maker is not None:
+            if isinstance(atom, PlainContext | DefaultDeviceContext) and atom.maker is not None:
                 self._stacked.setdefault(stack, {})[atom.maker] = None
 
     def left_by(self, stack: Place, state: State) -> None:

@@ -10,23 +10,23 @@ import libcst as cst
 from placement_lint.placement.domain.state import DefaultDevice
 from placement_lint.placement.domain.values import (
     Array,
-    Context,
     DefaultDeviceContext,
-    Device,
     Executor,
     ExitStack,
     Host,
     Instance,
-    Place,
     Plain,
+    PlainContext,
     TensorFile,
     Value,
 )
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.facts.module import Module
 
-_NEUTRAL = (Context, Executor, ExitStack, Plain, Host, Array, TensorFile)
+_NEUTRAL = (PlainContext, Executor, ExitStack, Plain, Host, Array, TensorFile)
 """What changes no default device where it is entered."""
 _FOLLOWED = (*_NEUTRAL, Instance)
 """What changes none but by what it executes: an object's `__enter__`."""
@@ -45,7 +45,7 @@ _NEUTRAL_JAX = frozenset({
 
 
 def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
-    """Tell whether a context manager that is not followed leaves the default device alone."""
+    """Return whether a context manager that is not followed leaves the default device alone."""
     function = node.func if isinstance(node, cst.Call) else node
     name = module.names.qualified(function)
     if name is None:
@@ -56,7 +56,7 @@ def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
 
 
 def entered_default(held: Value) -> DefaultDevice | None:
-    """Give the default device inside a `with` of a value; None where it certainly stays.
+    """Return the default device inside a `with` of a value; None where it certainly stays.
 
     An object is taken to be one whose `__enter__` is executed too.
     """
@@ -88,7 +88,7 @@ def entered_default(held: Value) -> DefaultDevice | None:
 
 
 def entered_by_hand(held: Value) -> frozenset[Place]:
-    """Give what identifies a context of a default device that is entered by `__enter__()`.
+    """Return what identifies a context of a default device that is entered by `__enter__()`.
 
     That is the expression that names its device; nothing where the context is not known for sure.
     """

@@ -12,10 +12,11 @@ from placement_lint.placement.domain.values import Instance
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable
-    from placement_lint.placement.domain.values import Generator, Place, Site, Value
+    from placement_lint.placement.domain.values import Generator, Value
 
-Key: TypeAlias = (
+CallKey: TypeAlias = (
     "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
 )
 """A way to call a function: with which arguments, under which default device, in a loop or not."""
@@ -23,7 +24,7 @@ Key: TypeAlias = (
 
 @dataclass
 class Execution:
-    """One execution of a function, and what it depends on and does beside its result."""
+    """One execution of a function, and what it depends on and does besides its result."""
 
     result: Value
     reads: dict[Variable, Value | None]
@@ -40,21 +41,40 @@ class Execution:
     """What it entered, through an `ExitStack` or by hand, and did not leave."""
     suspended: dict[Variable, Value] | None = None
     """What its variables hold at the `yield` of a context manager that goes on at its end."""
+    moves: bool = False
+    """Something is copied in it, or may be: whether it is, the default device of its callers
+    decides."""
+    touches: bool = True
+    """A placement comes in, or is asked for, in it or in what it calls."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is over at its end, and leaves the default device as it was."""
+        return (
+            self.suspended is None
+            and self.base is None
+            and not self.entered
+            and self.released is not None
+            and not self.released
+        )
+
+    is_general: bool = False
+    """It holds for all data that has no placement: what it read was unknown to it, or equal."""
 
 
 @dataclass
-class Ledger:
+class ExecutionLedger:
     """What is known of functions and objects by the executions so far."""
 
     executed: set[Place] = field(default_factory=set)
     results: dict[Place, Value] = field(default_factory=dict)
-    memo: dict[Place, dict[Key, list[Execution]]] = field(default_factory=dict)
+    memo: dict[Place, dict[CallKey, list[Execution]]] = field(default_factory=dict)
     running: set[Place] = field(default_factory=set)
     final: MutableMapping[Variable, Value] = field(default_factory=dict)
     """What held at the end of the bodies that were executed. `keep` sets it."""
     attributes: dict[Place, dict[Variable, None]] = field(default_factory=dict)
     """Those variables of it that are attributes of objects, by the class of these."""
-    beneath: Ledger | None = None
+    beneath: ExecutionLedger | None = None
     """The one of what happened, for one of what is traced."""
     instances: dict[Place, dict[Instance, None]] = field(default_factory=dict)
     sets_default: set[Place] = field(default_factory=set)
@@ -74,11 +94,13 @@ class Ledger:
     cached: MutableMapping[Place, Value] = field(default_factory=dict)
     """What the calls of functions gave that keep what the first ones gave."""
     containers: Containers = field(default_factory=Containers)
-    hands_out: set[Place] = field(default_factory=set)
-    """Functions that give a placement to one of another file."""
-    moving: set[Place] = field(default_factory=set)
-    """Functions in which, or in what they call, something is copied: whether it is, the default
-    device of their callers decides."""
+    acting: set[Place] = field(default_factory=set)
+    """Functions that by themselves, not for what their callers give them, copy something or hand a
+    placement to code that is not followed. So do those with an effect on the default device."""
+    placing: dict[Place, Value] = field(default_factory=dict)
+    """What functions give that they did not only pass on from their callers."""
+    holding: set[Place] = field(default_factory=set)
+    """Classes in whose objects a function puts placed arrays that its callers did not give it."""
 
     def keep(self, key: Variable, held: Value) -> None:
         """Note what a variable holds at the end of a body."""
@@ -92,12 +114,12 @@ class Ledger:
         beneath = [] if self.beneath is None else self.beneath.attributes_of(cls)
         return [*dict.fromkeys((*beneath, *self.attributes.get(cls, ())))]
 
-    def on_tracers(self) -> Ledger:
-        """Give an empty one, in which nothing happens that is seen here.
+    def on_tracers(self) -> ExecutionLedger:
+        """Return an empty one, in which nothing happens that is seen here.
 
         What happened here is seen there.
         """
-        return Ledger(
+        return ExecutionLedger(
             final=ChainMap({}, self.final),
             cached=ChainMap({}, self.cached),
             beneath=self,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable, Variables
-    from placement_lint.placement.domain.values import Instance, Place, Site, Value
+    from placement_lint.placement.domain.values import Array, Instance, Value
 
 
 @dataclass
@@ -34,3 +35,16 @@ class Frame:
     """What holds there."""
     resumption: State | None = None
     """What holds after its `yield`."""
+    given: frozenset[Array] = frozenset()
+    """The placed arrays that its caller gives it."""
+    defaults: frozenset[Place] = frozenset()
+    """The expressions that name the default devices under which its caller calls it."""
+    moves: bool = False
+    """Something is copied in it or in what it calls, or may be."""
+    touches: bool = False
+    """A placement comes in, or is asked for, in it or in what it calls."""
+
+    @property
+    def is_own(self) -> bool:
+        """Its caller gives it no placement: what is placed or copied in it is its own doing."""
+        return not self.defaults and not self.given

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import (
-    is_container,
-    sited,
-    sites,
-)
+from placement_lint.placement.domain.containers import is_container, sited, sites
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     DefaultDevice,
@@ -28,13 +24,12 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Atom,
-    Context,
     Coroutine,
     DefaultDeviceContext,
     Generator,
     Instance,
     Lazy,
-    Place,
+    PlainContext,
     Sequence,
     Value,
     join,
@@ -45,14 +40,13 @@ from placement_lint.placement.engine.arguments import bind_parameters
 from placement_lint.placement.engine.executions import Execution
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.decorators import (
-    decorator_name,
-    makes_context,
-)
+from placement_lint.placement.facts.decorators import decorator_name, makes_context
 
 if TYPE_CHECKING:
+    from collections import abc
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Scope
@@ -74,7 +68,6 @@ class Functions:
     """Calls the functions of a program, and knows which of them are being executed."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program that the functions are in."""
         self._program = program
         self._frames: list[Frame] = []
         self._consuming: list[Place] = []
@@ -168,9 +161,8 @@ class Functions:
                     continue
                 self._consuming.append(atom.place)
                 rest = self._left_of(atom, branch)
-                made = self._program.expressions(self._program.module_of(atom.place)).consume(
-                    rest, branch
-                )
+                there = self._program.expressions(self._program.module_of(atom.place))
+                made = there.iteration.consume(rest, branch)
                 found |= self.consumed(made, branch)
                 self._consuming.pop()
             else:
@@ -182,7 +174,7 @@ class Functions:
         return limited(found)
 
     def _left_of(self, lazy: Lazy, state: State) -> Lazy:
-        """Give what is left of an iterator, which may have been consumed in part before.
+        """Return what is left of an iterator, which may have been consumed in part before.
 
         The first step over an array takes its rows to the default device of that step: under
         another one, later, they are not where the array itself would go.
@@ -239,6 +231,7 @@ class Functions:
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
         frame = Frame(place, entry, own, len(inner.blocks))
+        self._program.reach.enter(frame, bindings, state)
         if resumption is not None:
             frame.resumption = resumption[0]
         else:
@@ -262,8 +255,6 @@ class Functions:
                 frame.reads.setdefault(key, self.seen(key, entry))
             self._program.finish(changes)
             base = end.base if end.base != before else None
-        if base is not None:
-            self._program.now.sets_default.add(place)
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
         blocks = () if end is None else end.blocks
@@ -273,10 +264,22 @@ class Functions:
         self._program.now.results[place] = (
             result if before_this is None else join(before_this, result)
         )
+        self._program.reach.left(frame, result, writes, state, sets_default=base is not None)
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
         objects = self._program.objects.own(frame, writes, result) if frame.objects else set()
-        return Execution(result, frame.reads, writes, base, made, objects, *changed, suspended)
+        return Execution(
+            result,
+            frame.reads,
+            writes,
+            base,
+            made,
+            objects,
+            *changed,
+            suspended,
+            frame.moves,
+            frame.touches,
+        )
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
@@ -328,7 +331,7 @@ class Functions:
                 frame.reads[key] = self.seen(key, frame.entry)
 
     def seen(self, key: Variable, variables: Variables) -> Value | None:
-        """Give what a function sees that reads a variable of another body.
+        """Return what a function sees that reads a variable of another body.
 
         That of a function which was left is what the last calls made of it, wherever they were.
         """
@@ -342,16 +345,21 @@ class Functions:
         return held
 
     @property
+    def frames(self) -> abc.Sequence[Frame]:
+        """The functions being executed, the innermost last."""
+        return self._frames
+
+    @property
     def frame(self) -> Frame | None:
         """The function being executed; None in the body of a module."""
         return self._frames[-1] if self._frames else None
 
     def scopes_of(self, function: Place) -> set[int]:
-        """Give the scopes, by id, of a function and of what is defined in it."""
+        """Return the scopes, by id, of a function and of what is defined in it."""
         return _scopes_inside(self._program.module_of(function), self._program.node(function))
 
     def stored_parameters(self, function: Place) -> frozenset[int | str]:
-        """Give the parameters, by position and name, into which a function stores items."""
+        """Return the parameters, by position and name, into which a function stores items."""
         if function not in self._stored:
             node = self._program.node(function)
             tree = self._program.module_of(function).tree
@@ -371,7 +379,7 @@ class Functions:
 
 
 def _stored_into(node: cst.CSTNode) -> cst.Name | None:
-    """Give the variable into whose items a node stores: `x[k] = …`, `x.update(…)`."""
+    """Return the variable into whose items a node stores: `x[k] = …`, `x.update(…)`."""
     target: cst.CSTNode | None = None
     if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.Del):
         target = node.target if isinstance(node.target, cst.Subscript) else None
@@ -384,7 +392,7 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
 
 
 def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
-    """Give the scopes, by id, of a function and of everything defined in it."""
+    """Return the scopes, by id, of a function and of everything defined in it."""
     key = module.tree.index(node)
     cached = module.scopes_inside.get(key)
     if cached is None:
@@ -403,14 +411,14 @@ def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:
 
 
 def _runs_later(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether a function makes an asynchronous generator, whose consumer is not followed."""
+    """Return whether a function makes an asynchronous generator, whose consumer is not followed."""
     return module.is_generator(node) and node.asynchronous is not None
 
 
 def _changed_blocks(
     before: tuple[DefaultDevice, ...], after: tuple[DefaultDevice, ...]
 ) -> tuple[frozenset[Place] | None, tuple[DefaultDevice, ...]]:
-    """Give what a function left of its caller's, and what it entered and did not leave."""
+    """Return what a function left of its caller's, and what it entered and did not leave."""
     shared = 0
     for mine, theirs in zip(before, after, strict=False):
         if mine != theirs:
@@ -425,7 +433,7 @@ def _changed_blocks(
 def _decorated_default(
     module: Module, node: cst.FunctionDef, state: State, program: Interpreter
 ) -> DefaultDevice | None:
-    """Give the default device of `@jax.default_device(d)`; None without it.
+    """Return the default device of `@jax.default_device(d)`; None without it.
 
     It has no effect on the body of a generator or of an `async def`; nor does anything say on
     whose default device such a body runs.
@@ -443,12 +451,12 @@ def _decorated_default(
 
 
 def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
-    """Give the context that a `@contextmanager` function makes: what holds where it yields."""
+    """Return the context that a `@contextmanager` function makes: what holds where it yields."""
     atoms: list[Atom] = []
     for defaults, given in yields:
         for default in defaults:
             if default.inherited:
-                atoms.append(Context(given))
+                atoms.append(PlainContext(given))
             else:
                 devices, expression = default.devices, default.expression
                 atoms.append(DefaultDeviceContext(devices, expression, True, given))

@@ -7,30 +7,22 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import (
-    State,
-    Variable,
-    variable,
-)
+from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
     UNKNOWN,
     Class,
     Dispatched,
     External,
     Function,
-    Place,
     Value,
     join,
     value,
 )
-from placement_lint.placement.facts.decorators import (
-    dispatches,
-    keeps_signature,
-    registered,
-)
+from placement_lint.placement.facts.decorators import dispatches, keeps_signature, registered
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Binding, Scope
@@ -42,11 +34,11 @@ _MAX_FOLLOWED = 64
 """Files that are read because something in them is called, with no placement given to it."""
 
 
-class Sources(Protocol):
+class ModuleSources(Protocol):
     """Where a program gets modules from that it was not given."""
 
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the module that a name in another one leads into, and the rest of the name there."""
+        """Return the module that a name in another one leads into, and the rest of the name."""
 
     def load(self, name: str) -> Module | None:
         """Read a module; None where that cannot be done."""
@@ -55,7 +47,9 @@ class Sources(Protocol):
 class Linking:
     """Follows the names that modules of a program import of one another, and assign to there."""
 
-    def __init__(self, program: Interpreter, sources: Sources | None, *, follows: bool) -> None:
+    def __init__(
+        self, program: Interpreter, sources: ModuleSources | None, *, follows: bool
+    ) -> None:
         """Bind to the program that the modules are in.
 
         `follows`: calls of functions of other files are followed where no placement leads there,
@@ -75,15 +69,15 @@ class Linking:
         """Variables of modules that another module assigns to."""
 
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the module that a name in another one leads into, and the rest of the name there."""
+        """Return the module that a name in another one leads into, and the rest of the name."""
         return None if self._sources is None else self._sources.find(importer, qualified)
 
     def found(self, module: Module, qualified: str) -> tuple[str, str] | None:
-        """Give the module that a name in a module leads into, and the rest of the name there."""
+        """Return the module that a name in a module leads into, and the rest of the name there."""
         return self.find(module.name, qualified)
 
     def imported(self, module: Module, qualified: str, state: State) -> Value:
-        """Give what a qualified name stands for that leads into another module of the program."""
+        """Return what a qualified name stands for that leads into another module of the program."""
         found = self.found(module, qualified)
         if found is None or not found[1]:
             return UNKNOWN
@@ -96,7 +90,7 @@ class Linking:
         return held
 
     def star_imported(self, module: Module, name: str, state: State) -> Value:
-        """Give what a name stands for that nothing binds but, perhaps, `from … import *`."""
+        """Return what a name stands for that nothing binds but, perhaps, `from … import *`."""
         if name.startswith("_") or not module.names.module_scope.has_star_import:
             return UNKNOWN
         found: list[Value] = []
@@ -130,7 +124,7 @@ class Linking:
         return join(*found) if found else UNKNOWN
 
     def may_follow(self, external: External) -> bool:
-        """Tell whether a call of something in another file is followed whatever it is given."""
+        """Return whether a call of something in another file is followed whatever it is given."""
         if self._more_files > 0:
             self._more_files -= external.module not in self._program.modules
             return True
@@ -146,30 +140,29 @@ class Linking:
         return held
 
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None:
-        """Give the variable that a qualified name stands for in a module that was read."""
+        """Return the variable that a qualified name stands for in a module that was read."""
         found = self.found(module, qualified)
         if found is None or found[0] not in self._program.modules or not found[1].isidentifier():
             return None
         return variable(self._program.modules[found[0]].names.module_scope, found[1])
 
     def is_in_module(self, module: Module, qualified: str) -> bool:
-        """Tell whether a qualified name is of something in a module of the program."""
+        """Return whether a qualified name is of something in a module of the program."""
         found = self.found(module, qualified)
         return found is not None and found[0] in self._program.modules and bool(found[1])
 
     def is_rebound(self, key: Variable) -> bool:
-        """Tell whether a variable was assigned to from outside of its module or class."""
+        """Return whether a variable was assigned to from outside of its module or class."""
         return key in self.rebound
 
     def rebind(self, key: Variable, held: Value, state: State) -> None:
-        """Assign to a variable of another module."""
         if key not in self.rebound:
             self.rebound.add(key)
             self._handed_on.clear()
         self._program.bind(key, held, state)
 
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
-        """Give what a variable holds that belongs to another body than the one that reads it."""
+        """Return what a variable holds that belongs to another body than the one that reads it."""
         bindings = owner.bindings.get(name, [])
         if len(bindings) == 1 and variable(owner, name) not in self.rebound:
             # No execution depends on it: it is the same whenever it is read.
@@ -182,7 +175,7 @@ class Linking:
         return self._program.now.final.get(key, UNKNOWN) if held is None else held
 
     def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
-        """Give what a name is that is bound once, to a function, a class or an import."""
+        """Return what a name is that is bound once, to a function, a class or an import."""
         if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
             return self.defined(module, binding.node)
         if binding.kind is BindingKind.CLASS and isinstance(binding.node, cst.ClassDef):
@@ -207,7 +200,7 @@ class Linking:
         return None
 
     def _last_import(self, first: tuple[str, str]) -> tuple[str, str] | None:
-        """Give the last import of those by which modules hand a name on; None in a circle."""
+        """Return the last import of those by which modules hand a name on; None in a circle."""
         passed: dict[tuple[str, str], None] = {}
         at: tuple[str, str] | None = first
         while at is not None and at not in self._handed_on:
@@ -222,7 +215,7 @@ class Linking:
         return last
 
     def _import_behind(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        """Give the import that binds what another one imports, if only an import does."""
+        """Return the import that binds what another one imports, if only an import does."""
         found = self.found(self._program.modules[importer], qualified)
         target = None if found is None else self._program.modules.get(found[0])
         if (
@@ -242,7 +235,7 @@ class Linking:
         return target.name, binding.target
 
     def defined(self, module: Module, node: cst.FunctionDef) -> Value:
-        """Give what the name of a function is bound to, without decorators of the program."""
+        """Return what the name of a function is bound to, without decorators of the program."""
         computation = module.traced.computation(node)
         if computation is not None:
             place = module.place(node)
@@ -257,7 +250,7 @@ class Linking:
         return UNKNOWN
 
     def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None:
-        """Give what `functools.singledispatch` calls for a JAX array; None where it is not sure."""
+        """Return what `functools.singledispatch` calls for a JAX array; None if not sure."""
         module, node = (
             self._program.module_of(dispatched.place),
             self._program.node(dispatched.place),

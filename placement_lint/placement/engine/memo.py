@@ -6,37 +6,34 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import (
-    anonymous,
-    forget,
-    loosened,
-    sites,
-)
+from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
+from placement_lint.placement.domain.contents import is_data
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     DefaultDevice,
     State,
+    chosen_defaults,
     meet,
 )
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
     MAX_ALTERNATIVES,
     UNKNOWN,
-    Place,
     Value,
     join,
 )
-from placement_lint.placement.facts.decorators import (
-    caches,
-)
+from placement_lint.placement.facts.decorators import caches
 
 if TYPE_CHECKING:
-    from placement_lint.placement.engine.executions import Execution, Key
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.engine.executions import CallKey, Execution
     from placement_lint.placement.engine.protocols import Interpreter
 
 
 _MAX_CONTEXTS = 12
-"""Ways to call one function that are told apart; further ones share one in which all is unknown."""
+"""Ways to call one function that are distinguished; all further ones share unknown arguments."""
+_MAX_ALIKE = 2
+"""Executions of a function for different data, where nothing in it has to do with placements."""
 _MAX_SITED_CONTEXTS = 6
 """Ways to call one function in which it matters which list or dict is passed."""
 _MAX_RECURSIONS = 64
@@ -52,7 +49,6 @@ class Memo:
     """
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program that the functions are in."""
         self._program = program
 
     def run(
@@ -74,17 +70,23 @@ class Memo:
             result = self._from_cache(place, execution, state)
         else:
             result = self.reuse(execution, state)
+        moves, touches = execution.moves, execution.touches
         while self._program.now.recursed.get(place):
             again, there = self._program.now.recursed[place].pop()
             if self._program.now.again.get(place, 0) >= _MAX_RECURSIONS:
                 self._program.now.recursed[place].clear()
                 break
             before = self._program.now.executions
-            self.reuse(self._memoized(place, again, there), there)
+            inner = self._memoized(place, again, there)
+            moves |= inner.moves
+            touches |= inner.touches
+            self.reuse(inner, there)
             if self._program.now.executions > before:
                 self._program.now.again[place] = self._program.now.again.get(place, 0) + 1
-        if place in self._program.now.moving:
+        if moves:
             self._program.reach.moves()
+        if touches:
+            self._program.reach.touches()
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
             result = self._program.suspensions.suspend(at, place, bindings, entered, own, result)
@@ -100,7 +102,7 @@ class Memo:
         return renamed
 
     def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
-        """Give what a function gives that may have kept what an earlier call gave."""
+        """Return what a function gives that may have kept what an earlier call gave."""
         before = self._program.now.cached.get(place)
         if before is None:
             self._program.now.cached[place] = self.reuse(execution, state)
@@ -121,6 +123,11 @@ class Memo:
     def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Execution:
         contexts = self._program.now.memo.setdefault(place, {})
         key, there = self._key(bindings, state), state
+        known = self._known(contexts, key, state)
+        if known is not None:
+            return known
+        if (general := self._general(place, bindings, state)) is not None:
+            return general
         if key not in contexts and len(contexts) >= _MAX_SITED_CONTEXTS:
             self._forget_stored(place, bindings, state)
             bindings = {name: anonymous(held) for name, held in bindings.items()}
@@ -132,19 +139,78 @@ class Memo:
                 bindings = dict.fromkeys(bindings, UNKNOWN)
                 there = State(DefaultDevice(ANY_DEVICE), (), state.variables)
                 key = self._key(bindings, there)
+        return self._known(contexts, key, state) or self._executed(place, bindings, there, key)
+
+    def _known(
+        self, contexts: dict[CallKey, list[Execution]], key: CallKey, state: State
+    ) -> Execution | None:
+        """Return an execution of this key that would do the same now."""
+        seen = self._program.functions.seen
         for execution in contexts.get(key, ()):
             if all(
-                self._program.functions.seen(key, state.variables) == held
-                for key, held in execution.reads.items()
+                (now := seen(name, state.variables)) == held
+                or (execution.is_general and held == UNKNOWN and now is not None and is_data(now))
+                for name, held in execution.reads.items()
             ):
                 return execution
+        return None
+
+    def _executed(
+        self, place: Place, bindings: dict[str, Value], state: State, key: CallKey
+    ) -> Execution:
         self._program.now.executions += 1
-        execution = self._program.functions.execute(place, bindings, there)
-        contexts.setdefault(key, []).append(execution)
-        del contexts[key][:-_MAX_CONTEXTS]
+        execution = self._program.functions.execute(place, bindings, state)
+        kept = self._program.now.memo[place].setdefault(key, [])
+        kept.append(execution)
+        del kept[:-_MAX_CONTEXTS]
         return execution
 
-    def _key(self, bindings: dict[str, Value], state: State) -> Key:
+    def _general(self, place: Place, bindings: dict[str, Value], state: State) -> Execution | None:
+        """Return one execution for all data, of a function that has nothing to do with placements.
+
+        None for one that may have: it is told apart by whatever it is called with.
+        """
+        if chosen_defaults(state):
+            return None
+        shape = {name: UNKNOWN if is_data(held) else held for name, held in bindings.items()}
+        key = self._key(shape, state)
+        now = self._program.now
+        if any(self._program.reach.carries_placement(held, state) for held in bindings.values()):
+            return None
+        known = self._known(now.memo[place], key, state)
+        if known is not None and known.is_general:
+            self._forget_stored(place, bindings, state)
+            return known
+        alike = [
+            execution
+            for (given, *others), executions in now.memo[place].items()
+            if (*others,) == key[1:]
+            and all(
+                held == shape[name] or (shape[name] == UNKNOWN and is_data(held))
+                for name, held in given
+            )
+            for execution in executions
+        ]
+        if len([each for each in alike if not each.is_general]) < _MAX_ALIKE or any(
+            each.touches or not each.is_plain for each in alike
+        ):
+            return None
+        self._forget_stored(place, bindings, state)
+        if known is not None:
+            return known
+        there = state.copy()
+        for name in dict.fromkeys(name for each in alike for name in each.reads):
+            held = self._program.functions.seen(name, state.variables)
+            varies = any(each.reads.get(name, held) != held for each in alike)
+            if held is not None and varies and is_data(held):
+                there.variables[name] = UNKNOWN
+        execution = self._executed(place, shape, there, key)
+        execution.is_general = True
+        for name in dict.fromkeys(name for each in alike for name in each.writes):
+            execution.writes.setdefault(name, UNKNOWN)
+        return execution
+
+    def _key(self, bindings: dict[str, Value], state: State) -> CallKey:
         return (
             tuple(bindings.items()),
             state.seen_by_callee(),
@@ -153,7 +219,7 @@ class Memo:
         )
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:
-        """Give arguments that hold for all calls of a function which is called in many ways.
+        """Return arguments that hold for all calls of a function which is called in many ways.
 
         One with too many alternatives stays what it then is: to lose some and take in others
         would never end.

@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.placement.domain.values import (
     Anything,
     Array,
+    Container,
     External,
     Host,
     Mapping,
@@ -33,7 +34,7 @@ _NEGATIVE = (cst.NotEqual, cst.IsNot, cst.NotIn)
 
 
 @dataclass(frozen=True)
-class Names:
+class TestedNames:
     """What the names in a test stand for."""
 
     name_of: Callable[[cst.CSTNode], str | None]
@@ -51,9 +52,9 @@ class _Part:
 
 
 def narrowed(
-    test: cst.BaseExpression, names: Names, *, holds: bool
+    test: cst.BaseExpression, names: TestedNames, *, holds: bool
 ) -> list[tuple[cst.BaseExpression, Value, Value]] | None:
-    """Give the operands of a test, what they hold, and what is left where it holds, or not.
+    """Return the operands of a test, what they hold, and what is left where it holds, or not.
 
     None where it cannot come out so.
     """
@@ -80,7 +81,7 @@ def narrowed(
 
 
 def _chain(test: cst.BooleanOperation) -> Iterator[cst.BaseExpression]:
-    """Give the operands of `a and b and c`."""
+    """Yield the operands of `a and b and c`."""
     found: list[cst.BaseExpression] = []
     node: cst.BaseExpression = test
     while isinstance(node, cst.BooleanOperation) and isinstance(node.operator, type(test.operator)):
@@ -90,7 +91,7 @@ def _chain(test: cst.BooleanOperation) -> Iterator[cst.BaseExpression]:
     yield from reversed(found)
 
 
-def _parts(test: cst.BaseExpression, names: Names, *, holds: bool) -> list[_Part]:
+def _parts(test: cst.BaseExpression, names: TestedNames, *, holds: bool) -> list[_Part]:
     if isinstance(test, cst.Name | cst.Attribute):
         return [_Part(test, lambda atom: truth(atom) is not (not holds))]
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
@@ -100,7 +101,7 @@ def _parts(test: cst.BaseExpression, names: Names, *, holds: bool) -> list[_Part
     return []
 
 
-def _compared(test: cst.Comparison, names: Names, *, holds: bool) -> list[_Part]:
+def _compared(test: cst.Comparison, names: TestedNames, *, holds: bool) -> list[_Part]:
     operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
     positive = holds != isinstance(operator, _NEGATIVE)
     is_none = isinstance(right, cst.Name) and right.value == "None"
@@ -120,9 +121,9 @@ def _compared(test: cst.Comparison, names: Names, *, holds: bool) -> list[_Part]
 
 
 def _equal(
-    one: cst.BaseExpression, other: cst.BaseExpression, names: Names, *, positive: bool
+    one: cst.BaseExpression, other: cst.BaseExpression, names: TestedNames, *, positive: bool
 ) -> list[_Part]:
-    """Give what an equality says of one of its sides."""
+    """Return what an equality says of one of its sides."""
     if not _is_constant(one) or not _is_constant(other):
         return []
 
@@ -135,12 +136,12 @@ def _equal(
 
 
 def _is_constant(node: cst.BaseExpression) -> bool:
-    """Tell whether an expression is one whose value may be a known text, and costs nothing."""
+    """Return whether an expression is one whose value may be a known text, and costs nothing."""
     return isinstance(node, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString)
 
 
-def _membership(container: cst.BaseExpression, names: Names) -> Callable[[Atom], bool | None]:
-    """Give what tells whether a thing is in a container; None: perhaps."""
+def _membership(container: cst.BaseExpression, names: TestedNames) -> Callable[[Atom], bool | None]:
+    """Return what tells whether a thing is in a container; None: perhaps."""
     if isinstance(container, cst.List | cst.Set | cst.Tuple):
         parts = [element.value for element in container.elements]
         if not all(map(_is_constant, parts)):
@@ -174,9 +175,9 @@ def _is_among(atom: Atom, items: list[Value]) -> bool | None:
 
 
 def equal(one: Atom, other: Atom) -> bool | None:
-    """Tell whether two things are equal; None where that is not known."""
+    """Return whether two things are equal; None where that is not known."""
     if not isinstance(one, Plain) or not isinstance(other, Plain):
-        kinds = [isinstance(each, Sequence | Mapping) or is_known(each) for each in (one, other)]
+        kinds = [isinstance(each, Container) or is_known(each) for each in (one, other)]
         return False if all(kinds) and type(one) is not type(other) else None
     if one.text is not None and other.text is not None:
         return one.text == other.text
@@ -185,27 +186,27 @@ def equal(one: Atom, other: Atom) -> bool | None:
     if one.truth is True and other.truth is True:
         return True
     if one.truth is False and other.truth is False:
-        # None and False are not told apart.
+        # None and False are not distinguished.
         return None
     return False if is_known(one) and is_known(other) else None
 
 
 def is_known(atom: Atom) -> bool:
-    """Tell whether a thing is a constant."""
+    """Return whether a thing is a constant."""
     return isinstance(atom, Plain) and (
         atom.text is not None or atom.member is not None or atom.truth is not None
     )
 
 
 def truth(atom: Atom) -> bool | None:
-    """Tell which way a test of a thing goes; None where that is not known."""
+    """Return which way a test of a thing goes; None where that is not known."""
     if not isinstance(atom, Plain):
         return None
     return bool(atom.text) if atom.text is not None else atom.truth
 
 
 def compared(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
-    """Tell what comparing two values gives; None where that is not known."""
+    """Return what comparing two values gives; None where that is not known."""
     if not isinstance(operator, _EQUALITIES):
         return None
     verdicts = {equal(one, other) for one in left for other in right}
@@ -231,7 +232,7 @@ def _instance(
         return []
 
     def matches(atom: Atom) -> bool | None:
-        """Tell whether the test holds of a thing; None where that cannot be said."""
+        """Return whether the test holds of a thing; None where that cannot be said."""
         verdicts = [is_instance(atom, name or "") for name in names]
         if any(verdict is True for verdict in verdicts):
             return True
@@ -241,7 +242,7 @@ def _instance(
 
 
 def is_instance(atom: Atom, kind: str) -> bool | None:
-    """Tell whether a thing is of a type, by its qualified name; None where that is not known."""
+    """Return whether a thing is of a type, by its qualified name; None where that is not known."""
     if isinstance(atom, Plain) and atom.text is not None:
         return kind == "builtins.str" if kind in _KNOWN_TYPES else None
     if isinstance(atom, Array):

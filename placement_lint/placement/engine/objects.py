@@ -9,26 +9,21 @@ from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
     Computation,
+    Container,
     Function,
     Generator,
     Instance,
     Lazy,
-    Mapping,
     Method,
     Partial,
-    Place,
-    Sequence,
     Value,
     arrays,
-    parts_of,
 )
 from placement_lint.placement.engine.pytrees import objects_in, with_objects
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.state import (
-        State,
-        Variable,
-    )
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.state import State, Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter
 
@@ -37,14 +32,12 @@ class Objects:
     """What is known of the objects of a program, but for what their attributes hold."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Know of none."""
         self._program = program
         self._attributes: dict[Instance, dict[str, None]] = {}
         self.superseded: set[Instance] = set()
         """Objects that the program goes on with in another place: what is put on a device."""
 
     def made(self, instance: Instance) -> None:
-        """Note that an object of a class was made."""
         self._program.now.instances.setdefault(instance.cls, {})[instance] = None
         frame = self._program.functions.frame
         if frame is not None:
@@ -65,15 +58,14 @@ class Objects:
         self.superseded.update(objects_in(held))
 
     def attribute_names(self, instance: Instance) -> list[str]:
-        """Give the attributes that were ever set on an object."""
+        """Return the attributes that were ever set on an object."""
         return list(self._attributes.get(instance, ()))
 
     def named_attribute(self, instance: Instance, name: str) -> None:
-        """Note that an attribute is set on an object."""
         self._attributes.setdefault(instance, {})[name] = None
 
     def own(self, frame: Frame, writes: dict[Variable, Value], result: Value) -> set[Instance]:
-        """Give the objects that an execution made, and that nothing but its result holds."""
+        """Return the objects that an execution made, and that nothing but its result holds."""
         inside = sum(1 for _ in objects_in(result))
         if not inside:
             return set()
@@ -91,7 +83,7 @@ class Objects:
         return frame.objects - kept
 
     def handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
-        """Give what a call returns: objects that it made are others than the last time."""
+        """Return what a call returns: objects that it made are others than the last time."""
         renamed: dict[Instance, Instance] = {}
         pending = [each for each in objects_in(result) if each in made]
         while pending:
@@ -113,13 +105,12 @@ class Objects:
 
 
 def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a function is in a value, or in its containers."""
     return any(
         isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_has_function(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(_has_function(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )

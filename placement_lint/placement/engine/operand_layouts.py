@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.placement.domain.containers import merged, with_item
+from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
+    Container,
     Mapping,
     Sequence,
-    iterated_of,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
@@ -22,6 +24,7 @@ from placement_lint.placement.engine.arguments import CallArguments, sort_argume
 if TYPE_CHECKING:
     from collections import abc
 
+    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Value
     from placement_lint.placement.engine.arguments import Operand
@@ -34,7 +37,7 @@ class Literal:
 
     node: cst.List | cst.Tuple | cst.Dict
     parts: list[Layout]
-    keys: list[str | int | None] = field(default_factory=list)
+    keys: list[Key | None] = field(default_factory=list)
     """Of a dict: the keys, where they are known."""
 
 
@@ -43,12 +46,12 @@ Layout: TypeAlias = "int | Literal"
 
 
 def assembled(layout: Layout, operands: abc.Sequence[Value]) -> Value:
-    """Give what an argument is, of what its operands are."""
+    """Return what an argument is, of what its operands are."""
     if isinstance(layout, int):
         return operands[layout]
     parts = [assembled(part, operands) for part in layout.parts]
     if isinstance(layout.node, cst.Dict):
-        made: Sequence | Mapping = Mapping((), NOTHING)
+        made: Container = Mapping((), NOTHING)
         for element, key, held in zip(layout.node.elements, layout.keys, parts, strict=True):
             is_item = isinstance(element, cst.DictElement)
             made = with_item(made, key, held) if is_item else merged(made, held)
@@ -59,7 +62,7 @@ def assembled(layout: Layout, operands: abc.Sequence[Value]) -> Value:
         if not isinstance(each, cst.StarredElement):
             items.append(held)
             continue
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if isinstance(only, Sequence) and only.items is not None:
             items += only.items
         else:
@@ -85,17 +88,17 @@ class LaidOut:
             on.record.saw_value(on.index(node), UNKNOWN)
             return Literal(node, parts)
         if isinstance(node, cst.Dict):
-            keys: list[str | int | None] = []
+            keys: list[Key | None] = []
             parts = []
             for item in node.elements:
                 if isinstance(item, cst.DictElement):
-                    keys.append(on.key(item.key, on.evaluate(item.key, state)))
+                    keys.append(on.subscripts.key(item.key, on.evaluate(item.key, state)))
                 else:
                     keys.append(None)
                 parts.append(self._laid_out(item.value, state))
             return Literal(node, parts, keys)
         if isinstance(node, cst.GeneratorExp):
-            held = on.consumed_generator(node, state)
+            held = on.iteration.consumed_generator(node, state)
         else:
             held = on.evaluate(node, state)
         self.operands.append((on.index(node), held))
@@ -107,12 +110,12 @@ class LaidOut:
         return all(isinstance(layout, int) for layout in self._layouts)
 
     def passed(self, operands: abc.Sequence[Value]) -> CallArguments:
-        """Give what is passed where the operands are these."""
+        """Return what is passed where the operands are these."""
         held = (assembled(layout, operands) for layout in self._layouts)
         return sort_arguments(zip(self._node.args, held, strict=True))
 
     def of(self, position: int | None, *keywords: str) -> Layout | None:
-        """Give the argument at a position, or under one of the keywords; None: it is not passed."""
+        """Return the argument at a position, or under one of the keywords; None: not passed."""
         starred = False
         for at, (argument, layout) in enumerate(zip(self._node.args, self._layouts, strict=True)):
             starred |= bool(argument.star)
@@ -122,18 +125,17 @@ class LaidOut:
         return None
 
 
-class Given:
+class GivenArguments:
     """Arguments that are evaluated already, all at one place."""
 
     def __init__(self, place: int, arguments: CallArguments) -> None:
-        """Take them."""
         self._arguments = arguments
         every = [*arguments.positional, *arguments.keywords.values()]
         others = [held for held in (arguments.rest, arguments.more) if held is not None]
         self.operands: list[Operand] = [(place, held) for held in (*every, *others)]
 
     def passed(self, operands: abc.Sequence[Value]) -> CallArguments:
-        """Give what is passed where the operands are these."""
+        """Return what is passed where the operands are these."""
         left = iter(operands)
         arguments = self._arguments
         return CallArguments(

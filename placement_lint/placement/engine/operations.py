@@ -10,36 +10,31 @@ import itertools
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
+from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, ArrayOrigin, Place
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
     MAX_DEPTH,
-    NO_CAUSES,
-    NOWHERE,
-    SYSTEM_DEFAULT,
     Anything,
     Array,
-    Device,
     External,
     Host,
     Mapping,
-    Origin,
-    Place,
     Sequence,
     Value,
     arrays,
-    differ,
     limited,
-    parts_of,
 )
 from placement_lint.placement.domain.values import Sequence as SequenceOf
 
 if TYPE_CHECKING:
     from collections import abc
 
+    from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.record import Record, UseKind
     from placement_lint.placement.domain.state import Devices, State
-    from placement_lint.placement.domain.values import Atom, Causes
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
 
@@ -61,7 +56,7 @@ class Operations:
     ) -> None:
         """Record into a record of a module; `name`: what the places of what is made are in.
 
-        `moves` is told that something is, or may be, copied. `touched`: what made the operands.
+        `moves` is called when something is, or may be, copied. `touched`: what made the operands.
         """
         self._touched = touched
         self._module = module
@@ -83,12 +78,12 @@ class Operations:
         is_weak: bool = False,
         certain: bool = True,
     ) -> Value:
-        """Give what a creator makes here: on the default device, uncommitted."""
+        """Return what a creator makes here: on the default device, uncommitted."""
         default = state.default
         place = Place(self.module, node)
         # Made on one of several devices, it can be committed to none of them.
         named = default.expression if len(default.devices) == 1 else None
-        origin = Origin(place, place, named)
+        origin = ArrayOrigin(place, place, named)
         atoms = {
             Array(device, committed=False, origin=origin, is_small=is_small, is_weak=is_weak)
             for device in default.devices
@@ -189,7 +184,7 @@ class Operations:
         return limited(frozenset(result))
 
     def stays(self, held: Value, state: State) -> bool:
-        """Tell whether what is taken of the arrays in a value surely is where they are."""
+        """Return whether what is taken of the arrays in a value surely is where they are."""
         return all(
             array.committed or state.default.devices == {array.device} for array in arrays(held)
         )
@@ -204,7 +199,7 @@ class Operations:
                 self.record.companions.setdefault(array.origin.created, set()).update(devices)
 
     def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
-        """Give the operands that surely are committed to different devices."""
+        """Return the operands that surely are committed to different devices."""
         committed = [
             (place, devices)
             for place, held in operands
@@ -268,7 +263,7 @@ class Operations:
         )
 
     def _moves(self, array: Array, to: object) -> bool | None:
-        """Tell whether an array is copied to a device.
+        """Return whether an array is copied to a device.
 
         What was made on the default device is no hazard elsewhere: carrying it into a host block is
         what such a block is for.
@@ -280,7 +275,7 @@ class Operations:
         return differ(array.device, to, accelerator=self.accelerator)  # type: ignore[arg-type]
 
     def _moves_by_choice(self, array: Array, places: Devices) -> bool:
-        """Tell whether an array that may have been made on the default device moves if it was not.
+        """Return whether an array that may be made on the default device moves if it was not.
 
         It was made under a device that was chosen at run time.
         """
@@ -294,7 +289,7 @@ class Operations:
 
 
 def _committed_instead(held: Value) -> Devices:
-    """Give the devices that one operand may be committed to, and is not where it is another array.
+    """Return the devices that one operand may be committed to, unless it is another array.
 
     Items of containers are there at the same time.
     """
@@ -306,10 +301,10 @@ def _committed_instead(held: Value) -> Devices:
 
 
 def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:
-    """Give the arrays in a value in the place of which there may be something else.
+    """Return the arrays in a value in the place of which there may be something else.
 
     A NumPy array, or nobody knows what, which is chosen when the program runs: mostly by what also
-    chooses what is done to it. Nobody is told of it.
+    chooses what is done to it. It is not reported.
     """
     if any(isinstance(atom, External | Host) or atom == ANYTHING for atom in held):
         return frozenset(arrays(held, depth))
@@ -320,13 +315,13 @@ def _beside_others(held: Value, depth: int = MAX_DEPTH) -> frozenset[Array]:
             _beside_others(part, depth - 1)
             for atom in held
             if isinstance(atom, Mapping | Sequence)
-            for part in parts_of(atom)
+            for part in atom.parts()
         )
     )
 
 
 def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array]]) -> bool:
-    """Tell whether nothing but Python numbers, or what has their type, is among operands."""
+    """Return whether nothing but Python numbers, or what has their type, is among operands."""
     return any(array.is_weak for found in every for array in found) and all(
         any(array.is_weak for array in found)
         if found
@@ -336,7 +331,7 @@ def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array
 
 
 def _parts(held: Value) -> tuple[Value, ...]:
-    """Give the items of a list of known length; all else is one part."""
+    """Return the items of a list of known length; all else is one part."""
     if len(held) == 1:
         (atom,) = held
         if isinstance(atom, SequenceOf) and atom.items:
@@ -345,7 +340,7 @@ def _parts(held: Value) -> tuple[Value, ...]:
 
 
 def _surely_committed_to(held: Value) -> set[Device]:
-    """Give the devices to one of which a value surely is committed; none where that is unsure."""
+    """Return the devices to one of which a value surely is committed; none where that is unsure."""
     found: set[Device] = set()
     for atom in held:
         if not isinstance(atom, Array) or not atom.committed or atom.device is None:
@@ -357,7 +352,7 @@ def _surely_committed_to(held: Value) -> set[Device]:
 def _is_only_open(
     operands: abc.Sequence[tuple[int, Value]], position: int, judged: int | None
 ) -> bool:
-    """Tell whether no operand but this one may be anything."""
+    """Return whether no operand but this one may be anything."""
     for other, (_, held) in enumerate(operands):
         counts = judged is None or other < judged
         if (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.state import variable
 from placement_lint.placement.domain.values import (
     UNKNOWN,
@@ -17,7 +18,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
-    element_of,
     join,
     value,
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def matched(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) -> tuple[Value, Value]:
-    """Give what a subject may be where a pattern matches it, and where it does not."""
+    """Return what a subject may be where a pattern matches it, and where it does not."""
     verdicts = {atom: _matches(on, pattern, atom, state) for atom in held}
     return (
         frozenset(atom for atom, verdict in verdicts.items() if verdict is not False),
@@ -40,7 +40,7 @@ def matched(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) -> t
 
 
 def _matches(on: Evaluator, pattern: cst.CSTNode, atom: Atom, state: State) -> bool | None:
-    """Tell whether a pattern matches a thing; None where that is not known."""
+    """Return whether a pattern matches a thing; None where that is not known."""
     if isinstance(pattern, cst.MatchAs):
         return True if pattern.pattern is None else _matches(on, pattern.pattern, atom, state)
     if isinstance(pattern, cst.MatchValue):
@@ -61,14 +61,14 @@ def _matches(on: Evaluator, pattern: cst.CSTNode, atom: Atom, state: State) -> b
 
 
 def _is_singleton(name: str, atom: Atom) -> bool | None:
-    """Tell whether a thing is `True`, `False` or `None`."""
+    """Return whether a thing is `True`, `False` or `None`."""
     if isinstance(atom, Anything | AnyTree | External):
         return None
     if not isinstance(atom, Plain) or atom.text is not None or atom.member is not None:
         return False
     if atom.truth is None or name == "True":
         return atom.truth
-    # None and False are not told apart.
+    # None and False are not distinguished.
     return False if atom.truth else None
 
 
@@ -129,7 +129,7 @@ def bind_pattern(
 
 
 def _items(node: cst.MatchSequence, held: Value) -> list[tuple[cst.CSTNode, Value]]:
-    """Give the patterns in a sequence pattern, each with what it is matched with."""
+    """Return the patterns in a sequence pattern, each with what it is matched with."""
     known = frozenset(atom for atom in held if isinstance(atom, Sequence))
     count = len(node.patterns)
     star = next((i for i, p in enumerate(node.patterns) if isinstance(p, cst.MatchStar)), None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import SYSTEM, State, meet, variable
+from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.state import State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -18,9 +19,10 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Atom,
     Class,
     Computation,
-    Context,
+    Container,
     Coroutine,
     DefaultDeviceContext,
     Dispatched,
@@ -34,33 +36,31 @@ from placement_lint.placement.domain.values import (
     Method,
     NamedTupleType,
     Partial,
-    Place,
     Plain,
+    PlainContext,
     Sequence,
     Value,
     arrays,
-    iterated_of,
     join,
     limited,
+    order_of,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
-from placement_lint.placement.engine.operand_layouts import Given, LaidOut
+from placement_lint.placement.engine.getters import got
+from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.engine.arguments import Fields, Operand
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
-
-
-Fields: TypeAlias = "list[tuple[str, cst.BaseExpression | None]]"
-"""The fields of a class that has its initializer from them, with their defaults."""
 
 
 @dataclass
@@ -82,7 +82,6 @@ class ObjectCalls:
     """Calls functions, classes and objects of the program."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names
 
@@ -100,12 +99,12 @@ class ObjectCalls:
     def called(self, node: cst.Call, held: Value, state: State) -> Value:
         """Call a value: a computation computes; a function of the program is executed."""
         computations = frozenset(atom for atom in held if isinstance(atom, Computation))
-        found: set[Any] = set()
+        found: set[Atom] = set()
         if computations:
             laid_out = LaidOut(self.on, node, state)
             trees = self.on.program.trees
             for _, given in laid_out.operands:
-                # What is in an object that is no tree is not looked at as an operand.
+                # What is in an object that is no tree is no operand.
                 closed = (a for a in given if isinstance(a, Instance) and not trees.is_tree(a))
                 self.on.escapes(frozenset(closed), state)
                 if any(atom.donates for atom in computations):
@@ -115,8 +114,8 @@ class ObjectCalls:
                         self.on.supposed.refused(given)
             if any(atom.changes_objects for atom in computations):
                 for _, given in laid_out.operands:
-                    self.on.spoil(given, state, UNKNOWN)
-            for atom in sorted(computations, key=repr):
+                    self.on.targets.spoil(given, state, UNKNOWN)
+            for atom in sorted(computations, key=order_of):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
         others = held - computations
@@ -125,9 +124,14 @@ class ObjectCalls:
         return limited(frozenset(found)) or UNKNOWN
 
     def _computed(
-        self, node: cst.CSTNode, atom: Computation, given: LaidOut | Given, left: Left, state: State
+        self,
+        node: cst.CSTNode,
+        atom: Computation,
+        given: LaidOut | GivenArguments,
+        left: Left,
+        state: State,
     ) -> Value:
-        """Give what a computation gives, and note what calling it copies."""
+        """Return what a computation gives, and note what calling it copies."""
         operands = given.operands
         if atom.places_arguments:
             if self.on.supposed is not None:
@@ -170,14 +174,14 @@ class ObjectCalls:
         return trace.given(made, placed(used, certain=certain))
 
     def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
-        """Give the committed arrays that a computation closes over, or was given before."""
+        """Return the committed arrays that a computation closes over, or was given before."""
         place = self.on.index(node.func if isinstance(node, cst.Call) else node)
         before = (*atom.bound, *(held for _, held in atom.bound_by_name))
         bound = frozenset(a for held in before for a in arrays(held) if a.committed)
         return [(place, held) for held in (atom.closure, bound) if held]
 
     def _left(self, node: cst.Call, computation: Computation) -> Left:
-        """Give the places of arguments that a computation leaves where they are, with their parts.
+        """Return the places of arguments that a computation leaves where they are, and parts.
 
         Perhaps so what is collected, of which it may take some.
         """
@@ -202,10 +206,10 @@ class ObjectCalls:
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
     ) -> Value:
         """Call each thing that a value may be, with arguments that are evaluated already."""
-        found: set[Any] = set()
+        found: set[Atom] = set()
         several = len(held) > 1
         ends: list[State | None] = []
-        for atom in sorted(held, key=repr) if several else held:
+        for atom in sorted(held, key=order_of) if several else held:
             branch = state.copy() if several else state
             found |= self._atom_called(node, atom, passed, branch)
             ends.append(branch)
@@ -216,7 +220,7 @@ class ObjectCalls:
         return limited(frozenset(found)) or UNKNOWN
 
     def _atom_called(
-        self, node: cst.CSTNode, atom: Any, passed: CallArguments, state: State
+        self, node: cst.CSTNode, atom: Atom, passed: CallArguments, state: State
     ) -> Value:
         program = self.on.program
         if isinstance(atom, Function):
@@ -235,7 +239,7 @@ class ObjectCalls:
             return self._instantiated(node, atom.place, passed, state)
         if isinstance(atom, NamedTupleType):
             fields: Fields = [(name, None) for name in atom.names]
-            return self._named_tuple(None, fields, _with_defaults(atom, passed), state)
+            return self.named_tuple(None, fields, _with_defaults(atom, passed), state)
         if isinstance(atom, Partial):
             inner = CallArguments(
                 [*atom.positional, *passed.positional],
@@ -245,7 +249,7 @@ class ObjectCalls:
             )
             return self._atom_called(node, atom.function, inner, state)
         if isinstance(atom, Getter):
-            return self.on.calls.library.got(node, atom, passed, state)
+            return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
             chosen = program.linking.chosen_for_arrays(atom)
             if chosen is not None and all(isinstance(a, Array) for a in passed.positional[0]):
@@ -255,10 +259,12 @@ class ObjectCalls:
             if function is not None:
                 return self._method_called(function, value(atom), passed, state, node)
         if isinstance(atom, Computation) and program.is_tracing:
-            # Which arguments it leaves is told by following it: their places are not known here.
+            # Following it shows which arguments it leaves: their places are not known here.
             left = Left(is_certain=atom.usage is None)
-            return self._computed(node, atom, Given(self.on.index(node), passed), left, state)
-        placed = state.default.devices != SYSTEM or any(
+            return self._computed(
+                node, atom, GivenArguments(self.on.index(node), passed), left, state
+            )
+        placed = bool(chosen_defaults(state)) or any(
             program.reach.carries_placement(held, state) for held in passed.every()
         )
         if isinstance(atom, External) and (placed or program.linking.may_follow(atom)):
@@ -279,7 +285,7 @@ class ObjectCalls:
                 program.assume_traced(held)
         for held in passed.every():
             self.on.escapes(held, state)
-            self.on.may_change(held, state)
+            self.on.targets.may_change(held, state)
         return DOUBTFUL if atom == DOUBT else UNKNOWN
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
@@ -290,8 +296,8 @@ class ObjectCalls:
             self.on.record.values[place] = limited(before - {external} | held)
 
     def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value:
-        """Give what a name stands for, with its module read."""
-        found: set[Any] = set()
+        """Return what a name stands for, with its module read."""
+        found: set[Atom] = set()
         for atom in held:
             if isinstance(atom, External):
                 known = self.on.program.linking.loaded(atom, state)
@@ -309,14 +315,13 @@ class ObjectCalls:
             for position, argument in enumerate(node.args):
                 named = argument.keyword.value if argument.keyword is not None else position
                 if named in stored and self._has_no_site(argument.value):
-                    self.on.loosen(argument.value, state)
+                    self.on.targets.loosen(argument.value, state)
 
     def _has_no_site(self, argument: cst.BaseExpression) -> bool:
-        """Tell whether a container has no site, by which a change under another name is seen."""
+        """Return whether a container has no site, by which a change under another name is seen."""
         held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
         return any(
-            isinstance(a, AnyTree) or (isinstance(a, Sequence | Mapping) and a.site is None)
-            for a in held
+            isinstance(a, AnyTree) or (isinstance(a, Container) and a.site is None) for a in held
         )
 
     def _method_called(
@@ -373,7 +378,7 @@ class ObjectCalls:
         program = self.on.program
         fields = program.classes.tuple_fields(cls)
         if fields is not None and program.classes.method(cls, "__new__") is None:
-            return self._named_tuple(cls, fields, passed, state)
+            return self.named_tuple(cls, fields, passed, state)
         instance = Instance(cls, self.on.module.place(node))
         program.objects.made(instance)
         before = {
@@ -394,48 +399,12 @@ class ObjectCalls:
                 state.variables[instance, name] = join(held, now)
         return value(instance)
 
-    def _named_tuple(
+    def named_tuple(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
     ) -> Value:
-        """Make a named tuple."""
         items = tuple(self._fields(cls, fields, passed, state).values())
         names = tuple(name for name, _ in fields)
         return value(Sequence(items, join(*items) if items else NOTHING, None, names, cls))
-
-    def named_tuple_type(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`collections.namedtuple(name, fields)`, `typing.NamedTuple(name, [(field, type)])`."""
-        given = arguments.get(1, "field_names", "fields")
-        names: list[str | None] = []
-        if isinstance(given, cst.List | cst.Tuple):
-            for element in given.elements:
-                part = element.value
-                if isinstance(part, cst.Tuple | cst.List) and part.elements:
-                    part = part.elements[0].value
-                names.append(string_value(part))
-        else:
-            names += (string_value(given) or "").replace(",", " ").split()
-        known = tuple(name for name in names if name is not None)
-        if len(known) != len(names) or not known or arguments.is_open:
-            return UNKNOWN
-        defaults = arguments.get(None, "defaults")
-        if defaults is None:
-            return value(NamedTupleType(known))
-        held = self.on.evaluate(defaults, state)
-        only = next(iter(held)) if len(held) == 1 else None
-        if not isinstance(only, Sequence) or only.items is None:
-            return UNKNOWN
-        return value(NamedTupleType(known, only.items))
-
-    def transformation(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`optax.GradientTransformation(init, update)`: two functions, which a training step calls.
-
-        The step is traced.
-        """
-        passed = self.passed(node, state)
-        for held in passed.every():
-            self.on.program.assume_traced(held)
-        made = NamedTupleType(("init", "update"))
-        return self._named_tuple(None, [(name, None) for name in made.names], passed, state)
 
     def _set_fields(
         self, instance: Instance, fields: Fields, passed: CallArguments, state: State
@@ -452,7 +421,6 @@ class ObjectCalls:
     def _fields(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
     ) -> dict[str, Value]:
-        """Give what each field of a new object holds."""
         found: dict[str, Value] = {}
         position = -1
         for name, default in fields:
@@ -475,7 +443,7 @@ class ObjectCalls:
         return found
 
     def _is_not_passed(self, cls: Place | None, default: cst.BaseExpression | None) -> bool:
-        """Tell whether a field is no argument: `field(init=False)`."""
+        """Return whether a field is no argument: `field(init=False)`."""
         if cls is None or not isinstance(default, cst.Call):
             return False
         names = self.on.program.module_of(cls).names
@@ -489,7 +457,7 @@ class ObjectCalls:
     def _field_default(
         self, cls: Place | None, default: cst.BaseExpression | None, state: State
     ) -> Value:
-        """Give what a field of a dataclass is that nobody passes."""
+        """Return what a field of a dataclass is that nobody passes."""
         if default is None or _is_constant(default):
             return PLAIN
         if cls is None:
@@ -505,23 +473,16 @@ class ObjectCalls:
             return UNKNOWN if given is None else there.evaluate(given, state)
         made = _EMPTY.get(there.names.qualified(factory) or "")
         if made is not None:
-            return value(replace(made, site=there.made(factory)))
+            return value(replace(made, site=there.targets.made(factory)))
         held = there.evaluate(factory, state)
         return there.calls.objects.called_with(factory, held, CallArguments([]), state)
 
-    def replaced(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
-        passed = self.passed(node, state)
-        if not passed.positional:
-            return UNKNOWN
-        return self.like(node, passed.positional[0], passed, state)
-
     def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value:
-        """Give other objects like these, with the fields that are passed by keyword."""
+        """Return other objects like these, with the fields that are passed by keyword."""
         if passed.more is not None or passed.rest is not None:
             return UNKNOWN
         program = self.on.program
-        found: set[Any] = set()
+        found: set[Atom] = set()
         for atom in held:
             fields = program.classes.fields(atom.cls) if isinstance(atom, Instance) else None
             if not isinstance(atom, Instance) or fields is None:
@@ -548,11 +509,11 @@ class ObjectCalls:
         return self._method_called(function, value(instance), CallArguments(positional), state)
 
     def iterated_instance(self, instance: Instance, state: State) -> Value:
-        """Give what iterating over an object of the program gives."""
+        """Return what iterating over an object of the program gives."""
         program = self.on.program
         if program.classes.method(instance.cls, "__iter__") is not None:
             held = program.functions.consumed(self.special(instance, "__iter__", [], state), state)
-            found: set[Any] = set()
+            found: set[Atom] = set()
             for atom in held:
                 if isinstance(atom, Instance):
                     found |= self.special(atom, "__next__", [], state)
@@ -565,10 +526,10 @@ class ObjectCalls:
 
     def entered_value(self, held: Value, state: State) -> Value:
         """Enter contexts, as far as the program says how; give what `with … as` binds."""
-        found: set[Any] = set()
+        found: set[Atom] = set()
         ends: list[State | None] = []
         for atom in held:
-            if isinstance(atom, DefaultDeviceContext | Context):
+            if isinstance(atom, DefaultDeviceContext | PlainContext):
                 found |= atom.gives or PLAIN
             elif isinstance(atom, Instance):
                 branch = state.copy() if len(held) > 1 else state
@@ -586,7 +547,7 @@ class ObjectCalls:
         """Leave contexts, as far as the program says how; tell whether they may hide an error."""
         hides = False
         suspensions = self.on.program.suspensions
-        makers = {a.maker for a in held if isinstance(a, Context | DefaultDeviceContext)}
+        makers = {a.maker for a in held if isinstance(a, PlainContext | DefaultDeviceContext)}
         for maker in sorted(maker for maker in makers if maker is not None):
             branch = state.copy() if len(makers) > 1 else state
             suspensions.resume(maker, branch)
@@ -607,7 +568,7 @@ class ObjectCalls:
         return hides
 
     def contexts(self, held: Value) -> Value:
-        """Give contexts with those forgotten of which the program does not say what they do."""
+        """Return contexts with those forgotten of which the program does not say what they do."""
         return frozenset(
             ANYTHING
             if isinstance(atom, Instance)
@@ -617,7 +578,7 @@ class ObjectCalls:
         )
 
     def decorated(self, node: cst.FunctionDef, state: State) -> Value:
-        """Give what a function is after decorators of the program."""
+        """Return what a function is after decorators of the program."""
         held = value(Function(self.on.module.place(node)))
         for decorator in reversed(node.decorators):
             if keeps_signature(self.on.module, decorator):
@@ -632,7 +593,7 @@ class ObjectCalls:
 
 
 def _with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
-    """Give the arguments of a named tuple, with what its items are that are not passed."""
+    """Return the arguments of a named tuple, with what its items are that are not passed."""
     keywords = dict(passed.keywords)
     others = [held for held in (passed.rest, passed.more) if held is not None]
     last = len(made.names) - len(made.defaults)
@@ -646,7 +607,7 @@ _PLACING = frozenset({"default_device", "device_put"})
 
 
 def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
-    """Tell whether a function has a word in it of where arrays are put."""
+    """Return whether a function has a word in it of where arrays are put."""
     return any(
         (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING
         for node in tree.every(cst.Name, cst.Attribute, below=function)
@@ -654,12 +615,11 @@ def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
 
 
 def _is_array_or_number(operand: Operand) -> bool:
-    """Tell whether an argument certainly is no container of arrays."""
+    """Return whether an argument certainly is no container of arrays."""
     return all(isinstance(atom, Array | Host | Plain) for atom in operand[1])
 
 
 def awaited(held: Value) -> Value:
-    """Give what awaiting a value gives."""
     return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])
 
 

@@ -12,29 +12,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections import abc
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     import libcst as cst
 
     from placement_lint.placement.domain.containers import Change, Containers
+    from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.record import Record
-    from placement_lint.placement.domain.state import Devices, Layer, State, Variable, Variables
+    from placement_lint.placement.domain.state import Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (
         AnyTree,
         Dispatched,
         External,
-        Future,
-        Getter,
         Instance,
         Lazy,
-        Place,
-        Site,
-        Thread,
         Value,
     )
-    from placement_lint.placement.engine.arguments import CallArguments, Operand
-    from placement_lint.placement.engine.executions import Execution, Ledger
+    from placement_lint.placement.engine.arguments import CallArguments, Fields, Operand
+    from placement_lint.placement.engine.executions import Execution, ExecutionLedger
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.operations import Operations
     from placement_lint.placement.engine.supposition import Supposition
@@ -43,17 +41,17 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 
-class PytreeClasses(Protocol):
+class PytreeClassesProtocol(Protocol):
     """Which classes are trees to JAX."""
 
     def has_replace(self, cls: Place) -> bool: ...
 
 
-class Trees(Protocol):
+class TreesProtocol(Protocol):
     """Takes trees of arrays apart, and makes others of the same structure."""
 
     @property
-    def classes(self) -> PytreeClasses: ...
+    def classes(self) -> PytreeClassesProtocol: ...
 
     def rebuilt(
         self,
@@ -78,7 +76,7 @@ class Trees(Protocol):
     def make(self, made: Instance, fields: dict[str, Value], state: State) -> None: ...
 
 
-class Suspensions(Protocol):
+class SuspensionsProtocol(Protocol):
     """The context managers of functions that wait at their `yield`."""
 
     def stack(self, stack: Place, held: Value) -> None: ...
@@ -102,7 +100,7 @@ class Suspensions(Protocol):
     ) -> Value: ...
 
 
-class Linking(Protocol):
+class LinkingProtocol(Protocol):
     """What names stand for that are bound in other modules and bodies."""
 
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None: ...
@@ -131,7 +129,7 @@ class Linking(Protocol):
     def rebound(self) -> set[Variable]: ...
 
 
-class Objects(Protocol):
+class ObjectsProtocol(Protocol):
     """The objects that the program makes."""
 
     def attribute_names(self, instance: Instance) -> list[str]: ...
@@ -151,7 +149,7 @@ class Objects(Protocol):
     ) -> Value: ...
 
 
-class Classes(Protocol):
+class ClassesProtocol(Protocol):
     """The classes of the program."""
 
     def attribute(self, held: Value, name: str, state: State) -> Value: ...
@@ -173,17 +171,31 @@ class Classes(Protocol):
     def tuple_fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None: ...
 
 
-class Reach(Protocol):
+class ReachProtocol(Protocol):
     """Where placements get to from a module or a function."""
 
-    def carries_placement(self, held: Value, state: State, depth: int = ...) -> bool: ...
+    def carries_placement(self, held: Value, state: State) -> bool: ...
+
+    def enter(self, frame: Frame, arguments: abc.Mapping[str, Value], state: State) -> None: ...
+
+    def left(
+        self,
+        frame: Frame,
+        result: Value,
+        writes: abc.Mapping[Variable, Value],
+        state: State,
+        *,
+        sets_default: bool,
+    ) -> None: ...
 
     def hands_out(self) -> None: ...
+
+    def touches(self) -> None: ...
 
     def moves(self) -> None: ...
 
 
-class Memo(Protocol):
+class MemoProtocol(Protocol):
     """What the executions of functions did, to be used again."""
 
     def run(
@@ -193,7 +205,7 @@ class Memo(Protocol):
     def reuse(self, execution: Execution, state: State) -> Value: ...
 
 
-class Functions(Protocol):
+class FunctionsProtocol(Protocol):
     """Executes the functions of the program."""
 
     def call(
@@ -209,6 +221,9 @@ class Functions(Protocol):
     ) -> Value: ...
 
     def consumed(self, held: Value, state: State) -> Value: ...
+
+    @property
+    def frames(self) -> abc.Sequence[Frame]: ...
 
     @property
     def frame(self) -> Frame | None: ...
@@ -252,34 +267,34 @@ class Interpreter(Protocol):
     def supposed(self) -> Supposition | None: ...
 
     @property
-    def now(self) -> Ledger: ...
+    def now(self) -> ExecutionLedger: ...
 
     @property
-    def linking(self) -> Linking: ...
+    def linking(self) -> LinkingProtocol: ...
 
     @property
-    def objects(self) -> Objects: ...
+    def objects(self) -> ObjectsProtocol: ...
 
     @property
-    def classes(self) -> Classes: ...
+    def classes(self) -> ClassesProtocol: ...
 
     @property
-    def reach(self) -> Reach: ...
+    def reach(self) -> ReachProtocol: ...
 
     @property
-    def memo(self) -> Memo: ...
+    def memo(self) -> MemoProtocol: ...
 
     @property
-    def functions(self) -> Functions: ...
+    def functions(self) -> FunctionsProtocol: ...
 
     @property
     def containers(self) -> Containers: ...
 
     @property
-    def suspensions(self) -> Suspensions: ...
+    def suspensions(self) -> SuspensionsProtocol: ...
 
     @property
-    def trees(self) -> Trees: ...
+    def trees(self) -> TreesProtocol: ...
 
     def assume_traced(self, held: Value, depth: int = ...) -> None: ...
 
@@ -312,7 +327,7 @@ class Interpreter(Protocol):
     def run_import(self, importer: Module, qualified: str, state: State) -> None: ...
 
 
-class ProgramCalls(Protocol):
+class ProgramCallsProtocol(Protocol):
     """Calls of what the program defines."""
 
     def called(self, node: cst.Call, held: Value, state: State) -> Value: ...
@@ -333,6 +348,10 @@ class ProgramCalls(Protocol):
 
     def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value: ...
 
+    def named_tuple(
+        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
+    ) -> Value: ...
+
     def passed(self, node: cst.Call, state: State) -> CallArguments: ...
 
     def read(self, node: cst.BaseExpression | None, held: Value, state: State) -> Value: ...
@@ -344,55 +363,11 @@ class ProgramCalls(Protocol):
     def super_method(self, node: cst.Call, name: str, state: State) -> Value: ...
 
 
-class DeviceCalls(Protocol):
-    """Calls that give devices."""
-
-    def default_in_force(self, state: State) -> Value: ...
-
-    def devices_of(self, node: cst.BaseExpression | None, state: State) -> Devices: ...
-
-
-class HigherOrderCalls(Protocol):
-    """Calls that call a function they are given."""
-
-    def apply(
-        self,
-        node: cst.Call,
-        function: cst.BaseExpression,
-        held: Value,
-        given: list[tuple[int, Value]],
-        state: State,
-    ) -> Value: ...
-
-
-class LibraryCalls(Protocol):
-    """Calls of the standard library."""
-
-    def executed(self, node: cst.Call, name: str, state: State) -> Value: ...
-
-    def of_thread(self, node: cst.Call, thread: Thread, name: str, state: State) -> Value: ...
-
-    def of_future(self, future: Future, name: str) -> Value: ...
-
-    def got(
-        self, node: cst.CSTNode, getter: Getter, passed: CallArguments, state: State
-    ) -> Value: ...
-
-
-class Calls(Protocol):
+class CallsProtocol(Protocol):
     """Evaluates the calls of one body."""
 
     @property
-    def objects(self) -> ProgramCalls: ...
-
-    @property
-    def devices(self) -> DeviceCalls: ...
-
-    @property
-    def applied(self) -> HigherOrderCalls: ...
-
-    @property
-    def library(self) -> LibraryCalls: ...
+    def objects(self) -> ProgramCallsProtocol: ...
 
     def gives_iterator(self, name: str) -> bool: ...
 
@@ -401,6 +376,78 @@ class Calls(Protocol):
     def at_once(self, node: cst.Call, state: State) -> Value: ...
 
     def call(self, node: cst.Call, state: State) -> Value: ...
+
+
+class TargetsProtocol(Protocol):
+    """Binds the targets of one body."""
+
+    def assign(self, target: cst.CSTNode, held: Value, state: State) -> None: ...
+
+    def augmented(self, node: cst.AugAssign, state: State) -> None: ...
+
+    def bound(self, node: cst.BaseExpression, held: Value, state: State) -> Value: ...
+
+    def change(
+        self,
+        node: cst.BaseExpression,
+        held: Value,
+        change: Change,
+        state: State,
+        *,
+        surely: bool = ...,
+    ) -> None: ...
+
+    def delete_item(self, target: cst.Subscript, state: State) -> None: ...
+
+    def loosen(self, node: cst.BaseExpression, state: State) -> None: ...
+
+    def made(self, node: cst.CSTNode) -> Site: ...
+
+    def may_change(self, held: Value, state: State) -> None: ...
+
+    def owner_of(self, node: cst.Name) -> Scope: ...
+
+    def set_attribute(
+        self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
+    ) -> None: ...
+
+    def spoil(self, held: Value, state: State, other: Value = ...) -> None: ...
+
+
+class IterationProtocol(Protocol):
+    """Evaluates what iterates in one body."""
+
+    def consume(self, lazy: Lazy, state: State) -> Value: ...
+
+    def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value: ...
+
+    def grown(self, held: Value, now: State, since: State | None = ...) -> Value: ...
+
+    def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value: ...
+
+    def later(
+        self, node: cst.BaseExpression, parts: list[cst.BaseExpression], state: State
+    ) -> Value: ...
+
+    def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value: ...
+
+    def taken_apart(self, node: cst.CSTNode, held: Value, state: State) -> Value: ...
+
+
+class SubscriptsProtocol(Protocol):
+    """Evaluates the subscripts of one body."""
+
+    def key(self, node: cst.BaseExpression, held: Value) -> Key | None: ...
+
+    def key_of(self, node: cst.Subscript, state: State) -> Key | None: ...
+
+
+class OperatorsProtocol(Protocol):
+    """Evaluates the operators of one body."""
+
+    def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool: ...
+
+    def compute(self, node: cst.CSTNode, operands: list[Operand], state: State) -> Value: ...
 
 
 class Evaluator(Protocol):
@@ -431,27 +478,25 @@ class Evaluator(Protocol):
     def operations(self) -> Operations: ...
 
     @property
-    def calls(self) -> Calls: ...
+    def calls(self) -> CallsProtocol: ...
+
+    @property
+    def targets(self) -> TargetsProtocol: ...
+
+    @property
+    def iteration(self) -> IterationProtocol: ...
+
+    @property
+    def subscripts(self) -> SubscriptsProtocol: ...
+
+    @property
+    def operators(self) -> OperatorsProtocol: ...
+
+    captured: dict[int, Value]
 
     def argument(self, node: cst.BaseExpression | None, state: State) -> Value: ...
 
     def arguments(self, node: cst.Call, state: State) -> list[Operand]: ...
-
-    def augmented(self, node: cst.AugAssign, state: State) -> None: ...
-
-    def assign(self, target: cst.CSTNode, held: Value, state: State) -> None: ...
-
-    def bound(self, node: cst.BaseExpression, held: Value, state: State) -> Value: ...
-
-    def change(
-        self,
-        node: cst.BaseExpression,
-        held: Value,
-        change: Change,
-        state: State,
-        *,
-        surely: bool = ...,
-    ) -> None: ...
 
     def closed_over(self, held: Value, state: State) -> Value: ...
 
@@ -465,55 +510,21 @@ class Evaluator(Protocol):
         is_call: bool = ...,
     ) -> Value: ...
 
-    def consume(self, lazy: Lazy, state: State) -> Value: ...
-
-    def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value: ...
-
-    def delete_item(self, target: cst.Subscript, state: State) -> None: ...
-
     def escapes(self, held: Value, state: State) -> None: ...
 
     def evaluate(self, node: cst.CSTNode, state: State) -> Value: ...
-
-    def grown(self, held: Value, now: State, since: State | None = ...) -> Value: ...
 
     @property
     def in_loop(self) -> bool: ...
 
     def index(self, node: cst.CSTNode) -> int: ...
 
-    def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value: ...
-
-    def key(self, node: cst.BaseExpression, held: Value) -> str | int | None: ...
-
-    def later(
-        self, node: cst.BaseExpression, parts: list[cst.BaseExpression], state: State
-    ) -> Value: ...
-
     def loop(self) -> AbstractContextManager[None]: ...
-
-    def loosen(self, node: cst.BaseExpression, state: State) -> None: ...
-
-    def made(self, node: cst.CSTNode) -> Site: ...
-
-    def may_change(self, held: Value, state: State) -> None: ...
-
-    def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool: ...
 
     def operand(self, node: cst.CSTNode, state: State) -> Operand: ...
 
     def operands(self, node: cst.CSTNode, state: State) -> list[Operand]: ...
 
-    def owner_of(self, node: cst.Name) -> Scope: ...
-
-    def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value: ...
-
     def read(self, node: cst.Call, operands: list[Operand]) -> Value: ...
-
-    def set_attribute(
-        self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
-    ) -> None: ...
-
-    def spoil(self, held: Value, state: State, other: Value = ...) -> None: ...
 
     def spread(self, operands: list[Operand], state: State) -> list[Operand]: ...

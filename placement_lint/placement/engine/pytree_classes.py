@@ -11,7 +11,7 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Place
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
@@ -42,14 +42,13 @@ class Pytrees:
     """What is known of the classes of a program as trees."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Look at no class yet."""
         self._program = program
         self._known: dict[Place, bool | None] = {}
         self._static: dict[Place, frozenset[str]] = {}
         self._registered: dict[str, dict[str, cst.Call]] = {}
 
     def is_tree(self, cls: Place) -> bool | None:
-        """Tell whether objects of a class are trees to JAX; None where that is not known."""
+        """Return whether objects of a class are trees to JAX; None where that is not known."""
         if cls not in self._known:
             verdicts = [self._is_tree(place) for place in self._program.classes.bases(cls)]
             # A subclass is registered by itself, but where the base class does it for it.
@@ -74,7 +73,7 @@ class Pytrees:
         return False if decorators <= _NO_TREE and foreign <= _NO_TREE_BASES else None
 
     def _registrations(self, module: Module) -> dict[str, cst.Call]:
-        """Give the calls in a module that make a class a tree, by the name of the class."""
+        """Return the calls in a module that make a class a tree, by the name of the class."""
         found = self._registered.get(module.name)
         if found is None:
             found = self._registered[module.name] = {}
@@ -84,7 +83,7 @@ class Pytrees:
         return found
 
     def static_fields(self, cls: Place) -> frozenset[str]:
-        """Give the fields of a class that are no part of the tree."""
+        """Return the fields of a class that are no part of the tree."""
         if cls not in self._static:
             found: set[str] = set()
             for place in self._program.classes.bases(cls):
@@ -116,7 +115,7 @@ class Pytrees:
         return found
 
     def has_replace(self, cls: Place) -> bool:
-        """Tell whether `x.replace(name=value)` gives another object of a class, like `x`."""
+        """Return whether `x.replace(name=value)` gives another object of a class, like `x`."""
         for place in self._program.classes.bases(cls):
             module, node = self._program.module_of(place), self._program.node(place)
             if isinstance(node, cst.ClassDef) and (
@@ -131,14 +130,14 @@ class Pytrees:
 
 
 def _name(module: Module, node: cst.BaseExpression) -> str:
-    """Give the name of a base class; `Generic[T]` is `Generic`."""
+    """Return the name of a base class; `Generic[T]` is `Generic`."""
     if isinstance(node, cst.Subscript):
         node = node.value
     return module.names.qualified(node) or dotted(node)
 
 
 def _is_static(default: cst.Call) -> bool:
-    """Tell whether the default of a field says that it is no leaf: `field(static=True)`."""
+    """Return whether the default of a field says that it is no leaf: `field(static=True)`."""
     keywords = Arguments(default).keywords
     return (
         _is(keywords.get("static"), "True")

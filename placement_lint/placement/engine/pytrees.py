@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import map_atoms
 from placement_lint.placement.domain.values import (
     ANYTHING,
     MAX_DEPTH,
@@ -14,6 +15,7 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Container,
     External,
     Host,
     Instance,
@@ -22,7 +24,7 @@ from placement_lint.placement.domain.values import (
     Sequence,
     join,
     limited,
-    parts_of,
+    order_of,
     value,
 )
 from placement_lint.placement.engine.pytree_classes import Pytrees
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Atom, Place, Value
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.engine.protocols import Interpreter
 
     Change: TypeAlias = Callable[[Value], Value]
@@ -42,12 +45,11 @@ class Trees:
     """Takes trees apart, and makes others of the same structure."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program that says what the classes of objects are."""
         self._program = program
         self.classes = Pytrees(program)
 
     def fields(self, instance: Instance, state: State) -> dict[str, Value]:
-        """Give what the attributes of an object hold, by name."""
+        """Return what the attributes of an object hold, by name."""
         found: dict[str, Value] = {}
         for name in self._program.objects.attribute_names(instance):
             held = self._program.held((instance, name), state)
@@ -56,11 +58,11 @@ class Trees:
         return found
 
     def is_tree(self, instance: Instance) -> bool | None:
-        """Tell whether JAX takes an object apart; None where that is not known."""
+        """Return whether JAX takes an object apart; None where that is not known."""
         return self.classes.is_tree(instance.cls)
 
     def spread(self, held: Value, state: State, depth: int = MAX_DEPTH) -> Value:
-        """Give a value in which a dict of its leaves is in the place of each object."""
+        """Return a value in which a dict of its leaves is in the place of each object."""
         if not has_object(held):
             return held
         found: set[Atom] = set()
@@ -91,7 +93,7 @@ class Trees:
         return Mapping(tuple(pairs), NOTHING)
 
     def leaves(self, held: Value, state: State, depth: int = MAX_DEPTH) -> Iterator[Value]:
-        """Give the leaves of a tree: what it may be that is no container."""
+        """Yield the leaves of a tree: what it may be that is no container."""
         for atom in self.spread(held, state, depth):
             yield from _leaves(atom)
 
@@ -106,7 +108,7 @@ class Trees:
         is_put: bool = False,
         into: State | None = None,
     ) -> Value:
-        """Give a tree of the same structure with every leaf changed, as the call `at` gives it.
+        """Return a tree of the same structure with every leaf changed, as the call `at` gives it.
 
         Its objects are others than those of the first one; `into`: where they are made.
         `is_given`: JAX takes it, so that objects are trees of which that is not known. `is_put`: it
@@ -116,7 +118,7 @@ class Trees:
         return rebuilding.of(held, MAX_DEPTH)
 
     def make(self, made: Instance, fields: dict[str, Value], state: State) -> None:
-        """Make an object that has these fields, beside those of its site that are in use."""
+        """Make an object that has these fields, besides those of its site that are in use."""
         self._program.objects.made(made)
         for name, held in fields.items():
             before = state.variables.get((made, name))
@@ -138,11 +140,11 @@ class _Rebuilding:
     is_put: bool
 
     def of(self, held: Value, depth: int) -> Value:
-        """Give what is made of a tree, or of a part of one."""
+        """Return what is made of a tree, or of a part of one."""
         found: set[Atom] = set()
         # In the same order at every run.
-        for atom in held if len(held) == 1 else sorted(held, key=repr):
-            if isinstance(atom, Sequence | Mapping):
+        for atom in held if len(held) == 1 else sorted(held, key=order_of):
+            if isinstance(atom, Container):
                 found.add(self._container(atom, depth - 1) if depth else ANYTHING)
             elif isinstance(atom, AnyTree):
                 found |= tree_of(self.change(atom.leaf))
@@ -154,7 +156,7 @@ class _Rebuilding:
                 found.add(atom)
         return limited(frozenset(found))
 
-    def _container(self, atom: Sequence | Mapping, depth: int) -> Atom:
+    def _container(self, atom: Container, depth: int) -> Atom:
         if isinstance(atom, Mapping):
             pairs = tuple((key, self.of(item, depth)) for key, item in atom.items)
             return Mapping(pairs, self.of(atom.element, depth))
@@ -179,57 +181,43 @@ class _Rebuilding:
 
 
 def has_object(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether an object of a class of the program is somewhere in a value."""
+    """Return whether an object of a class of the program is somewhere in a value."""
     return any(
         isinstance(atom, Instance)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(has_object(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(has_object(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )
 
 
 def objects_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Instance]:
-    """Give the objects in a value and in its containers."""
+    """Yield the objects in a value and in its containers."""
     for atom in held:
         if isinstance(atom, Instance):
             yield atom
-        elif depth and isinstance(atom, Sequence | Mapping):
-            for part in parts_of(atom):
+        elif depth and isinstance(atom, Container):
+            for part in atom.parts():
                 yield from objects_in(part, depth - 1)
 
 
 def with_objects(held: Value, others: dict[Instance, Instance], depth: int = MAX_DEPTH) -> Value:
-    """Give a value with other objects in the place of some."""
+    """Return a value with other objects in the place of some."""
     if not has_object(held, depth):
         return held
-    found: set[Atom] = set()
-    for atom in held:
-        if isinstance(atom, Instance):
-            found.add(others.get(atom, atom))
-        elif depth and isinstance(atom, Sequence):
-            items = atom.items and tuple(with_objects(i, others, depth - 1) for i in atom.items)
-            element = with_objects(atom.element, others, depth - 1)
-            found.add(replace(atom, items=items, element=element))
-        elif depth and isinstance(atom, Mapping):
-            pairs = tuple((key, with_objects(i, others, depth - 1)) for key, i in atom.items)
-            element = with_objects(atom.element, others, depth - 1)
-            found.add(replace(atom, items=pairs, element=element))
-        else:
-            found.add(atom)
-    return frozenset(found)
+    return map_atoms(held, lambda a: others.get(a, a) if isinstance(a, Instance) else a, depth)
 
 
 def tree_of(leaf: Value) -> Value:
-    """Give a tree of unknown structure, of what each of its leaves may be."""
+    """Return a tree of unknown structure, of what each of its leaves may be."""
     found: set[Atom] = set()
     pending = [leaf]
     while pending:
         for atom in pending.pop():
-            if isinstance(atom, Sequence | Mapping):
-                pending += parts_of(atom)
+            if isinstance(atom, Container):
+                pending += atom.parts()
             elif isinstance(atom, AnyTree):
                 pending.append(atom.leaf)
             elif isinstance(atom, External | Instance) or atom == ANYTHING:
@@ -240,7 +228,7 @@ def tree_of(leaf: Value) -> Value:
 
 
 def is_leaf(atom: Atom) -> bool:
-    """Tell whether a thing that is no container may be a leaf that is an array, or becomes one."""
+    """Return whether a thing that is no container may be a leaf that is or becomes an array."""
     if isinstance(atom, Plain):
         return atom.text is None and atom.truth is None and atom.member is None
     return isinstance(atom, Array | Host | Anything | External)

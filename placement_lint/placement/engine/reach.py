@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import (
-    State,
-    initial_state,
-)
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, is_host
+from placement_lint.placement.domain.state import State, chosen_defaults, initial_state
 from placement_lint.placement.domain.values import (
     NOTHING,
-    SYSTEM_DEFAULT,
     AnyTree,
     Array,
     Atom,
@@ -27,17 +24,22 @@ from placement_lint.placement.domain.values import (
     Mapping,
     Method,
     Partial,
-    Place,
     Sequence,
     TheDevice,
     Thread,
     Value,
-    is_host,
     join,
     value,
 )
+from placement_lint.placement.facts.placing_words import has_placing_word
 
 if TYPE_CHECKING:
+    from collections import abc
+    from collections.abc import Iterator
+
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.state import Variable
+    from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
@@ -46,33 +48,90 @@ class Reach:
     """Follows placements out of functions, objects and modules of a program that was run."""
 
     def __init__(self, program: Interpreter) -> None:
-        """Bind to the program."""
         self._program = program
+        self._naming: dict[Place, bool] = {}
+        """Of functions: whether they have a word of placements themselves."""
 
-    def carries_placement(self, held: Value, state: State, depth: int = 3) -> bool:
-        """Tell whether a value holds an array that was placed on purpose."""
-        if _is_placed(held):
-            return True
-        if any(isinstance(a, Generator | Lazy) and self._generates(a, state) for a in held):
-            return True
-        return depth > 0 and any(
-            self.carries_placement(attribute, state, depth - 1)
-            for atom in held
-            if isinstance(atom, Instance)
-            for name in self._program.objects.attribute_names(atom)
-            if (attribute := state.variables.get((atom, name))) is not None
+    def carries_placement(self, held: Value, state: State) -> bool:
+        """Whether a value holds an array that was placed on purpose."""
+        return any(True for _ in self._placed(held, state))
+
+    def _placed(self, held: Value, state: State, depth: int = 3) -> Iterator[Array]:
+        """Yield the arrays in a value that were placed on purpose."""
+        yield from _placed_in(held)
+        for atom in held:
+            if isinstance(atom, Generator | Lazy):
+                yield from self._generated(atom, state)
+            elif isinstance(atom, Instance) and depth > 0:
+                for name in self._program.objects.attribute_names(atom):
+                    attribute = state.variables.get((atom, name))
+                    if attribute is not None:
+                        yield from self._placed(attribute, state, depth - 1)
+
+    def _generated(self, generator: Generator | Lazy, state: State) -> Iterator[Array]:
+        """Yield the placed arrays that a generator has, or gives."""
+        if isinstance(generator, Lazy):
+            every = [held for _, held in generator.operands]
+        else:
+            every = [held for _, held in generator.arguments]
+            every.append(self._program.now.results.get(generator.function, NOTHING))
+        for held in every:
+            yield from self._placed(held, state, 0)
+
+    # -- what functions do by themselves --------------------------------------------------------
+
+    def enter(self, frame: Frame, arguments: abc.Mapping[str, Value], state: State) -> None:
+        """Note what placements a function is given by its caller, in whose state it is called.
+
+        A function that only passes on what it is given is no source of placements to others that
+        call it: what it does then says nothing of it.
+        """
+        given = (array for held in arguments.values() for array in self._placed(held, state))
+        frame.given = frozenset(given)
+        frame.defaults = chosen_defaults(state)
+        frame.touches = not frame.is_own or self._names_placement(frame.place)
+
+    def left(
+        self,
+        frame: Frame,
+        result: Value,
+        writes: abc.Mapping[Variable, Value],
+        state: State,
+        *,
+        sets_default: bool,
+    ) -> None:
+        """Note what a function did by itself that gave a result, and left variables of others."""
+        now = self._program.now
+        if sets_default or (frame.moves and frame.is_own):
+            now.acting.add(frame.place)
+        frame.touches |= sets_default or any(
+            held is not None and self.carries_placement(held, state)
+            for held in (result, *frame.reads.values(), *writes.values())
+        )
+        own = frozenset(atom for atom in result if self._is_own(value(atom), frame, state))
+        now.placing[frame.place] = join(now.placing.get(frame.place, NOTHING), own)
+        for (owner, _), held in writes.items():
+            if (
+                isinstance(owner, Instance)
+                and owner.cls not in now.holding
+                and self.carries_placement(held, state)
+                and self._is_own(held, frame, state)
+            ):
+                now.holding.add(owner.cls)
+
+    def _is_own(self, held: Value, frame: Frame, state: State) -> bool:
+        """Whether not all that is placed in a value is the doing of the function's callers."""
+        placed = [*self._placed(held, state)]
+        return not placed or any(
+            array not in frame.given
+            and (
+                array.committed or array.origin is None or array.origin.device not in frame.defaults
+            )
+            for array in placed
         )
 
-    def _generates(self, generator: Generator | Lazy, state: State) -> bool:
-        """Tell whether a generator has, or gives, an array made under a default device."""
-        if isinstance(generator, Lazy):
-            return any(self.carries_placement(held, state, 0) for _, held in generator.operands)
-        given = [held for _, held in generator.arguments]
-        result = self._program.now.results.get(generator.function, NOTHING)
-        return any(self.carries_placement(held, state, 0) for held in (*given, result))
-
     def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
-        """Give the names of a module through which a placement, or a default device, gets out.
+        """Return the names of a module through which a placement, or a default device, gets out.
 
         And those by which no more than a device does.
         """
@@ -92,44 +151,50 @@ class Reach:
         return frozenset(names), frozenset(devices)
 
     def _lets_out(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds an array that was placed on purpose."""
-        if isinstance(atom, Class | Instance):
-            return self._holds_placement(atom.place if isinstance(atom, Class) else atom.cls)
+        """Return whether a thing is, makes or holds an array that was placed on purpose."""
+        if isinstance(atom, Class):
+            return self._is_holder(atom.place, atom.place in self._program.now.holding)
+        if isinstance(atom, Instance):
+            final = self._program.now.final
+            every = (final[key] for key in self._program.now.attributes_of(atom.cls))
+            state = initial_state()
+            return self._is_holder(
+                atom.cls, any(self.carries_placement(held, state) for held in every)
+            )
         if isinstance(atom, DefaultDeviceContext):
             return True
-        if isinstance(atom, Function) and self._acts(atom.place):
+        if isinstance(atom, Function) and atom.place in self._program.now.acting:
             return True
         state = initial_state()
         return self.carries_placement(value(atom), state) or (
-            depth > 0 and any(self._lets_out(each, depth - 1) for each in self._made_by(atom))
+            depth > 0
+            and any(
+                self._lets_out(each, depth - 1)
+                for each in self._made_by(atom, self._program.now.placing)
+            )
         )
-
-    def _acts(self, function: Place) -> bool:
-        """Tell whether calling a function does something with a placement, whatever it gives."""
-        acting = (
-            self._program.now.hands_out,
-            self._program.now.sets_default,
-            self._program.now.moving,
-        )
-        return any(function in places for places in acting)
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
-        """Tell whether a thing is, makes or holds a device."""
+        """Return whether a thing is, makes or holds a device."""
         return isinstance(atom, TheDevice | DeviceList) or (
-            depth > 0 and any(self._gives_device(each, depth - 1) for each in self._made_by(atom))
+            depth > 0
+            and any(
+                self._gives_device(each, depth - 1)
+                for each in self._made_by(atom, self._program.now.results)
+            )
         )
 
-    def _made_by(self, atom: Atom) -> Value:
-        """Give what a function gave when it was called, and what a container holds."""
+    def _made_by(self, atom: Atom, results: abc.Mapping[Place, Value]) -> Value:
+        """Return what a function gave, of these results, and what a container holds."""
         if isinstance(atom, Function):
-            return self._program.now.results.get(atom.place, NOTHING)
+            return results.get(atom.place, NOTHING)
         if isinstance(atom, Method):
             return value(Function(atom.function))
         if isinstance(atom, Partial):
             given = (*atom.positional, *(held for _, held in atom.keywords))
             return join(value(atom.function), *given)
         if isinstance(atom, Thread):
-            return self._made_by(atom.target)
+            return self._made_by(atom.target, results)
         if isinstance(atom, Coroutine):
             return atom.result
         if isinstance(atom, Sequence):
@@ -142,50 +207,66 @@ class Reach:
         """Note that the function being executed copies something, or may do so."""
         frame = self._program.functions.frame
         if frame is not None:
-            self._program.now.moving.add(frame.place)
+            frame.moves = frame.touches = True
+
+    def touches(self) -> None:
+        """Note that a placement comes in, or is asked for, in the function being executed."""
+        frame = self._program.functions.frame
+        if frame is not None:
+            frame.touches = True
+
+    def _names_placement(self, function: Place) -> bool:
+        if function not in self._naming:
+            tree, node = self._program.module_of(function).tree, self._program.node(function)
+            self._naming[function] = has_placing_word(tree, node)
+        return self._naming[function]
 
     def hands_out(self) -> None:
         """Note that the functions being executed give a placement to a function of others."""
-        self._program.now.hands_out |= self._program.now.running
+        own = (frame.place for frame in self._program.functions.frames if frame.is_own)
+        self._program.now.acting.update(own)
 
-    def _holds_placement(self, cls: Place) -> bool:
-        """Tell whether an object of a class has such an array in an attribute, or returns one."""
-        state = initial_state()
-        held = [self._program.now.final[key] for key in self._program.now.attributes_of(cls)]
+    def _is_holder(self, cls: Place, holds: bool) -> bool:
+        """Whether objects of a class hold placed arrays, or their methods make some."""
         node = self._program.node(cls)
+        if holds or not isinstance(node, cst.ClassDef):
+            return holds
+        now, state = self._program.now, initial_state()
         module = self._program.module_of(cls)
-        if isinstance(node, cst.ClassDef):
-            methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
-            if any(self._acts(method) for method in methods):
-                return True
-            held += [self._program.now.results.get(method, NOTHING) for method in methods]
-        return any(self.carries_placement(each, state) for each in held)
+        methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
+        return any(
+            method in now.acting or self.carries_placement(now.placing.get(method, NOTHING), state)
+            for method in methods
+        )
 
 
-def _is_placed(held: Value, depth: int = 4) -> bool:
-    """Tell whether an array in a value was made under a default device, or put on another one.
+def _placed_in(held: Value, depth: int = 4) -> Iterator[Array]:
+    """Yield the arrays in a value, and in its containers, that were placed on purpose.
 
-    Where one may be committed to some other device than others may be, or to one that is not
-    known, no rule has anything to say, wherever it goes; unless that may be the host: who calls
-    `load(path, device=None)` may say so.
+    Those were made under a default device, or put on another one. Where one may be committed to
+    some other device than others may be, or to one that is not known, no rule has anything to say,
+    wherever it goes; unless that may be the host: who calls `load(path, device=None)` may say so.
     """
     committed = held and all(isinstance(a, Array) and a.committed and a.device for a in held)
     for atom in held:
         if isinstance(atom, Array):
             made_elsewhere = atom.origin is not None and atom.origin.device is not None
-            if committed and atom.device != SYSTEM_DEFAULT:
-                return True
-            if atom.committed and is_host(atom.device):
-                return True
-            if made_elsewhere and not atom.committed:
-                return True
+            if (
+                (committed and atom.device != SYSTEM_DEFAULT)
+                or (atom.committed and is_host(atom.device))
+                or (made_elsewhere and not atom.committed)
+            ):
+                yield atom
         elif depth and isinstance(atom, Sequence):
-            if any(_is_placed(item, depth - 1) for item in atom.items or (atom.element,)):
-                return True
+            for item in atom.items or (atom.element,):
+                yield from _placed_in(item, depth - 1)
         elif depth and isinstance(atom, Mapping):
-            parts = (*(item for _, item in atom.items), atom.element)
-            if any(_is_placed(item, depth - 1) for item in parts):
-                return True
-        elif isinstance(atom, AnyTree) and _is_placed(atom.leaf, 0):
-            return True
-    return False
+            for item in (*(item for _, item in atom.items), atom.element):
+                yield from _placed_in(item, depth - 1)
+        elif isinstance(atom, AnyTree):
+            yield from _placed_in(atom.leaf, 0)
+
+
+def _made_under(array: Array) -> Place | None:
+    """Return the expression that names the default device under which an array was made."""
+    return None if array.origin is None else array.origin.device

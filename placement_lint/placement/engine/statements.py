@@ -15,23 +15,24 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Array,
     Class,
-    Context,
     DefaultDeviceContext,
     ExitStack,
     External,
     Instance,
-    Place,
+    PlainContext,
     Value,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.contexts import entered_default, is_neutral_context
 from placement_lint.placement.engine.patterns import bind_pattern, matched
-from placement_lint.placement.facts.import_statements import modules_named, names_bound
+from placement_lint.syntax.import_statements import modules_named, names_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice, Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter
@@ -58,7 +59,6 @@ class Statements:
     """Executes one body: a module's, a class's or a function's."""
 
     def __init__(self, program: Interpreter, module: Module) -> None:
-        """Bind to the program, and to the module that the body is in."""
         self.program = program
         self.module = module
         self.names = module.names
@@ -100,7 +100,7 @@ class Statements:
         }
 
     def raised(self) -> State | None:
-        """Give the state in which the body may leave by an exception of its own."""
+        """Return the state in which the body may leave by an exception of its own."""
         return meet(self._raised)
 
     def function_body(self, node: cst.FunctionDef, state: State, frame: Frame) -> State | None:
@@ -116,7 +116,6 @@ class Statements:
     # -- blocks -----------------------------------------------------------------------------
 
     def suite(self, suite: cst.BaseSuite, state: State) -> State | None:
-        """Execute an indented block or a one-line body."""
         return self.block(suite.body, state)
 
     def block(self, statements: Sequence[cst.CSTNode], state: State) -> State | None:
@@ -140,7 +139,6 @@ class Statements:
     # -- small statements ---------------------------------------------------------------------
 
     def expression(self, node: cst.Expr, state: State) -> State:
-        """Execute an expression on its own."""
         self.expressions.evaluate(node.value, state)
         supposed = self.program.supposed
         if supposed is not None and supposed.rebinds:
@@ -155,30 +153,29 @@ class Statements:
         target = given.value if isinstance(given, cst.Attribute) and given is node.func else given
         if isinstance(target, cst.Name | cst.Attribute | cst.Subscript):
             held = supposed.rebound(place, self.expressions.evaluate(target, state))
-            self.expressions.assign(target, held, state)
+            self.expressions.targets.assign(target, held, state)
 
     def assign(self, node: cst.Assign, state: State) -> State:
-        """`x = y = value`."""
         held = self.expressions.evaluate(node.value, state)
         if any(isinstance(target.target, cst.Name) for target in node.targets):
-            held = self.expressions.bound(node.value, held, state)
+            held = self.expressions.targets.bound(node.value, held, state)
         for target in node.targets:
             self._assign_target(target.target, node.value, held, state)
         return state
 
     def _assign_target(
-        self, target: cst.CSTNode, source: cst.BaseExpression, held: Any, state: State
+        self, target: cst.CSTNode, source: cst.BaseExpression, held: Value, state: State
     ) -> None:
         if isinstance(target, cst.Tuple | cst.List):
             arrays = frozenset(atom for atom in held if isinstance(atom, Array))
             if arrays:
-                row = self.expressions.iterated(source, held, state)
-                rest = frozenset(atom for atom in held if not isinstance(atom, Array))
-                row |= rest and UNKNOWN
+                row = self.expressions.iteration.iterated(source, held, state)
+                if arrays < held:
+                    row |= UNKNOWN
                 for element in target.elements:
                     is_starred = isinstance(element, cst.StarredElement)
                     part = value(values.Sequence(None, row)) if is_starred else row
-                    self.expressions.assign(element.value, part, state)
+                    self.expressions.targets.assign(element.value, part, state)
                 return
             if (
                 isinstance(source, cst.Tuple | cst.List)
@@ -190,57 +187,54 @@ class Statements:
             ):
                 self._assign_pairs(target, source, held, state)
                 return
-        self.expressions.assign(target, held, state)
+        self.expressions.targets.assign(target, held, state)
 
     def _assign_pairs(
-        self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Any, state: State
+        self, target: cst.Tuple | cst.List, source: cst.Tuple | cst.List, held: Value, state: State
     ) -> None:
         """Bind each name of `a, b = x, y` to its own expression."""
-        items = next(iter(held)).items if len(held) == 1 else None
+        only = sole(held)
+        items = only.items if isinstance(only, values.Sequence) else None
         for position, element in enumerate(target.elements):
             part = items[position] if items else UNKNOWN
             expression = source.elements[position].value
             if isinstance(element.value, cst.Name):
-                part = self.expressions.bound(expression, part, state)
+                part = self.expressions.targets.bound(expression, part, state)
             self._assign_target(element.value, expression, part, state)
 
     def annotated(self, node: cst.AnnAssign, state: State) -> State:
-        """`x: T = value`."""
         if node.value is not None:
             held = self.expressions.evaluate(node.value, state)
             if isinstance(node.target, cst.Name):
-                held = self.expressions.bound(node.value, held, state)
-            self.expressions.assign(node.target, held, state)
+                held = self.expressions.targets.bound(node.value, held, state)
+            self.expressions.targets.assign(node.target, held, state)
         return state
 
     def augmented(self, node: cst.AugAssign, state: State) -> State:
         """`x += value`, which for an array is `x = x + value`."""
-        self.expressions.augmented(node, state)
+        self.expressions.targets.augmented(node, state)
         return state
 
     def assert_(self, node: cst.Assert, state: State) -> State:
-        """`assert test, message`."""
         self.expressions.evaluate(node.test, state)
         if node.msg is not None:
             self.expressions.evaluate(node.msg, state)
         return state
 
     def del_(self, node: cst.Del, state: State) -> State:
-        """`del x`."""
         pending: list[cst.CSTNode] = [node.target]
         while pending:
             target = pending.pop()
             if isinstance(target, cst.Name):
-                owner = self.expressions.owner_of(target)
+                owner = self.expressions.targets.owner_of(target)
                 state.variables[variable(owner, target.value)] = UNKNOWN
             elif isinstance(target, cst.Subscript):
-                self.expressions.delete_item(target, state)
+                self.expressions.targets.delete_item(target, state)
             elif isinstance(target, cst.Tuple | cst.List):
                 pending += [element.value for element in target.elements]
         return state
 
     def return_(self, node: cst.Return, state: State) -> None:
-        """`return value`."""
         held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
         frame = self.program.functions.frame
         if frame is not None:
@@ -248,7 +242,6 @@ class Statements:
             self._exits.append(state)
 
     def raise_(self, node: cst.Raise, state: State) -> None:
-        """`raise error from cause`."""
         self._raised.append(state)
         if node.exc is not None:
             self.expressions.evaluate(node.exc, state)
@@ -256,12 +249,10 @@ class Statements:
             self.expressions.evaluate(node.cause.item, state)
 
     def break_(self, node: cst.Break, state: State) -> None:
-        """`break`."""
         if self._loops:
             self._loops[-1].breaks.append(state)
 
     def continue_(self, node: cst.Continue, state: State) -> None:
-        """`continue`."""
         if self._loops:
             self._loops[-1].continues.append(state)
 
@@ -323,9 +314,9 @@ class Statements:
         while isinstance(current, cst.If):
             self.expressions.evaluate(current.test, state)
             branch = state.copy()
-            if self.expressions.narrow(current.test, branch, holds=True):
+            if self.expressions.operators.narrow(current.test, branch, holds=True):
                 ends.append(self.suite(current.body, branch))
-            if not self.expressions.narrow(current.test, state, holds=False):
+            if not self.expressions.operators.narrow(current.test, state, holds=False):
                 return meet(ends)
             current = current.orelse
         if current is not None:
@@ -346,13 +337,13 @@ class Statements:
                 continue
             branch = state.copy()
             if subject is not None and taken != left:
-                on.assign(subject, taken, branch)
+                on.targets.assign(subject, taken, branch)
             bind_pattern(on, case, case.pattern, taken, branch)
             is_sure = True
             if case.guard is not None:
                 on.evaluate(case.guard, branch)
-                is_sure = not on.narrow(case.guard, branch.copy(), holds=False)
-                if not on.narrow(case.guard, branch, holds=True):
+                is_sure = not on.operators.narrow(case.guard, branch.copy(), holds=False)
+                if not on.operators.narrow(case.guard, branch, holds=True):
                     continue
             ends.append(self.suite(case.body, branch))
             if is_sure:
@@ -360,31 +351,29 @@ class Statements:
                 if not left:
                     return meet(ends)
                 if subject is not None and rest != taken:
-                    on.assign(subject, left, state)
+                    on.targets.assign(subject, left, state)
         return meet([*ends, state])
 
     # -- loops --------------------------------------------------------------------------------
 
     def for_(self, node: cst.For, state: State) -> State | None:
-        """`for x in iterable`."""
         held = self.expressions.evaluate(node.iter, state)
         with self.expressions.loop():
-            element = self.expressions.iterated(node.iter, held, state)
+            element = self.expressions.iteration.iterated(node.iter, held, state)
         entry = state.copy()
 
         def begin(branch: State) -> State:
-            more = self.expressions.grown(held, branch, entry)
+            more = self.expressions.iteration.grown(held, branch, entry)
             given = element
             if more != held:
                 with self.expressions.loop():
-                    given = self.expressions.iterated(node.iter, more, branch)
-            self.expressions.assign(node.target, given, branch)
+                    given = self.expressions.iteration.iterated(node.iter, more, branch)
+            self.expressions.targets.assign(node.target, given, branch)
             return branch
 
         return self._loop(begin, node.body, node.orelse, state, ends=True)
 
     def while_(self, node: cst.While, state: State) -> State | None:
-        """`while test`."""
 
         def begin(branch: State) -> State:
             self.expressions.evaluate(node.test, branch)
@@ -458,7 +447,7 @@ class Statements:
         return meet([normal, *breaks])
 
     def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
-        """Give what holds at the head of a loop: what did in the round before, too."""
+        """Return what holds at the head of a loop: what did in the round before, too."""
         head = entered.copy()
         known = self._heads.get(id(body))
         if known is None:
@@ -483,7 +472,9 @@ class Statements:
         hides = self._suppresses(node)
         followed = any(
             isinstance(atom, Instance)
-            or (isinstance(atom, Context | DefaultDeviceContext) and self._may_hide(atom.maker))
+            or (
+                isinstance(atom, PlainContext | DefaultDeviceContext) and self._may_hide(atom.maker)
+            )
             for held in contexts
             for atom in held
         )
@@ -506,12 +497,12 @@ class Statements:
         return after
 
     def _ways(self) -> list[list[State | None]]:
-        """Give all lists of states in which the statement at hand may be left before its end."""
+        """Return all lists of states in which the statement at hand may be left before its end."""
         loops = [ends for loop in self._loops for ends in (loop.breaks, loop.continues)]
         return [*loops, self._exits, self._raised, *self._guarded]
 
     def _suppresses(self, node: cst.With) -> bool:
-        """Tell whether the body of a `with` may end early, and the program goes on."""
+        """Return whether the body of a `with` may end early, and the program goes on."""
         return any(
             isinstance(item.item, cst.Call)
             and self.names.qualified(item.item.func) in {"contextlib.suppress", "pytest.raises"}
@@ -526,7 +517,7 @@ class Statements:
         if held == UNKNOWN and isinstance(item.item, cst.Call):
             held = self._entered_elsewhere(item.item, state)
         if held == UNKNOWN and is_neutral_context(self.module, item.item):
-            held = value(Context())
+            held = value(PlainContext())
         objects = self.expressions.calls.objects
         held = objects.contexts(held)
         given = objects.entered_value(held, state)
@@ -534,11 +525,11 @@ class Statements:
         if entered is not None:
             state.blocks = (*state.blocks, entered)
         if item.asname is not None:
-            self.expressions.assign(item.asname.name, given, state)
+            self.expressions.targets.assign(item.asname.name, given, state)
         return held
 
     def _entered_elsewhere(self, call: cst.Call, state: State) -> Value:
-        """Give the context that a function or a class of another file makes, which is read now."""
+        """Return the context that a function or class of another file makes, which is read now."""
         objects = self.expressions.calls.objects
         held = self.expressions.evaluate(call.func, state)
         if not held or not all(isinstance(atom, External) for atom in held):
@@ -580,7 +571,7 @@ class Statements:
             if handler.type is not None:
                 self.expressions.evaluate(handler.type, branch)
             if handler.name is not None:
-                self.expressions.assign(handler.name.name, UNKNOWN, branch)
+                self.expressions.targets.assign(handler.name.name, UNKNOWN, branch)
             ends.append(self.suite(handler.body, branch))
         if self._guarded and entry is not None:
             # Perhaps no handler takes the error.
@@ -644,7 +635,7 @@ class _Left:
     """The `ExitStack`s that it leaves."""
 
     def blocks(self, now: tuple[DefaultDevice, ...]) -> tuple[DefaultDevice, ...]:
-        """Give the blocks around the next statement, from those around the end of the body.
+        """Return the blocks around the next statement, from those around the end of the body.
 
         Leaving a default device restores the one before, whatever was entered since. Leaving
         anything else ends only what was entered through it.

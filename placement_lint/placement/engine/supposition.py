@@ -3,7 +3,7 @@
 In such an execution some expressions give committed arrays, as if `jax.device_put(…, d)` were
 written around them, and what some operations take of arrays is put back where it was before, as if
 `jax.device_put(jax.device_get(…))` were. An array that is committed by that alone carries the
-causes of it. So at each operation it can be told where it would run without them, which is where
+causes of it. So it is known of each operation where it would run without them, which is where
 it runs in the program as it is.
 """
 
@@ -14,20 +14,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.consequences import Consequence
+from placement_lint.placement.domain.contents import map_atoms
+from placement_lint.placement.domain.devices import differ
+from placement_lint.placement.domain.places import NO_CAUSES, Place, Taking
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
-    NO_CAUSES,
     Anything,
     AnyTree,
     Array,
     External,
     Host,
-    Place,
     Plain,
-    Taking,
     arrays,
-    differ,
-    map_atoms,
 )
 from placement_lint.placement.domain.values import Mapping as MappingOf
 from placement_lint.placement.domain.values import Sequence as SequenceOf
@@ -37,9 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from placement_lint.placement.domain.consequences import Target
+    from placement_lint.placement.domain.consequences import Destination
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.state import Devices
-    from placement_lint.placement.domain.values import Atom, Causes, Device, Value
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.facts.module import Module
 
 
@@ -51,7 +51,7 @@ _TELLING = _TELLING_COMMITMENT | {
 
 
 _PUTTABLE = (Anything, External, Host, Plain)
-"""What may be put on a device, beside arrays, or is not known to be something else."""
+"""What may be put on a device besides arrays, or is not known to be something else."""
 
 
 class Supposition:
@@ -59,7 +59,7 @@ class Supposition:
 
     def __init__(
         self,
-        committed: Mapping[Place, Target],
+        committed: Mapping[Place, Destination],
         taken: AbstractSet[Taking] = frozenset(),
         put_back: AbstractSet[Taking] = frozenset(),
         *,
@@ -111,7 +111,7 @@ class Supposition:
     # -- what is supposed -----------------------------------------------------------------------
 
     def commit(self, place: Place, held: Value) -> Value:
-        """Give what an expression gives once it is committed."""
+        """Return what an expression gives once it is committed."""
         device, expression = self.committed[place]
         causes = frozenset({place})
         self._reached.add(place)
@@ -138,7 +138,7 @@ class Supposition:
         return map_atoms(held, committed)
 
     def rebound(self, place: Place, before: Value) -> Value:
-        """Give what a name holds that is bound to what a statement gives, and held before."""
+        """Return what a name holds that is bound to what a statement gives, and held before."""
         device, _ = self.committed[place]
         self._reached.add(place)
         if not all(
@@ -151,7 +151,7 @@ class Supposition:
         return map_atoms(before, lambda a: _put(a, device, causes))
 
     def returned(self, taking: Taking, held: Value, made: Value, *, alone: bool = True) -> Value:
-        """Give what an operation gives once it is put back; `made` is what is made there.
+        """Return what an operation gives once it is put back; `made` is what is made there.
 
         `alone` False: other things than arrays come by.
         """
@@ -269,7 +269,7 @@ class Supposition:
 
 
 def same(one: Device | None, other: Device | None) -> bool:
-    """Tell whether two devices surely are one; beside an accelerator, or nothing is copied."""
+    """Return whether two devices surely are one; there is an accelerator, or nothing is copied."""
     return differ(one, other, accelerator=True) is False
 
 
@@ -284,7 +284,7 @@ def _put(atom: Atom, device: Device | None, causes: Causes) -> Atom:
 
 
 def causes_in(found: Iterable[Array]) -> Causes:
-    """Give why arrays are committed, of those that only are because of something supposed."""
+    """Return why arrays are committed, of those that only are because of something supposed."""
     return NO_CAUSES.union(*(array.supposed for array in found))
 
 
@@ -312,7 +312,7 @@ class _Slot:
 
     @property
     def uncommitted(self) -> set[Device | None]:
-        """Where it is, if it is not committed, and worth a word."""
+        """Where it is, if it is not committed, and not small."""
         return {a.device for a in self._arrays if not a.committed and not a.is_small}
 
     @property
@@ -330,7 +330,7 @@ class _Slot:
 def _slots(
     held: Value, *, is_index: bool, is_many: bool = False, depth: int = MAX_DEPTH
 ) -> Iterator[_Slot]:
-    """Give what is there at the same time in an operand: the items of lists, dicts and trees."""
+    """Yield what is there at the same time in an operand: the items of lists, dicts and trees."""
     containers = [
         atom for atom in held if depth and isinstance(atom, SequenceOf | MappingOf | AnyTree)
     ]

@@ -1,9 +1,9 @@
 """What a function gives that JAX traces: its body executed on tracers, of which nothing is seen.
 
-A tracer stands for one array of the arguments, so that what the function hands back is told from
-what it computes. Of a compiled program every array is where the program runs; where the operations
-run one by one, each result is where they put it, and what is handed back stays where it was
-(measured on JAX 0.4.30, 0.6.2 and 0.10.2).
+A tracer stands for one array of the arguments, which distinguishes what the function hands back
+from what it computes. Of a compiled program every array is where the program runs; where the
+operations run one by one, each result is where they put it, and what is handed back stays where it
+was (measured on JAX 0.4.30, 0.6.2 and 0.10.2).
 """
 
 from __future__ import annotations
@@ -13,31 +13,27 @@ from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel.structures import Structure
 from placement_lint.placement.domain.containers import anonymous
+from placement_lint.placement.domain.contents import element_of, map_arrays
+from placement_lint.placement.domain.places import MADE_ON_TRACERS, ArrayOrigin, Place
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.values import (
     ANYTHING,
-    MADE_ON_TRACERS,
     MAX_DEPTH,
     UNKNOWN,
     Anything,
     AnyTree,
     Array,
     Computation,
+    Container,
     External,
     Host,
     Instance,
-    Mapping,
-    Origin,
-    Place,
     Plain,
     Sequence,
     arrays,
-    element_of,
     is_placed,
     join,
     limited,
-    map_arrays,
-    parts_of,
     value,
 )
 
@@ -45,7 +41,8 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Atom, Step, Value
+    from placement_lint.placement.domain.transformations import Step
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.engine.arguments import CallArguments
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.placement.engine.pytrees import Change
@@ -55,7 +52,7 @@ _MARKERS = f"{MADE_ON_TRACERS}marker"
 
 def _marker(number: int, *, is_small: bool = False) -> Array:
     place = Place(_MARKERS, number)
-    return Array(None, committed=False, origin=Origin(place, place, None), is_small=is_small)
+    return Array(None, committed=False, origin=ArrayOrigin(place, place, None), is_small=is_small)
 
 
 COMPUTED = _marker(0)
@@ -72,7 +69,6 @@ class Trace:
     """One call of what JAX traces."""
 
     def __init__(self, on: Evaluator, node: cst.CSTNode, state: State) -> None:
-        """Begin where a node is evaluated, in a state that stays as it is."""
         self.on = on
         self.program = on.program
         self.node = node
@@ -92,7 +88,7 @@ class Trace:
     # -- tracers ----------------------------------------------------------------------------------
 
     def tracers(self, held: Value) -> Value:
-        """Give an argument with a tracer in the place of each array."""
+        """Return an argument with a tracer in the place of each array."""
         if not _has_leaf(held):
             return held
         return self.rebuilt(anonymous(held), self._tracer)
@@ -106,14 +102,14 @@ class Trace:
         place = Place(self._place, len(self._originals))
         if isinstance(atom, Array):
             device = None if atom.origin is None else atom.origin.device
-            tracer = replace(atom, origin=Origin(place, place, device))
+            tracer = replace(atom, origin=ArrayOrigin(place, place, device))
         else:
-            tracer = Array(None, committed=False, origin=Origin(place, place, None))
+            tracer = Array(None, committed=False, origin=ArrayOrigin(place, place, None))
         self._originals[tracer] = atom
         return tracer
 
     def call(self, function: Value, passed: CallArguments) -> Value:
-        """Give what a function gives for tracers: tracers too."""
+        """Return what a function gives for tracers: tracers too."""
         with self.program.on_tracers():
             objects = self.program.expressions(self.on.module).calls.objects
             return objects.called_with(self.node, function, passed, self.state)
@@ -121,7 +117,7 @@ class Trace:
     # -- transformations --------------------------------------------------------------------------
 
     def transformed(self, computation: Computation, passed: CallArguments) -> Value:
-        """Give what a transformed function gives for tracers; unknown where that is not known."""
+        """Return what a transformed function gives for tracers; unknown where that is not known."""
         passed = passed.given_before(computation.bound, computation.bound_by_name)
         made = self.call(computation.of, passed) if computation.of else UNKNOWN
         self.is_followed = made != UNKNOWN
@@ -167,7 +163,7 @@ class Trace:
         return every[0] if step.is_single else value(Sequence(tuple(every), join(*every)))
 
     def _stacked(self, leaf: Value) -> Value:
-        """Give what `vmap` gives of a leaf: a stack, of what is not one a broadcast one."""
+        """Return what `vmap` gives of a leaf: a stack, of what is not one a broadcast one."""
         found: set[Atom] = set()
         for atom in leaf:
             is_kept = atom in self._originals or (isinstance(atom, Array) and _is_of_trace(atom))
@@ -180,12 +176,12 @@ class Trace:
         return frozenset(found)
 
     def _moved(self, leaf: Value) -> Value:
-        """Give what `vmap` gives of a leaf along another axis: computed, where it is none."""
+        """Return what `vmap` gives of a leaf along another axis: computed, where it is none."""
         stacked = self._stacked(leaf)
         return stacked | {COMPUTED} if any(a in self._originals for a in stacked) else stacked
 
     def rebuilt(self, made: Value, change: Change) -> Value:
-        """Give a tree of the same structure, of what becomes of each leaf, in the traced code."""
+        """Return a tree of the same structure, of what becomes of each leaf, in the traced code."""
         self._trees += 1
         at = Place(self._place, -self._trees)
         return self.program.trees.rebuilt(made, change, at, self.state, is_given=True)
@@ -193,11 +189,11 @@ class Trace:
     # -- what comes out ---------------------------------------------------------------------------
 
     def leaves(self, made: Value) -> list[Value]:
-        """Give the leaves of what a function gave for tracers."""
+        """Return the leaves of what a function gave for tracers."""
         return list(self.program.trees.leaves(made, self.state))
 
     def used(self, held: Value) -> Value:
-        """Give an argument, of tracers, with the arrays that the function does something with.
+        """Return an argument, of tracers, with the arrays that the function does something with.
 
         The arrays of objects are in dicts.
         """
@@ -212,7 +208,7 @@ class Trace:
         return known if is_used else Plain()
 
     def given(self, made: Value, placed: Value) -> Value:
-        """Give what a function gave for tracers as arrays; what it computes as a whole is there."""
+        """Return what a function gave for tracers as arrays; what it computes is there, whole."""
 
         def real(leaf: Value) -> Value:
             found: set[Atom] = set()
@@ -237,7 +233,7 @@ class Trace:
             return self._marked(atom, placed)
         # It is what the call makes, as far as anything outside can see.
         device = None if atom.origin is None else atom.origin.device
-        origin = None if atom.committed else Origin(self.at, self.at, device)
+        origin = None if atom.committed else ArrayOrigin(self.at, self.at, device)
         return value(replace(atom, origin=origin))
 
     def _marked(self, marker: Array, placed: Value) -> Value:
@@ -255,7 +251,7 @@ class Trace:
 
 
 def is_derivative(computation: Computation) -> bool:
-    """Tell whether one of the transformations of a function differentiates it."""
+    """Return whether one of the transformations of a function differentiates it."""
     derives = (None, Structure.SAME, Structure.MAPPED)
     return any(step.structure not in derives for step in computation.steps) or any(
         isinstance(atom, Computation) and is_derivative(atom) for atom in computation.of
@@ -263,7 +259,7 @@ def is_derivative(computation: Computation) -> bool:
 
 
 def is_worth_following(operands: list[Value], state: State) -> bool:
-    """Tell whether anything is placed, so that it matters what a computation gives."""
+    """Return whether anything is placed, so that it matters what a computation gives."""
     return state.default.devices != SYSTEM or any(
         is_placed(array) for held in operands for array in arrays(held)
     )
@@ -274,7 +270,7 @@ def _is_of_trace(array: Array) -> bool:
 
 
 def computed(leaf: Value) -> Value:
-    """Give what a compiled program gives of a leaf."""
+    """Return what a compiled program gives of a leaf."""
     found: set[Atom] = set()
     for atom in leaf:
         if isinstance(atom, Plain):
@@ -291,7 +287,7 @@ def computed(leaf: Value) -> Value:
 
 
 def _gradient_of(leaf: Value) -> Value:
-    """Give the derivative by a leaf."""
+    """Return the derivative by a leaf."""
     found: set[Atom] = set()
     for atom in leaf:
         if isinstance(atom, External) or atom == ANYTHING:
@@ -306,7 +302,6 @@ def _gradient_of(leaf: Value) -> Value:
 
 
 def pair(first: Value, second: Value) -> Value:
-    """Give a tuple of two."""
     return value(Sequence((first, second), join(first, second)))
 
 
@@ -315,8 +310,8 @@ def _has_leaf(held: Value, depth: int = MAX_DEPTH) -> bool:
         isinstance(atom, Array | Host | Instance | AnyTree)
         or (
             depth > 0
-            and isinstance(atom, Sequence | Mapping)
-            and any(_has_leaf(part, depth - 1) for part in parts_of(atom))
+            and isinstance(atom, Container)
+            and any(_has_leaf(part, depth - 1) for part in atom.parts())
         )
         for atom in held
     )

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import movement, transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.values import Place, Taking
+from placement_lint.placement.domain.places import Place, Taking
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.names import ScopeKind
 
@@ -31,7 +31,7 @@ _BINDERS = (cst.AnnAssign, cst.AssignTarget, cst.CompFor, cst.Del, cst.For, cst.
 
 
 def taking_of(module: Module, operation: int, operand: int) -> Taking | None:
-    """Give what an operation is that takes a part of an operand; None for any other."""
+    """Return what an operation is that takes a part of an operand; None for any other."""
     nodes = module.tree.nodes
     if operation == operand:
         return Taking(Place(module.name, operand), iterated=True)
@@ -53,17 +53,16 @@ class Stays:
     """
 
     def __init__(self, module: Module) -> None:
-        """Look at nothing yet."""
         self._module = module
         self._tree = module.tree
         self._names = module.names
         self._asked: set[tuple[int, str]] = set()
-        """The variables that are being looked at."""
+        """The variables that are being examined now: one may depend on itself."""
         self._known: dict[tuple[int, str], bool] = {}
-        """Of which variables it was told, and what."""
+        """The answers for variables that were asked about."""
 
     def __call__(self, taking: Taking) -> bool:
-        """Tell it of an operation."""
+        """Return whether what an operation takes is only read on the host, or put explicitly."""
         node = self._tree.nodes[taking.place.node]
         return self._items(node) if taking.iterated else self._result(node)
 
@@ -118,7 +117,7 @@ class Stays:
         return name == "to_device" or (name in transfer.HOST_METHODS and name != "devices")
 
     def _target(self, target: cst.CSTNode) -> bool:
-        """Tell whether a name is bound of which all uses only read."""
+        """Return whether a name is bound of which all uses only read."""
         if not isinstance(target, cst.Name):
             return False
         scope = self._names.scope(target)
@@ -147,7 +146,7 @@ class Stays:
         return stays
 
     def _is_of_one_loop(self, uses: list[cst.Name]) -> bool:
-        """Tell whether a name of the module is mentioned in one loop, and nowhere else."""
+        """Return whether a name of the module is mentioned in one loop, and nowhere else."""
         around: cst.CSTNode | None = None
         for use in uses:
             loop: cst.CSTNode | None = None
@@ -162,7 +161,7 @@ class Stays:
         return around is not None
 
     def _is_bound(self, use: cst.Name) -> bool:
-        """Tell whether a name is bound or deleted where it stands, and not read."""
+        """Return whether a name is bound or deleted where it stands, and not read."""
         child: cst.CSTNode = use
         parent = self._tree.parent(use)
         while parent is not None and isinstance(parent, _IN_TARGETS):
@@ -172,7 +171,7 @@ class Stays:
         return isinstance(parent, _BINDERS) and parent.target is child
 
     def _items(self, node: cst.CSTNode) -> bool:
-        """Tell it of what iterating over an expression gives."""
+        """Return whether each row that iterating over an expression gives is only read, or put."""
         parent = self._tree.parent(node)
         if isinstance(parent, cst.For | cst.CompFor):
             return parent.iter is node and self._target(parent.target)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.definitions import is_generator
+
 if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
 
@@ -36,7 +38,7 @@ CLASS_DECORATORS = _DATACLASSES | {
 
 
 def decorator_name(module: Module, decorator: cst.Decorator) -> str | None:
-    """Give the qualified name of a decorator, or of what it calls, also by `functools.partial`."""
+    """Return the qualified name of a decorator, or of what it calls, `functools.partial` too."""
     node = decorator.decorator
     while isinstance(node, cst.Call):
         is_partial = module.names.qualified(node.func) == "functools.partial"
@@ -45,12 +47,12 @@ def decorator_name(module: Module, decorator: cst.Decorator) -> str | None:
 
 
 def keeps_signature(module: Module, decorator: cst.Decorator) -> bool:
-    """Tell whether a function is called after a decorator as it was before."""
+    """Return whether a function is called after a decorator as it was before."""
     return decorator_name(module, decorator) in _TRANSPARENT_DECORATORS
 
 
 def makes_context(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether a generator function makes context managers."""
+    """Return whether a generator function makes context managers."""
     return any(
         (decorator_name(module, decorator) or "").endswith("contextmanager")
         for decorator in node.decorators
@@ -58,7 +60,7 @@ def makes_context(module: Module, node: cst.FunctionDef) -> bool:
 
 
 def goes_on(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether a function that makes context managers does anything after its `yield`."""
+    """Return whether a function that makes context managers does anything after its `yield`."""
     statement: cst.CSTNode | None = node
     while statement is not None:
         if isinstance(statement, cst.With):
@@ -69,7 +71,7 @@ def goes_on(module: Module, node: cst.FunctionDef) -> bool:
             break
         body = statement.body.body
         *first, statement = body
-        if any(_yields(module, node, before) for before in first):
+        if any(is_generator(node, module.names, before) for before in first):
             return True
         if isinstance(statement, cst.SimpleStatementLine):
             *first, last = statement.body
@@ -83,24 +85,17 @@ def _called(node: cst.BaseExpression) -> cst.BaseExpression:
     return node.func if isinstance(node, cst.Call) else node
 
 
-def _yields(module: Module, function: cst.FunctionDef, node: cst.CSTNode) -> bool:
-    scope = module.names.scope(function.body)
-    return any(
-        module.names.scope(inner) is scope for inner in module.tree.every(cst.Yield, below=node)
-    )
-
-
 def hides_errors(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether a function that makes context managers may handle an error at its `yield`."""
+    """Return whether a function that makes context managers may handle an error at its `yield`."""
     return any(
         not all(_raises(handler.body) for handler in inner.handlers)
-        and _yields(module, node, inner.body)
+        and is_generator(node, module.names, inner.body)
         for inner in module.tree.every(cst.Try, cst.TryStar, below=node)
     )
 
 
 def _raises(suite: cst.BaseSuite) -> bool:
-    """Tell whether a block ends by raising."""
+    """Return whether a block ends by raising."""
     last: cst.CSTNode = suite.body[-1]
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
@@ -108,7 +103,7 @@ def _raises(suite: cst.BaseSuite) -> bool:
 
 
 def is_property(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether reading a method calls it."""
+    """Return whether reading a method calls it."""
     return any(
         decorator_name(module, decorator) in {"builtins.property", "functools.cached_property"}
         for decorator in node.decorators
@@ -116,12 +111,12 @@ def is_property(module: Module, node: cst.FunctionDef) -> bool:
 
 
 def caches(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether calls after the first one may give what that gave, without running the body."""
+    """Return whether later calls may give what the first one gave, without running the body."""
     return any(decorator_name(module, decorator) in _CACHES for decorator in node.decorators)
 
 
 def accessor_kind(node: cst.FunctionDef) -> str:
-    """Give "getter", "setter" or "deleter" for `@name.setter` on `def name`; else nothing."""
+    """Return "getter", "setter" or "deleter" for `@name.setter` on `def name`; else nothing."""
     for decorator in node.decorators:
         made = decorator.decorator
         if (
@@ -134,7 +129,7 @@ def accessor_kind(node: cst.FunctionDef) -> str:
 
 
 def method_kind(module: Module, node: cst.FunctionDef) -> str:
-    """Give "staticmethod", "classmethod" or "method"."""
+    """Return "staticmethod", "classmethod" or "method"."""
     for decorator in node.decorators:
         name = decorator_name(module, decorator)
         if name in {"builtins.staticmethod", "builtins.classmethod"}:
@@ -143,20 +138,20 @@ def method_kind(module: Module, node: cst.FunctionDef) -> str:
 
 
 def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
-    """Tell whether a class gets its `__init__` from its annotated fields."""
+    """Return whether a class gets its `__init__` from its annotated fields."""
     return any(
         decorator_name(module, decorator) in _DATACLASSES for decorator in node.decorators
     ) or any(module.names.qualified(base.value) in _DATACLASS_BASES for base in node.bases)
 
 
 def is_enumeration(module: Module, node: cst.ClassDef) -> bool:
-    """Tell whether the names in a class are members of an enumeration, which equal nothing else."""
+    """Return whether the names in a class are members of an enumeration."""
     names = [module.names.qualified(base.value) for base in node.bases]
     return names == ["enum.Enum"]
 
 
 def dispatches(module: Module, node: cst.FunctionDef) -> bool:
-    """Tell whether the type of the first argument decides which function is called."""
+    """Return whether the type of the first argument decides which function is called."""
     names = [decorator_name(module, decorator) for decorator in node.decorators]
     return names == ["functools.singledispatch"]
 
@@ -169,7 +164,7 @@ _NO_ARRAYS = frozenset({
 
 
 def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.FunctionDef]] | None:
-    """Give the functions that are registered for types with a dispatching one, in this module.
+    """Return the functions that are registered for types with a dispatching one, in this module.
 
     None where it is not known for which types.
     """
@@ -194,7 +189,7 @@ def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.Fun
 
 
 def _registers(node: cst.CSTNode, base: cst.FunctionDef) -> bool:
-    """Tell whether an expression is `name.register` of a function."""
+    """Return whether an expression is `name.register` of a function."""
     return (
         isinstance(node, cst.Attribute)
         and node.attr.value == "register"
@@ -204,7 +199,7 @@ def _registers(node: cst.CSTNode, base: cst.FunctionDef) -> bool:
 
 
 def _kind_of(function: cst.FunctionDef, made: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Give the type for which a function is registered: the argument, or the annotation."""
+    """Return the type for which a function is registered: the argument, or the annotation."""
     if isinstance(made, cst.Call):
         return made.args[0].value if made.args else None
     params = [*function.params.posonly_params, *function.params.params]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
-from placement_lint.placement.domain.values import Place
 from placement_lint.placement.facts.cpu_pin import pins_cpu
-from placement_lint.placement.facts.import_statements import star_import
 from placement_lint.placement.facts.traced import Traced
+from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import star_import
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
@@ -51,7 +52,7 @@ class Module:
         """The qualified names in functions that import through DLPack.
 
         Where their modules are of the run, these are read: what is imported may be a NumPy array
-        that another file makes, in which there need be no word of JAX.
+        that another file makes, which need not mention JAX.
         """
         found: set[str] = set()
         for node in self.tree.every(cst.Name, cst.Attribute):
@@ -66,24 +67,18 @@ class Module:
         return frozenset(found)
 
     def again(self) -> Module:
-        """Give the same module, of which nothing was seen yet."""
+        """Return the same module, of which nothing was seen yet."""
         module = copy.copy(self)
         module.record = Record()
         return module
 
     def place(self, node: cst.CSTNode) -> Place:
-        """Give the place of one of its nodes."""
         return Place(self.name, self.tree.index(node))
 
     def is_generator(self, function: cst.FunctionDef) -> bool:
-        """Tell whether a function yields."""
         key = id(function)
         if key not in self._generators:
-            scope = self.names.scope(function.body)
-            self._generators[key] = any(
-                self.names.scope(node) is scope
-                for node in self.tree.every(cst.Yield, below=function)
-            )
+            self._generators[key] = is_generator(function, self.names)
         return self._generators[key]
 
     scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)

@@ -24,13 +24,13 @@ _JAX = ("jax.", "numpy.", "safetensors.")
 
 
 def tampers(tree: Tree, names: Names) -> bool:
-    """Tell whether a module changes variables by their names, or replaces functions of JAX."""
+    """Return whether a module changes variables by their names, or replaces functions of JAX."""
     kinds = (cst.AnnAssign, cst.AssignTarget, cst.AugAssign, cst.Call)
     return any(_tampers(node, names) for node in tree.every(*kinds))
 
 
 def sets_mesh(tree: Tree, names: Names) -> bool:
-    """Tell whether a module sets a mesh: then operations refuse what is committed elsewhere.
+    """Return whether a module sets a mesh: then operations refuse what is committed elsewhere.
 
     Measured on JAX 0.10.2: under `jax.set_mesh(mesh)` an array that is committed to a device
     outside of the mesh is an error, an uncommitted one is moved into it.
@@ -39,7 +39,7 @@ def sets_mesh(tree: Tree, names: Names) -> bool:
 
 
 def changes_precision(module: Module) -> bool:
-    """Tell whether a module turns 64-bit types on or off for a block only.
+    """Return whether a module turns 64-bit types on or off for a block only.
 
     What is made inside keeps its type outside; what NumPy hands back there does not (measured).
     """
@@ -61,13 +61,13 @@ def _tampers(node: cst.CSTNode, names: Names) -> bool:
 
 
 def _is_patch(call: cst.Call) -> bool:
-    """Tell whether a call replaces an attribute: `setattr`, `monkeypatch.setattr`, `mock.patch`."""
+    """Return whether a call replaces an attribute: by `setattr`, `monkeypatch`, `mock.patch`."""
     last = dotted(call.func).rpartition(".")[2]
     return last in {"setattr", "patch", "object"}
 
 
 def _replaces(arguments: Arguments, names: Names) -> bool:
-    """Tell whether what is replaced is of JAX."""
+    """Return whether what is replaced is of JAX."""
     first = arguments.get(0, "target")
     if first is None:
         return False
@@ -77,7 +77,7 @@ def _replaces(arguments: Arguments, names: Names) -> bool:
 
 
 def _is_jax(name: str) -> bool:
-    """Tell whether a name is of JAX; its configuration is no function that is replaced."""
+    """Return whether a name is of JAX; its configuration is no function that is replaced."""
     if name in CONFIG_CONTEXTS or name.startswith("jax.config."):
         return False
     return name.startswith(_JAX)

@@ -10,9 +10,11 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.structures import STRUCTURES, Structure
 from placement_lint.jaxmodel.tracing import COMPILING, TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.values import Computation, Step, Usage
+from placement_lint.placement.domain.transformations import Step, Usage
+from placement_lint.placement.domain.values import Computation
 from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.definitions import applied
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class Traced:
                     self._mark(argument.value, functions, self._handed)
 
     def __contains__(self, function: cst.CSTNode) -> bool:
-        """Tell whether a function, or one around it, is traced."""
+        """Return whether a function, or one around it, is traced."""
         key = id(function)
         if key not in self._traced:
             self._traced[key] = key in self._nodes or any(
@@ -68,11 +70,11 @@ class Traced:
         return self._traced[key]
 
     def is_handed_over(self, function: cst.CSTNode) -> bool:
-        """Tell whether a function is given to a library which calls it in traced code."""
+        """Return whether a function is given to a library which calls it in traced code."""
         return id(function) in self._handed
 
     def computation(self, function: cst.FunctionDef) -> Computation | None:
-        """Give what the name of a decorated function is: a computation, or None."""
+        """Return what the name of a decorated function is: a computation, or None."""
         # The statement that defines it may be executed again and again.
         key = id(function)
         if key not in self._computations:
@@ -104,17 +106,17 @@ class Traced:
         )
 
     def is_only_jitted(self, function: cst.FunctionDef) -> bool:
-        """Tell whether a decorated function is traced by `jax.jit` and by nothing else."""
+        """Return whether a decorated function is traced by `jax.jit` and by nothing else."""
         found = [self._tracing(decorator.decorator) for decorator in function.decorators]
         return bool(found) and all(each is not None and each.gives_array for each in found)
 
     def keeps_arguments(self, function: cst.FunctionDef) -> bool:
-        """Tell whether a decorated function takes the arguments of its definition."""
+        """Return whether a decorated function takes the arguments of its definition."""
         decorators = self._transforming(function)
         return len(decorators) == 1 and self._keeps(decorators[0].decorator)
 
     def _transforming(self, function: cst.FunctionDef) -> list[cst.Decorator]:
-        """Give the decorators of a function but `@staticmethod`, which changes no call of it."""
+        """Return the decorators of a function but `@staticmethod`, which changes no call of it."""
         return [
             each
             for each in function.decorators
@@ -131,28 +133,17 @@ class Traced:
         return self.names.qualified(transform) in KEEPING_ARGUMENTS
 
     def _tracing(self, decorator: cst.BaseExpression) -> Computation | None:
-        """Give the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
-        places = donates = False
-        calls: list[Arguments] = []
-        while isinstance(decorator, cst.Call):
-            arguments = Arguments(decorator)
-            calls.append(arguments)
-            places |= bool(_PLACING & arguments.keywords.keys()) or arguments.has_double_star
-            donates |= any(keyword.startswith("donate") for keyword in arguments.keywords)
-            if self.names.qualified(decorator.func) == "functools.partial":
-                inner = arguments.get(0)
-                if inner is None:
-                    return None
-                decorator = inner
-            else:
-                decorator = decorator.func
-        row = transfer.TABLE.get(self.names.qualified(decorator) or "")
+        """Return the computation that a decorator makes: `@jax.jit`, `@partial(jax.jit, …)`."""
+        transform, calls = applied(decorator, self.names)
+        name = None if transform is None else self.names.qualified(transform)
+        row = transfer.TABLE.get(name or "")
         if row is None or row.effect not in {Effect.TRANSFORM, Effect.DISTRIBUTE}:
             return None
+        places = any(call.has_double_star or _PLACING & call.keywords.keys() for call in calls)
         is_jit = row.name == "jax.jit"
         return Computation(
             places or row.effect is Effect.DISTRIBUTE,
-            donates=donates,
+            donates=any(key.startswith("donate") for call in calls for key in call.keywords),
             changes_objects=row.name.startswith("flax.nnx."),
             gives_array=is_jit,
             steps=(step_of(row.name, calls),),
@@ -178,7 +169,7 @@ class Traced:
 
 
 def step_of(name: str, calls: list[Arguments]) -> Step:
-    """Give what a transformation does to what a function gives, by the arguments that it has.
+    """Return what a transformation does to what a function gives, by the arguments that it has.
 
     `calls`: its own, and those of the `functools.partial` around it.
     """
@@ -228,7 +219,7 @@ def usage_of(
     handed_back: bool = False,
     keeps_arguments: bool = True,
 ) -> Usage | None:
-    """Tell of which of its arguments a function touches the data; None: of all of them.
+    """Return of which of its arguments a function touches the data; None: of all of them.
 
     It does not name the others, or takes only their metadata, or makes others like them: JAX then
     leaves such arguments where they are (measured on all versions; what `*` and `**` collect, too).
@@ -265,7 +256,7 @@ def usage_of(
 def _touched(
     function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool
 ) -> tuple[set[str], set[str]]:
-    """Give the names of which a function touches the data, and those of which it takes parts."""
+    """Return the names of which a function touches the data, and those of which it takes parts."""
     touched: set[str] = set()
     partly: set[str] = set()
     pending: list[cst.CSTNode] = [function.body]
@@ -301,7 +292,7 @@ def _touched(
 
 
 def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
-    """Give the parts of what is returned that are more than names in containers."""
+    """Return the parts of what is returned that are more than names in containers."""
     if isinstance(node, cst.Tuple | cst.List):
         return [part for element in node.elements for part in _computed(element.value)]
     if isinstance(node, cst.Dict):
@@ -310,7 +301,7 @@ def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
 
 
 def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
-    """Tell whether a function makes an array of a shape that it takes from a parameter."""
+    """Return whether a function makes an array of a shape that it takes from a parameter."""
     params = function.params
     parameters = {param.name.value for param in (*params.posonly_params, *params.params)}
     pending: list[cst.CSTNode] = [function.body]
@@ -326,7 +317,6 @@ def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    """Tell whether one of these names is somewhere in a node."""
     pending = [node]
     while pending:
         part = pending.pop()
@@ -337,7 +327,7 @@ def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
 
 
 def _alike(call: cst.Call, names: Names) -> cst.Name | None:
-    """Give the name of which a call takes the shapes only: `zeros_like(x)`, mapped or not."""
+    """Return the name of which a call takes the shapes only: `zeros_like(x)`, mapped or not."""
     name = names.qualified(call.func)
     given = [argument.value for argument in call.args]
     row = transfer.TABLE.get(name or "")

@@ -40,7 +40,7 @@ class Result:
 
 
 def gives_array(function: cst.FunctionDef | cst.Lambda, names: Names, transformation: str) -> bool:
-    """Tell whether a transformed function gives one array where all its arguments are arrays.
+    """Return whether a transformed function gives one array where all its arguments are arrays.
 
     That array must be where the transformed call runs. So it is with `jax.jit`; with those that
     run operation by operation, where every argument goes into it, and it is no argument itself.
@@ -58,7 +58,7 @@ def gives_array(function: cst.FunctionDef | cst.Lambda, names: Names, transforma
 
 
 def row_gives_array(row: transfer.Row | None, transformation: str) -> bool:
-    """Tell the same of a function of JAX."""
+    """Return whether a transformed function of JAX does, like `gives_array`."""
     if row is None or row.gives is not Gives.ARRAY or row.effect not in _EFFECTS:
         return False
     if transformation == "jax.jit":
@@ -92,7 +92,7 @@ def _result(function: cst.FunctionDef | cst.Lambda, names: Names) -> Result | No
 
 
 def _statements(function: cst.FunctionDef) -> Iterator[cst.CSTNode | None]:
-    """Give the statements of a straight body; None for one that is compound."""
+    """Yield the statements of a straight body; None for one that is compound."""
     for statement in function.body.body:
         if isinstance(statement, cst.SimpleStatementLine):
             yield from statement.body
@@ -103,7 +103,7 @@ def _statements(function: cst.FunctionDef) -> Iterator[cst.CSTNode | None]:
 
 
 def _array(node: cst.BaseExpression, known: dict[str, Result], names: Names) -> Result | None:
-    """Give what an expression is computed of that surely is one array; None for any other."""
+    """Return what an expression is computed of that surely is one array; None for any other."""
     if isinstance(node, cst.Name):
         return known.get(node.value)
     if isinstance(node, cst.BinaryOperation):

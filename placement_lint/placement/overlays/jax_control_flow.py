@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.values import (
     NONE,
     PLAIN,
@@ -16,136 +17,134 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Container,
     Mapping,
     Plain,
     Sequence,
     Value,
     arrays,
-    element_of,
     join,
-    parts_of,
+    sole,
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, computed, is_worth_following, pair
+from placement_lint.placement.overlays.registry import LibraryCall, models
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.operand_layouts import Layout
-    from placement_lint.placement.engine.protocols import Evaluator
-    from placement_lint.syntax.calls import Arguments
 
 
-class ControlFlow:
-    """Evaluates calls that take functions which JAX traces, and their arguments."""
-
-    def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
-        self.on = expressions
-
-    def scan(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.scan(f, init, xs)`: a pair of the carry, and of what f gives, stacked."""
-        call = _Call(self.on, node, arguments, state)
-        init, rows = call.given(1, "init"), call.given(2, "xs") or NONE
-        made = call.call(0, "f", [init, rows])
-        carried = call.carried(init, element_of(made, 0) or UNKNOWN)
-        outputs = call.stacked(rows, element_of(made, 1) or UNKNOWN)
-        return call.result(None if init is None else pair(carried, outputs))
-
-    def while_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.while_loop(cond, body, init)`: a carry like the first one."""
-        call = _Call(self.on, node, arguments, state)
-        init = call.given(2, "init_val")
-        call.call(0, "cond_fun", [init])
-        made = call.call(1, "body_fun", [init])
-        if init is None:
-            return call.result(None)
-        call.is_used(init)
-        return call.result(call.carried(init, made))
-
-    def fori_loop(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.fori_loop(lower, upper, body, init)`: a carry like the first one."""
-        call = _Call(self.on, node, arguments, state)
-        call.is_scalar(0, "lower")
-        call.is_scalar(1, "upper")
-        init = call.given(3, "init_val")
-        made = call.call(2, "body_fun", [PLAIN, init])
-        return call.result(None if init is None else call.carried(init, made))
-
-    def cond(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.cond(test, f, g, *operands)`: what one of the functions gives."""
-        call = _Call(self.on, node, arguments, state)
-        call.is_scalar(0, "pred")
-        operands = call.rest(3, "operand")
-        made = [call.call(1, "true_fun", operands), call.call(2, "false_fun", operands)]
-        return call.result(call.met(made))
-
-    def switch(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.switch(index, functions, *operands)`: what one of the functions gives."""
-        call = _Call(self.on, node, arguments, state)
-        branches = call.plain(1, "branches")
-        only = next(iter(branches)) if len(branches) == 1 else None
-        if not isinstance(only, Sequence) or not only.items:
-            return call.result(None)
-        call.is_scalar(0, "index")
-        operands = call.rest(2, "operand")
-        return call.result(call.met([call.called(each, operands) for each in only.items]))
-
-    def map_(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.map(f, xs)`: what f gives of each, stacked."""
-        call = _Call(self.on, node, arguments, state)
-        rows = call.given(1, "xs")
-        made = call.call(0, "f", [rows])
-        return call.result(None if rows is None else call.stacked(rows, made))
-
-    def associative_scan(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.lax.associative_scan(f, xs)`: a tree like the one that it is given, all computed."""
-        call = _Call(self.on, node, arguments, state)
-        elements = call.given(1, "elems")
-        if elements is None:
-            return call.result(None)
-        call.is_used(elements)
-        return call.result(call.trace.rebuilt(elements, computed))
-
-    def derived(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.vjp(f, x)`, `jax.linearize(f, x)`: what f gives, and a function.
-
-        Or, of `jax.jvp(f, xs, ts)`, what is derived of it.
-        """
-        call = _Call(self.on, node, arguments, state, is_staged=False)
-        is_jvp = self.on.names.qualified(node.func) == "jax.jvp"
-        operands: list[Value | None] | None = call.rest(1)
-        if is_jvp:
-            primals = call.given(1, "primals")
-            only = next(iter(primals)) if primals and len(primals) == 1 else None
-            operands = list(only.items) if isinstance(only, Sequence) and only.items else None
-        has_aux = arguments.get(3 if is_jvp else None, "has_aux") is not None
-        if operands is None or has_aux:
-            return call.result(None)
-        return call.result(pair(call.call(0, "fun", operands), UNKNOWN))
+@models("jax.lax.scan")
+def scan(call: LibraryCall) -> Value:
+    """`jax.lax.scan(f, init, xs)`: a pair of the carry, and of what f gives, stacked."""
+    traced = _Tracing(call)
+    init, rows = traced.given(1, "init"), traced.given(2, "xs") or NONE
+    made = traced.call(0, "f", [init, rows])
+    carried = traced.carried(init, element_of(made, 0) or UNKNOWN)
+    outputs = traced.stacked(rows, element_of(made, 1) or UNKNOWN)
+    return traced.result(None if init is None else pair(carried, outputs))
 
 
-class _Call:
-    """One such call."""
+@models("jax.lax.while_loop")
+def while_loop(call: LibraryCall) -> Value:
+    """`jax.lax.while_loop(cond, body, init)`: a carry like the first one."""
+    traced = _Tracing(call)
+    init = traced.given(2, "init_val")
+    traced.call(0, "cond_fun", [init])
+    made = traced.call(1, "body_fun", [init])
+    if init is None:
+        return traced.result(None)
+    traced.is_used(init)
+    return traced.result(traced.carried(init, made))
 
-    def __init__(
-        self,
-        on: Evaluator,
-        node: cst.Call,
-        arguments: Arguments,
-        state: State,
-        *,
-        is_staged: bool = True,
-    ) -> None:
+
+@models("jax.lax.fori_loop")
+def fori_loop(call: LibraryCall) -> Value:
+    """`jax.lax.fori_loop(lower, upper, body, init)`: a carry like the first one."""
+    traced = _Tracing(call)
+    traced.is_scalar(0, "lower")
+    traced.is_scalar(1, "upper")
+    init = traced.given(3, "init_val")
+    made = traced.call(2, "body_fun", [PLAIN, init])
+    return traced.result(None if init is None else traced.carried(init, made))
+
+
+@models("jax.lax.cond")
+def cond(call: LibraryCall) -> Value:
+    """`jax.lax.cond(test, f, g, *operands)`: what one of the functions gives."""
+    traced = _Tracing(call)
+    traced.is_scalar(0, "pred")
+    operands = traced.rest(3, "operand")
+    made = [traced.call(1, "true_fun", operands), traced.call(2, "false_fun", operands)]
+    return traced.result(traced.met(made))
+
+
+@models("jax.lax.switch")
+def switch(call: LibraryCall) -> Value:
+    """`jax.lax.switch(index, functions, *operands)`: what one of the functions gives."""
+    traced = _Tracing(call)
+    branches = traced.plain(1, "branches")
+    only = sole(branches)
+    if not isinstance(only, Sequence) or not only.items:
+        return traced.result(None)
+    traced.is_scalar(0, "index")
+    operands = traced.rest(2, "operand")
+    return traced.result(traced.met([traced.called(each, operands) for each in only.items]))
+
+
+@models("jax.lax.map")
+def map_(call: LibraryCall) -> Value:
+    """`jax.lax.map(f, xs)`: what f gives of each, stacked."""
+    traced = _Tracing(call)
+    rows = traced.given(1, "xs")
+    made = traced.call(0, "f", [rows])
+    return traced.result(None if rows is None else traced.stacked(rows, made))
+
+
+@models("jax.lax.associative_scan")
+def associative_scan(call: LibraryCall) -> Value:
+    """`jax.lax.associative_scan(f, xs)`: a tree like the one that it is given, all computed."""
+    traced = _Tracing(call)
+    elements = traced.given(1, "elems")
+    if elements is None:
+        return traced.result(None)
+    traced.is_used(elements)
+    return traced.result(traced.trace.rebuilt(elements, computed))
+
+
+@models("jax.jvp", "jax.linearize", "jax.vjp")
+def derived(call: LibraryCall) -> Value:
+    """`jax.vjp(f, x)`, `jax.linearize(f, x)`: what f gives, and a function.
+
+    Or, of `jax.jvp(f, xs, ts)`, what is derived of it.
+    """
+    traced = _Tracing(call, is_staged=False)
+    is_jvp = call.name == "jax.jvp"
+    operands: list[Value | None] | None = traced.rest(1)
+    if is_jvp:
+        primals = traced.given(1, "primals")
+        only = next(iter(primals)) if primals and len(primals) == 1 else None
+        operands = list(only.items) if isinstance(only, Sequence) and only.items else None
+    has_aux = call.arguments.get(3 if is_jvp else None, "has_aux") is not None
+    if operands is None or has_aux:
+        return traced.result(None)
+    return traced.result(pair(traced.call(0, "fun", operands), UNKNOWN))
+
+
+class _Tracing:
+    """One call that traces the functions that it is given."""
+
+    def __init__(self, call: LibraryCall, *, is_staged: bool = True) -> None:
+        on, node, state = call.on, call.node, call.state
         self._on = on
         self._node = node
         self._state = state
         self._is_staged = is_staged
-        self._is_open = arguments.is_open
+        self._is_open = call.arguments.is_open
         self._laid_out = laid_out = LaidOut(on, node, state)
         self._held = [held for _, held in laid_out.operands]
         self._spread = on.spread(laid_out.operands, state)
@@ -164,12 +163,12 @@ class _Call:
         return None if self._is_open else self._laid_out.of(position, *keywords)
 
     def given(self, position: int | None, *keywords: str) -> Value | None:
-        """Give an argument as tracers; None where it is not known."""
+        """Return an argument as tracers; None where it is not known."""
         layout = self._of(position, *keywords)
         return None if layout is None else assembled(layout, self._tracers)
 
     def plain(self, position: int | None, *keywords: str) -> Value:
-        """Give an argument as it is."""
+        """Return an argument as it is."""
         layout = self._of(position, *keywords)
         return UNKNOWN if layout is None else assembled(layout, self._held)
 
@@ -180,7 +179,7 @@ class _Call:
             self._numbers.add(layout)
 
     def rest(self, first: int, *keywords: str) -> list[Value | None]:
-        """Give the arguments from a position on, as tracers."""
+        """Return the arguments from a position on, as tracers."""
         found: list[Value | None] = []
         while (held := self.given(first + len(found))) is not None:
             found.append(held)
@@ -190,11 +189,11 @@ class _Call:
     # -- functions --------------------------------------------------------------------------------
 
     def call(self, position: int, keyword: str, operands: list[Value | None]) -> Value:
-        """Give what the function at a position gives for tracers."""
+        """Return what the function at a position gives for tracers."""
         return self.called(self.plain(position, keyword), operands)
 
     def called(self, function: Value, operands: list[Value | None]) -> Value:
-        """Give what a function gives for tracers."""
+        """Return what a function gives for tracers."""
         if not self._is_followed or self._is_open:
             return UNKNOWN
         passed = CallArguments([UNKNOWN if held is None else held for held in operands])
@@ -205,13 +204,13 @@ class _Call:
     # -- what comes out ---------------------------------------------------------------------------
 
     def carried(self, before: Value | None, after: Value) -> Value:
-        """Give the carry after a loop: of the structure that it had before it."""
+        """Return the carry after a loop: of the structure that it had before it."""
         if before is None:
             return UNKNOWN
         return self._partly(before, after)
 
     def met(self, made: list[Value]) -> Value | None:
-        """Give what one of several branches gives: they give the same structure."""
+        """Return what one of several branches gives: they give the same structure."""
         known = [held for held in made if held != UNKNOWN]
         if not known:
             return None
@@ -221,7 +220,7 @@ class _Call:
         return self._partly(result, result) if len(known) == 1 else result
 
     def _partly(self, before: Value, after: Value) -> Value:
-        """Give a tree like the first one, of leaves that are computed.
+        """Return a tree like the first one, of leaves that are computed.
 
         Or, where the other tree has the same tracer at the same place, handed back.
         """
@@ -239,26 +238,26 @@ class _Call:
         return self.trace.rebuilt(before, kept)
 
     def _same(self, before: Value, after: Value) -> set[Array]:
-        """Give the tracers that are, or may be, at the same place of two trees."""
+        """Return the tracers that are, or may be, at the same place of two trees."""
         trees, state = self.trace.program.trees, self.trace.state
         same: set[Array] = set()
         _collect(trees.spread(before, state), trees.spread(after, state), same)
         return same
 
     def _unknown(self, held: Value) -> list[AnyTree]:
-        """Give the parts of a tree of which the structure is not known: they may be kept."""
+        """Return the parts of a tree of which the structure is not known: they may be kept."""
         found: list[AnyTree] = []
         pending = [*self.trace.program.trees.spread(held, self.trace.state)]
         while pending:
             atom = pending.pop()
             if isinstance(atom, AnyTree):
                 found.append(atom)
-            elif isinstance(atom, Sequence | Mapping):
-                pending += [each for part in parts_of(atom) for each in part]
+            elif isinstance(atom, Container):
+                pending += [each for part in atom.parts() for each in part]
         return found
 
     def stacked(self, rows: Value | None, made: Value) -> Value:
-        """Give what a function gives of each row, stacked: rows that it hands back are all."""
+        """Return what a function gives of each row, stacked: rows that it hands back are all."""
         every: set[Array] = set()
         for leaf in () if rows is None else self.trace.leaves(rows):
             every.update(arrays(leaf))
@@ -274,7 +273,7 @@ class _Call:
             self.trace.handed_back.update(arrays(leaf))
 
     def result(self, made: Value | None) -> Value:
-        """Give what the call gives, which the functions give for tracers."""
+        """Return what the call gives, which the functions give for tracers."""
         is_known = self._is_followed and made is not None and not self._is_unknown
         used: list[Operand] = [
             (place, self.trace.used(tracers) if is_known else held)
@@ -308,7 +307,7 @@ def _collect(before: Value, after: Value, found: set[Array]) -> None:
             _collect(atom.element, element_of(after) or UNKNOWN, found)
 
 
-def _at(held: Value, key: str) -> Value:
-    """Give what dicts hold at a key, as they know it."""
+def _at(held: Value, key: Key) -> Value:
+    """Return what dicts hold at a key, as they know it."""
     found = [dict(a.items).get(key, a.element) for a in held if isinstance(a, Mapping)]
     return join(*found) if found and len(found) == len(held) else UNKNOWN

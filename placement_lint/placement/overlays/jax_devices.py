@@ -2,177 +2,183 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices, State
+from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NONE,
     PLAIN,
     UNKNOWN,
-    Context,
+    Atom,
     DefaultDeviceContext,
-    Device,
     DeviceList,
     ExitStack,
     External,
     Host,
     Plain,
-    Target,
+    PlainContext,
+    Sharding,
     TensorFile,
     TheDevice,
     Value,
     value,
 )
-from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.placement.overlays.registry import LibraryCall, models
+from placement_lint.syntax.calls import is_none, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.engine.arguments import Operand
-    from placement_lint.placement.engine.protocols import Evaluator
 
 _DEVICE_CALLS = frozenset({"jax.devices", "jax.local_devices"})
 _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
 
 
-class DeviceCalls:
-    """Evaluates `jax.devices`, `jax.default_device`, `jax.config.update` and their like."""
-
-    def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
-        self.on = expressions
-        self.names = expressions.names
-
-    def devices_of(self, node: cst.BaseExpression | None, state: State) -> Devices:
-        """Give the devices that an expression names; `None` is the system default."""
-        if node is None:
-            return ANY_DEVICE
-        if isinstance(node, cst.Call) and self.names.qualified(node.func) not in _DEVICE_CALLS:
-            # A file that gives a device is read for it, though it makes no array.
-            for atom in self.on.evaluate(node.func, state):
-                if isinstance(atom, External):
-                    self.on.program.linking.loaded(atom, state)
-        held = self.on.evaluate(node, state)
-        if is_none(node):
-            return SYSTEM
-        for atom in held:
+def devices_of(call: LibraryCall, node: cst.BaseExpression | None) -> Devices:
+    """Return the devices that an expression names; `None` is the system default."""
+    if node is None:
+        return ANY_DEVICE
+    if isinstance(node, cst.Call) and call.on.names.qualified(node.func) not in _DEVICE_CALLS:
+        # A file that gives a device is read for it, though it makes no array.
+        for atom in call.evaluate(node.func):
             if isinstance(atom, External):
-                held = (held - {atom}) | self.on.program.linking.loaded(atom, state)
-        found: set[Device | None] = set()
-        for atom in held:
-            if isinstance(atom, TheDevice):
-                found.add(atom.device)
-            elif isinstance(atom, Plain) and atom.text in _TEXT_PLATFORMS:
-                found.add(Device(atom.text, 0))
-            elif atom in NONE:
-                found |= SYSTEM
-            else:
-                found.add(None)
-        return frozenset(found)
+                call.program.linking.loaded(atom, call.state)
+    held = call.evaluate(node)
+    if is_none(node):
+        return SYSTEM
+    for atom in held:
+        if isinstance(atom, External):
+            held = (held - {atom}) | call.program.linking.loaded(atom, call.state)
+    found: set[Device | None] = set()
+    for atom in held:
+        if isinstance(atom, TheDevice):
+            found.add(atom.device)
+        elif isinstance(atom, Plain) and atom.text in _TEXT_PLATFORMS:
+            found.add(Device(atom.text, 0))
+        elif atom in NONE:
+            found |= SYSTEM
+        else:
+            found.add(None)
+    return frozenset(found)
 
-    def default_device(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.default_device(d)`: a context, not entered yet."""
-        expression = arguments.get(0, "new_val")
-        devices = self.devices_of(expression, state)
-        place = None if expression is None else self.on.module.place(expression)
-        return value(DefaultDeviceContext(devices, place))
 
-    def devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.devices(platform)`."""
-        return self._device_list(arguments.get(0, "backend"), arguments, state)
+@models("jax.default_device")
+def default_device(call: LibraryCall) -> Value:
+    """`jax.default_device(d)`: a context, not entered yet."""
+    expression = call.arguments.get(0, "new_val")
+    devices = devices_of(call, expression)
+    place = None if expression is None else call.on.module.place(expression)
+    return value(DefaultDeviceContext(devices, place))
 
-    def local_devices(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.local_devices(backend=platform)`, whose first parameter is a process index."""
-        if (
-            arguments.get(0, "process_index") is not None
-            or arguments.get(None, "host_id") is not None
-        ):
-            self.on.arguments(node, state)
-            return UNKNOWN
-        return self._device_list(arguments.get(1, "backend"), arguments, state)
 
-    def _device_list(
-        self, platform: cst.BaseExpression | None, arguments: Arguments, state: State
-    ) -> Value:
-        if arguments.is_open:
-            return UNKNOWN
-        if platform is None or is_none(platform):
-            return value(DeviceList(None))
-        found: set[Any] = set()
-        for atom in self.on.evaluate(platform, state):
-            known = isinstance(atom, Plain) and atom.text is not None
-            found.add(DeviceList(atom.text) if known else ANYTHING)  # type: ignore[union-attr]
-        return frozenset(found)
+@models("jax.devices")
+def devices(call: LibraryCall) -> Value:
+    return _device_list(call, call.arguments.get(0, "backend"))
 
-    def single_device_sharding(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
-        devices = self.devices_of(arguments.get(0, "device"), state)
-        return value(*[TheDevice(device) for device in devices])
 
-    def partition_spec(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
-        parts = self._escaping(node, state)
-        is_whole = not arguments.is_open and all(held == NONE for _, held in parts)
-        return value(Target(replicated=is_whole))
+@models("jax.local_devices")
+def local_devices(call: LibraryCall) -> Value:
+    """`jax.local_devices(backend=platform)`, whose first parameter is a process index."""
+    if (
+        call.arguments.get(0, "process_index") is not None
+        or call.arguments.get(None, "host_id") is not None
+    ):
+        call.operands()
+        return UNKNOWN
+    return _device_list(call, call.arguments.get(1, "backend"))
 
-    def named_sharding(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`NamedSharding(mesh, spec)`, which may name another memory than that of the devices."""
-        given = dict(self._escaping(node, state))
-        spec = arguments.get(1, "spec")
-        held = UNKNOWN if spec is None else given.get(self.on.index(spec), UNKNOWN)
-        in_memory = not arguments.may_pass(None, "memory_kind")
-        whole = (isinstance(atom, Target) and atom.replicated for atom in held)
-        return value(*[Target(replicated=in_memory and each) for each in whole])
 
-    def _escaping(self, node: cst.Call, state: State) -> list[Operand]:
-        """Evaluate the arguments of a call that is not followed."""
-        operands = self.on.arguments(node, state)
-        for _, held in operands:
-            self.on.escapes(held, state)
-        return operands
+def _device_list(call: LibraryCall, platform: cst.BaseExpression | None) -> Value:
+    if call.arguments.is_open:
+        return UNKNOWN
+    if platform is None or is_none(platform):
+        return value(DeviceList(None))
+    found: set[Atom] = set()
+    for atom in call.evaluate(platform):
+        known = isinstance(atom, Plain) and atom.text is not None
+        found.add(DeviceList(atom.text) if known else ANYTHING)  # type: ignore[union-attr]
+    return frozenset(found)
 
-    def null_context(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`contextlib.nullcontext(x)`, which gives x."""
-        given = arguments.get(0, "enter_result")
-        if arguments.is_open:
-            return value(Context(UNKNOWN))
-        return value(Context(NONE if given is None else self.on.argument(given, state)))
 
-    def exit_stack(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`contextlib.ExitStack()`."""
-        return value(ExitStack(self.on.module.place(node)))
+@models("jax.sharding.SingleDeviceSharding")
+def single_device_sharding(call: LibraryCall) -> Value:
+    """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
+    devices = devices_of(call, call.arguments.get(0, "device"))
+    return value(*[TheDevice(device) for device in devices])
 
-    def host_file(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`h5py.File(path)`, whose items are read as NumPy arrays."""
-        self.on.arguments(node, state)
-        return value(Host(from_file=True))
 
-    def safe_open(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
-        self.on.arguments(node, state)
-        framework = string_value(arguments.get(1, "framework"))
-        is_jax = framework in {"flax", "jax"}
-        return value(TensorFile(self.on.module.place(node))) if is_jax else UNKNOWN
+@models("jax.P", "jax.sharding.PartitionSpec")
+def partition_spec(call: LibraryCall) -> Value:
+    """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
+    parts = _escaping(call)
+    is_whole = not call.arguments.is_open and all(held == NONE for _, held in parts)
+    return value(Sharding(replicated=is_whole))
 
-    def default_in_force(self, state: State) -> Value:
-        """`jax.config.jax_default_device`: also what a block around sets (0.4.30 to 0.12)."""
-        default = state.default
-        if default.expression is None and default.devices == SYSTEM:
-            return NONE
-        return value(*[TheDevice(device) for device in default.devices])
 
-    def config_update(self, node: cst.Call, arguments: Arguments, state: State) -> Value:
-        """`jax.config.update("jax_default_device", d)`: the default outside of every block."""
-        name = string_value(arguments.get(0, "name"))
-        new = arguments.get(1, "val")
-        if name == "jax_default_device":
-            devices = self.devices_of(new, state)
-            place = None
-            if new is not None and not is_none(new):
-                held = self.on.record.values.get(self.on.index(new), UNKNOWN)
-                place = None if held == NONE else self.on.module.place(new)
-            state.base = DefaultDevice(devices, place)
-        elif new is not None:
-            self.on.evaluate(new, state)
-        return PLAIN
+@models("jax.NamedSharding", "jax.sharding.NamedSharding")
+def named_sharding(call: LibraryCall) -> Value:
+    """`NamedSharding(mesh, spec)`, which may name another memory than that of the devices."""
+    given = dict(_escaping(call))
+    spec = call.arguments.get(1, "spec")
+    held = UNKNOWN if spec is None else given.get(call.index(spec), UNKNOWN)
+    in_memory = not call.arguments.may_pass(None, "memory_kind")
+    whole = (isinstance(atom, Sharding) and atom.replicated for atom in held)
+    return value(*[Sharding(replicated=in_memory and each) for each in whole])
+
+
+def _escaping(call: LibraryCall) -> list[Operand]:
+    """Evaluate the arguments of a call that is not followed."""
+    operands = call.operands()
+    for _, held in operands:
+        call.escapes(held)
+    return operands
+
+
+@models("contextlib.nullcontext")
+def null_context(call: LibraryCall) -> Value:
+    """`contextlib.nullcontext(x)`, which gives x."""
+    given = call.arguments.get(0, "enter_result")
+    if call.arguments.is_open:
+        return value(PlainContext(UNKNOWN))
+    return value(PlainContext(NONE if given is None else call.argument(given)))
+
+
+@models("contextlib.AsyncExitStack", "contextlib.ExitStack")
+def exit_stack(call: LibraryCall) -> Value:
+    return value(ExitStack(call.place))
+
+
+@models("h5py.File")
+def host_file(call: LibraryCall) -> Value:
+    """`h5py.File(path)`, whose items are read as NumPy arrays."""
+    call.operands()
+    return value(Host(from_file=True))
+
+
+@models("safetensors.safe_open")
+def safe_open(call: LibraryCall) -> Value:
+    """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
+    call.operands()
+    framework = string_value(call.arguments.get(1, "framework"))
+    is_jax = framework in {"flax", "jax"}
+    return value(TensorFile(call.place)) if is_jax else UNKNOWN
+
+
+@models("jax.config.update")
+def config_update(call: LibraryCall) -> Value:
+    """`jax.config.update("jax_default_device", d)`: the default outside of every block."""
+    name = string_value(call.arguments.get(0, "name"))
+    new = call.arguments.get(1, "val")
+    if name == "jax_default_device":
+        devices = devices_of(call, new)
+        place = None
+        if new is not None and not is_none(new):
+            held = call.on.record.values.get(call.index(new), UNKNOWN)
+            place = None if held == NONE else call.on.module.place(new)
+        call.state.base = DefaultDevice(devices, place)
+    elif new is not None:
+        call.evaluate(new)
+    return PLAIN

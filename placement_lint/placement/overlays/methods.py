@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.containers import (
+    Change,
     emptied,
     loosened,
     merged,
@@ -17,6 +18,8 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
+from placement_lint.placement.domain.contents import committed_to, element_of, without_parts
+from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,
@@ -26,7 +29,6 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Class,
-    Context,
     DefaultDeviceContext,
     Executor,
     ExitStack,
@@ -36,28 +38,28 @@ from placement_lint.placement.domain.values import (
     Instance,
     Mapping,
     Optimizer,
+    PlainContext,
     Sequence,
     TensorFile,
     Thread,
     Value,
     arrays,
-    committed_to,
-    element_of,
     join,
-    known_key,
     limited,
+    sole,
     value,
-    without_parts,
 )
 from placement_lint.placement.engine.arguments import sort_arguments
 from placement_lint.placement.engine.contexts import entered_by_hand, entered_default
+from placement_lint.placement.overlays.jax_devices import devices_of
+from placement_lint.placement.overlays.registry import LibraryCall
+from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.containers import Change, Container
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Atom
+    from placement_lint.placement.domain.values import Atom, Container
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
 
@@ -78,7 +80,6 @@ class MethodCalls:
     """Evaluates `x.method(…)` where `x` is no module."""
 
     def __init__(self, expressions: Evaluator) -> None:
-        """Bind to the evaluator of the body."""
         self.on = expressions
         self.names = expressions.names
 
@@ -95,7 +96,7 @@ class MethodCalls:
             return self.on.calls.objects.super_method(node, name, state)
         held = self.on.evaluate(receiver, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
-        found: set[Any] = set()
+        found: set[Atom] = set()
         if name == "replace" and objects and all(map(self._has_replace, objects)):
             passed = self.on.calls.objects.passed(node, state)
             found |= self.on.calls.objects.like(node, objects, passed, state)
@@ -111,11 +112,11 @@ class MethodCalls:
             held -= objects
             if not held:
                 return frozenset(found)
-        only = next(iter(held)) if len(held) == 1 else None
+        only = sole(held)
         if isinstance(only, Executor):
-            return self.on.calls.library.executed(node, name, state)
+            return executed(LibraryCall(self.on, node, state), name)
         if isinstance(only, Thread):
-            return self.on.calls.library.of_thread(node, only, name, state)
+            return of_thread(LibraryCall(self.on, node, state), only, name)
         if isinstance(only, Generator) and name == "send":
             return self._sent(node, held, state)
         if isinstance(only, Optimizer) and name in {"init", "update"}:
@@ -151,7 +152,7 @@ class MethodCalls:
         return value(Sequence((limited(updates), UNKNOWN), UNKNOWN))
 
     def _has_replace(self, atom: Atom) -> bool:
-        """Tell whether a library gives an object its method `replace`."""
+        """Return whether a library gives an object its method `replace`."""
         program = self.on.program
         return (
             isinstance(atom, Instance)
@@ -180,17 +181,17 @@ class MethodCalls:
             self.on.record.saw_read(atom.site, self.on.module.place(node))
             return self.on.operations.created(self.on.index(node), state)
         if isinstance(atom, Future):
-            return self.on.calls.library.of_future(atom, name)
+            return of_future(atom, name)
         if isinstance(atom, ExitStack):
             return self._exit_stack_method(node, atom, name, operands, state)
         if name in _ENTERING and isinstance(atom, Anything):
             # A stack that nobody knows: what it enters stays, until the function ends.
             return self._exit_stack_method(node, ExitStack(), name, operands, state)
-        if isinstance(atom, DefaultDeviceContext | Context) and name in _BY_HAND:
+        if isinstance(atom, DefaultDeviceContext | PlainContext) and name in _BY_HAND:
             return self._by_hand(receiver, held, name, state)
         for _, given in operands:
             self.on.escapes(given, state)
-            self.on.may_change(given, state)
+            self.on.targets.may_change(given, state)
         if isinstance(atom, AnyTree):
             return self._tree_method(node, receiver, atom, name, state)
         return HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
@@ -199,7 +200,7 @@ class MethodCalls:
         """`generator.send(x)`: what it yields next; where x goes is not followed."""
         for _, given in self.on.arguments(node, state):
             self.on.escapes(given, state)
-            self.on.may_change(given, state)
+            self.on.targets.may_change(given, state)
         return element_of(self.on.program.functions.consumed(held, state)) or UNKNOWN
 
     def _array_method(
@@ -216,7 +217,7 @@ class MethodCalls:
         if name in transfer.IDENTITY_METHODS:
             return own
         if name == "to_device":
-            devices = self.on.calls.devices.devices_of(arguments.get(0, "device"), state)
+            devices = devices_of(LibraryCall(self.on, node, state), arguments.get(0, "device"))
             return committed_to(own, devices, frozenset({self.on.module.place(node)}))
         if name in transfer.HOST_METHODS:
             if self.on.supposed is not None:
@@ -287,18 +288,18 @@ class MethodCalls:
         elif name == "clear":
             change = emptied
         elif name == "setdefault" and len(arguments.positional) == 2:
-            key = None if first is None else self.on.key(first, operands[0][1])
+            key = None if first is None else self.on.subscripts.key(first, operands[0][1])
             default = operands[-1][1]
 
             def change(container: Container) -> Container:
-                if isinstance(container, Mapping) and known_key(key) in dict(container.items):
+                if isinstance(container, Mapping) and key in dict(container.items):
                     return container
                 known = element_of(value(container), key)
                 return with_item(container, key, join(known, default))
 
         elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
-            named = None if first is None else self.on.key(first, operands[0][1])
-            taken: str | int | None = None if self.on.in_loop else named
+            named = None if first is None else self.on.subscripts.key(first, operands[0][1])
+            taken: Key | None = None if self.on.in_loop else named
             if name in {"pop", "popleft"} and first is None and not self.on.in_loop:
                 taken = -1 if name == "pop" else 0
 
@@ -311,16 +312,16 @@ class MethodCalls:
             if isinstance(receiver, cst.Name | cst.Attribute):
                 # An argument may have changed it already.
                 held = self.on.evaluate(receiver, state)
-            self.on.change(receiver, held, change, state)
+            self.on.targets.change(receiver, held, change, state)
 
     def _pops(self, held: Value) -> bool:
-        """Tell whether a container has items whose place or key is known."""
+        """Return whether a container has items whose place or key is known."""
         return any(isinstance(atom, Mapping | Sequence) and atom.items for atom in held)
 
     def _extension(
         self, node: cst.Call, name: str, operands: list[Operand], state: State
     ) -> Change:
-        """Give what `xs.extend(ys)` and `d.update(other, key=x)` do."""
+        """Return what `xs.extend(ys)` and `d.update(other, key=x)` do."""
         arguments = Arguments(node)
         first = arguments.get(0)
         given = PLAIN if first is None else operands[0][1]
@@ -329,10 +330,10 @@ class MethodCalls:
             for argument, (_, held) in zip(node.args, operands, strict=True)
             if argument.keyword is not None
         }
-        only = next(iter(given)) if len(given) == 1 else None
+        only = sole(given)
         element = NOTHING
         if first is not None and not (isinstance(only, Mapping) and name == "update"):
-            element = self.on.iterated(first, given, state)
+            element = self.on.iteration.iterated(first, given, state)
         is_open = arguments.is_open
         in_loop = self.on.in_loop
 
@@ -356,7 +357,7 @@ class MethodCalls:
         if atom.names and atom.items is not None:
             named = dict(zip(atom.names, atom.items, strict=True))
             if name == "_asdict":
-                return value(Mapping(tuple(sorted(named.items())), NOTHING))
+                return value(Mapping(sorted_items(named.items()), NOTHING))
             if name == "_replace" and all(argument.keyword for argument in node.args):
                 for argument, (_, held) in zip(node.args, operands, strict=True):
                     if argument.keyword is not None and argument.keyword.value in named:
@@ -386,7 +387,7 @@ class MethodCalls:
             # An empty one raises, or waits.
             return join(*every)
         if name == "copy":
-            return value(replace(atom, site=self.on.made(node)))
+            return value(replace(atom, site=self.on.targets.made(node)))
         if name in _ADDING or name in _EXTENDING or name in _REMOVING or name == "clear":
             return PLAIN
         return UNKNOWN
@@ -399,13 +400,13 @@ class MethodCalls:
         if name == "keys":
             return value(Sequence(None, PLAIN))
         if name in {"get", "pop", "setdefault"} and node.args:
-            key = self.on.key(node.args[0].value, operands[0][1])
+            key = self.on.subscripts.key(node.args[0].value, operands[0][1])
             found = element_of(value(atom), key)
-            if len(node.args) > 1 and known_key(key) not in dict(atom.items):
+            if len(node.args) > 1 and key not in dict(atom.items):
                 found = join(found, operands[1][1]) if found else operands[1][1]
             return found
         if name == "copy":
-            return value(replace(atom, site=self.on.made(node)))
+            return value(replace(atom, site=self.on.targets.made(node)))
         return PLAIN if name in {"clear", "update"} else UNKNOWN
 
     def _tree_method(
@@ -421,7 +422,7 @@ class MethodCalls:
         if name in transfer.HOST_METHODS:
             return PLAIN
         if name in _OF_ARRAYS or name == "get":
-            return self.on.part(node, atom, state)
+            return self.on.iteration.part(node, atom, state)
         if name == "values":
             return value(Sequence(None, held))
         if name == "items":
@@ -430,7 +431,7 @@ class MethodCalls:
             return value(Sequence(None, PLAIN))
         self.on.escapes(held, state)
         if name in _ADDING or name in _EXTENDING or name in {"pop", "popitem", "setdefault"}:
-            self.on.loosen(receiver, state)
+            self.on.targets.loosen(receiver, state)
         return UNKNOWN
 
     def _exit_stack_method(
@@ -466,7 +467,7 @@ class MethodCalls:
 
     def _by_hand(self, receiver: cst.BaseExpression, held: Value, name: str, state: State) -> Value:
         """`context.__enter__()` and `context.__exit__(…)`."""
-        if all(isinstance(atom, Context) for atom in held):
+        if all(isinstance(atom, PlainContext) for atom in held):
             return PLAIN
         owners = entered_by_hand(held)
         if not owners or isinstance(receiver, cst.Call):
@@ -482,14 +483,14 @@ class MethodCalls:
 
 
 def ready_pieces(held: Value) -> Value:
-    """Give what an operand is after uncommitted arrays were taken where the operation runs."""
+    """Return what an operand is after uncommitted arrays were taken where the operation runs."""
     return frozenset(
         Host() if isinstance(atom, Array) and not atom.committed else atom for atom in held
     )
 
 
 def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
-    """Give `x` of `x.at[i].set`."""
+    """Return `x` of `x.at[i].set`."""
     indexed = function.value
     if not isinstance(indexed, cst.Subscript) or not isinstance(indexed.value, cst.Attribute):
         return None
@@ -497,7 +498,7 @@ def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
 
 
 def is_array(held: Value) -> bool:
-    """Tell whether a value may be an array."""
+    """Return whether a value may be an array."""
     return any(isinstance(atom, Array) for atom in held)
 
 
@@ -508,7 +509,7 @@ def _host_method(atom: Host, name: str) -> Value:
 
 
 def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:
-    """Tell whether a call asks for the shape or the type that the array has: `x.astype(x.dtype)`.
+    """Return whether a call asks for the shape or the type that the array has: `x.astype(x.dtype)`.
 
     Then it gives back the array itself.
     """

@@ -9,15 +9,15 @@ from placement_lint.jaxmodel.removed import OLD_APIS
 from placement_lint.rules.api.old_names import (
     Hit,
     OldApiRule,
-    admitted,
     advice,
     is_deprecated,
     needs_of,
+    partly_supported,
 )
 
 if TYPE_CHECKING:
     from placement_lint.jaxmodel.removed import OldApi
-    from placement_lint.jaxmodel.versions import Target
+    from placement_lint.jaxmodel.versions import TargetVersions
 
 
 class DeprecatedPlacementApi(OldApiRule):
@@ -58,7 +58,7 @@ class DeprecatedPlacementApi(OldApiRule):
 
     ## What it does not flag
     What is deprecated only in a version that is newer than those the project supports; where it
-    admits older ones too, what they have no replacement for. Code under a question for the version
+    supports older ones too, what they have no replacement for. Code under a test of the version
     or `hasattr`, or behind one that leaves; in a `try` that catches the ImportError, or in its
     handler. An attribute of anything that is not surely an array.
 
@@ -81,12 +81,10 @@ class DeprecatedPlacementApi(OldApiRule):
 
     @staticmethod
     def version(api: OldApi) -> str | None:
-        """Give the version that began to warn."""
         return api.deprecated
 
-    def message(self, hit: Hit, target: Target) -> str:
-        """Say since when it is deprecated."""
+    def message(self, hit: Hit, target: TargetVersions) -> str:
         return (
             f"{hit.spelled} is deprecated since JAX {hit.api.deprecated}"
-            f"{admitted(hit.api.deprecated, target)}{advice(hit.api, target)}"
+            f"{partly_supported(hit.api.deprecated, target)}{advice(hit.api, target)}"
         )

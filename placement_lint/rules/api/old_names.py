@@ -1,4 +1,4 @@
-"""Where a file uses old parts of JAX, and what can be written in their stead."""
+"""Where a file uses old parts of JAX, and what can be written instead."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit
-from placement_lint.jaxmodel.removed import OLD_APIS, OldApi, Use
-from placement_lint.jaxmodel.versions import Target, written
+from placement_lint.jaxmodel.removed import OLD_APIS, Access, OldApi
+from placement_lint.jaxmodel.versions import TargetVersions, written
 from placement_lint.prefilter.conditions import (
     GAP,
     MAKES_ARRAYS,
     AllOf,
     AnyOf,
+    ArgumentMatches,
     Enters,
-    Given,
     InImport,
     Jax,
     Needs,
@@ -27,6 +27,7 @@ from placement_lint.prefilter.conditions import (
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -37,14 +38,13 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Binding
 
-_CAUGHT = frozenset({
-    "builtins.AttributeError", "builtins.ImportError", "builtins.ModuleNotFoundError",
-    "builtins.Exception", "builtins.BaseException", "builtins.NotImplementedError",
+_CAUGHT = MISSING_MODULE | {
+    "builtins.AttributeError", "builtins.BaseException", "builtins.NotImplementedError",
     "builtins.TypeError",
-})  # fmt: skip
+}  # fmt: skip
 _VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
 _CONFIG = "jax.config"
-_NAMED = frozenset({Use.NAME, Use.CALL, Use.MODULE})
+_NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
 _MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
 _ARRAY = "jax.Array."
 _RENAMED_BEHIND = frozenset({"device_local_layout"})
@@ -56,14 +56,14 @@ _MOST_RELATED = 10
 _ROWS = [api for api in OLD_APIS if api.is_placement]
 _BY_NAME: dict[str, list[OldApi]] = {}
 for _api in _ROWS:
-    if _api.use in {Use.NAME, Use.CALL, Use.MODULE}:
+    if _api.use in {Access.NAME, Access.CALL, Access.MODULE}:
         _BY_NAME.setdefault(_api.name, []).append(_api)
-_ARGUMENTS = {api.name: api for api in _ROWS if api.use is Use.ARGUMENT}
-_ENTERED = {api.name: api for api in _ROWS if api.use is Use.ENTER}
+_ARGUMENTS = {api.name: api for api in _ROWS if api.use is Access.ARGUMENT}
+_ENTERED = {api.name: api for api in _ROWS if api.use is Access.ENTER}
 _OF_ARRAYS = {
     api.name.removeprefix(_ARRAY): api
     for api in _ROWS
-    if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}
+    if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}
 }
 
 
@@ -78,13 +78,12 @@ class Hit:
     """What stands there."""
 
 
-def is_removed(api: OldApi, target: Target) -> bool:
-    """Tell whether one of the versions no longer has it."""
+def is_removed(api: OldApi, target: TargetVersions) -> bool:
     return target.reaches(api.removed)
 
 
-def is_deprecated(api: OldApi, target: Target) -> bool:
-    """Tell whether the versions warn of it, all still have it, and something can be done."""
+def is_deprecated(api: OldApi, target: TargetVersions) -> bool:
+    """Return whether the versions warn of it, all still have it, and something can be done."""
     if is_removed(api, target) or not target.reaches(api.deprecated):
         return False
     if target.all_reach(api.deprecated):
@@ -96,7 +95,6 @@ def is_deprecated(api: OldApi, target: Target) -> bool:
 
 
 def needs_of(rows: Iterable[OldApi]) -> Needs:
-    """Give what a file must contain to use one of these."""
     placing = [api for api in rows if api.is_placement]
     named = [api.name for api in placing if api.use in _NAMED and api.name != _CONFIG]
     others = [_needs(api) for api in placing if api.name not in named]
@@ -104,24 +102,25 @@ def needs_of(rows: Iterable[OldApi]) -> Needs:
 
 
 def _needs(api: OldApi) -> Needs:
-    """Give what a file must hold to use what is no plain name: few files should have it."""
+    """Return a condition that few files without a use meet, for what is no plain name."""
     function, _, last = api.name.rpartition(".")
     if api.name == _CONFIG:
         return InImport(rb"\bjax" + GAP + rb"\." + GAP + rb"config\b", word=b"config")
-    if api.use is Use.ENTER:
+    if api.use is Access.ENTER:
         return Enters(*_MESHES)
-    if api.use in {Use.ARRAY_ATTRIBUTE, Use.ARRAY_CALL}:
-        return AllOf(ReadOfValue(last, called=api.use is Use.ARRAY_CALL), MAKES_ARRAYS)
-    return Given((function,), rf"\b{last}\b")
+    if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
+        return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
+    return ArgumentMatches((function,), rf"\b{last}\b")
 
 
 # -- finding ------------------------------------------------------------------------------------
 
 
 def hits_of_import(
-    node: cst.Import | cst.ImportFrom, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Import | cst.ImportFrom,
+    ctx: Context,
+    applies: Callable[[OldApi, TargetVersions], bool],
 ) -> Iterator[Hit]:
-    """Give the old parts that an import statement names."""
     for alias, target in imported(node):
         api = _row_of(target, node, applies, ctx.target)
         if api is not None and not is_guarded(node, ctx):
@@ -129,9 +128,9 @@ def hits_of_import(
 
 
 def hit_of_chain(
-    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
-    """Give the old part that a whole attribute chain leads to, or into."""
+    """Return the old part that a whole attribute chain leads to, or into."""
     parent = ctx.parent(node)
     if isinstance(parent, cst.Attribute):
         return None
@@ -143,9 +142,9 @@ def hit_of_chain(
     for prefix in _prefixes(name):
         for api in _BY_NAME.get(prefix, ()):
             fits = (
-                api.use is Use.NAME
-                or (api.use is Use.CALL and called and prefix == name)
-                or (api.use is Use.MODULE and api.name != _CONFIG)
+                api.use is Access.NAME
+                or (api.use is Access.CALL and called and prefix == name)
+                or (api.use is Access.MODULE and api.name != _CONFIG)
             )
             if fits and applies(api, ctx.target):
                 found = api
@@ -161,14 +160,18 @@ def hit_of_chain(
 
 
 def hit_of_call(
-    node: cst.Call, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Call, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
-    """Give the old part that a call uses: a function by its bare name, an argument, a method."""
+    """Return the old part that a call uses: a function by its bare name, an argument, a method."""
     name = ctx.called(node)
     if name is not None:
         if isinstance(node.func, cst.Name):
             for api in _BY_NAME.get(name, ()):
-                if api.use is Use.CALL and applies(api, ctx.target) and not is_guarded(node, ctx):
+                if (
+                    api.use is Access.CALL
+                    and applies(api, ctx.target)
+                    and not is_guarded(node, ctx)
+                ):
                     return Hit(api, node.func, node.func.value)
         for argument in node.args:
             if argument.keyword is None:
@@ -180,28 +183,28 @@ def hit_of_call(
 
 
 def hit_of_array(
-    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.Attribute, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Hit | None:
-    """Give the old attribute that is read of what certainly is an array."""
+    """Return the old attribute that is read of what certainly is an array."""
     api = _OF_ARRAYS.get(node.attr.value)
     if api is None or not applies(api, ctx.target):
         return None
     parent = ctx.parent(node)
     is_called = isinstance(parent, cst.Call) and parent.func is node
-    if api.use is Use.ARRAY_CALL and not is_called:
+    if api.use is Access.ARRAY_CALL and not is_called:
         return None
     if not ctx.flow.is_array(node.value) or is_guarded(node, ctx):
         return None
     shown: cst.CSTNode = node
-    if api.use is Use.ARRAY_CALL and parent is not None:
+    if api.use is Access.ARRAY_CALL and parent is not None:
         shown = parent
     return Hit(api, shown, f".{node.attr.value}" + ("()" if shown is parent else ""))
 
 
 def hits_of_with(
-    node: cst.With, ctx: Context, applies: Callable[[OldApi, Target], bool]
+    node: cst.With, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Iterator[Hit]:
-    """Give the items of a `with` that are entered in an old way."""
+    """Yield the items of a `with` that are entered in an old way."""
     api = _ENTERED.get("jax.sharding.Mesh")
     if api is None or not applies(api, ctx.target):
         return
@@ -220,25 +223,21 @@ def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str]]:
-    """Give the names that a statement imports, each with its qualified name."""
-    if isinstance(node, cst.Import):
-        for alias in node.names:
-            yield alias, dotted(alias.name)
-    elif not node.relative and not isinstance(node.names, cst.ImportStar) and node.module:
-        for alias in node.names:
-            yield alias, f"{dotted(node.module)}.{dotted(alias.name)}"
+    """Yield the names that a statement imports, each with its qualified name."""
+    if not isinstance(node.names, cst.ImportStar):
+        yield from zip(node.names, imported_names(node), strict=True)
 
 
 def _row_of(
     target: str,
     node: cst.Import | cst.ImportFrom,
-    applies: Callable[[OldApi, Target], bool],
-    versions: Target,
+    applies: Callable[[OldApi, TargetVersions], bool],
+    versions: TargetVersions,
 ) -> OldApi | None:
     found: OldApi | None = None
     for prefix in _prefixes(target):
         for api in _BY_NAME.get(prefix, ()):
-            if api.use is Use.CALL or not applies(api, versions):
+            if api.use is Access.CALL or not applies(api, versions):
                 continue
             if api.name == "jax.config":
                 # `from jax import config` is the object, and goes on working.
@@ -260,25 +259,25 @@ def _prefixes(name: str) -> Iterator[str]:
 
 
 def _comes_by_import(node: cst.Attribute, ctx: Context) -> bool:
-    """Tell whether a chain begins with a name whose import speaks, or is guarded, already."""
+    """Return whether a chain begins with a name whose import is reported already, or guarded."""
     root: cst.BaseExpression = node
     while isinstance(root, cst.Attribute):
         root = root.value
     name = root.value if isinstance(root, cst.Name) else ""
     owner = ctx.names.owner(name, ctx.names.scope(root))
-    known = ctx.module.fact(_speaking_imports)
+    known = ctx.module.fact(_reported_imports)
     key = (id(owner), name)
     if key not in known:
-        known[key] = owner is not None and _import_speaks(owner.bindings[name], ctx)
+        known[key] = owner is not None and _is_import_reported(owner.bindings[name], ctx)
     return known[key]
 
 
-def _speaking_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
-    """Make the store of one file: whether an import of a variable speaks, or is guarded."""
+def _reported_imports(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
+    """Make the store of one file: whether an import of a variable is reported, or guarded."""
     return {}
 
 
-def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
+def _is_import_reported(bindings: list[Binding], ctx: Context) -> bool:
     for binding in bindings:
         statement = ctx.module.import_statement(binding.node)
         if not isinstance(statement, cst.Import | cst.ImportFrom):
@@ -287,7 +286,7 @@ def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
             if alias is not binding.node:
                 continue
             is_old = any(
-                api.use is not Use.CALL
+                api.use is not Access.CALL
                 and api.name != _CONFIG
                 and (is_removed(api, ctx.target) or is_deprecated(api, ctx.target))
                 for prefix in _prefixes(target)
@@ -302,10 +301,10 @@ def _import_speaks(bindings: list[Binding], ctx: Context) -> bool:
 
 
 def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether code runs only where the old part is there, or expects that it is not.
+    """Return whether code runs only where the old part is there, or expects that it is not.
 
-    In a `try` whose failure is caught, or in the handler of one; in a branch of a question for the
-    version or for an attribute, or behind one that leaves; where a failure is expected.
+    In a `try` whose failure is caught, or in the handler of one; in a branch of a test of the
+    version or of an attribute, or behind one that leaves; where a failure is expected.
     """
     if is_caught(node, ctx, _CAUGHT) or is_asserted_to_fail(node, ctx):
         return True
@@ -345,11 +344,11 @@ def _asks_for_version(test: cst.CSTNode) -> bool:
     return False
 
 
-# -- saying and mending -------------------------------------------------------------------------
+# -- messages and fixes -------------------------------------------------------------------------
 
 
-def advice(api: OldApi, target: Target) -> str:
-    """Give what to do, with the separator before it; nothing where nothing is known."""
+def advice(api: OldApi, target: TargetVersions) -> str:
+    """Return what to do, with the separator before it; empty if nothing is known."""
     new = api.replacement
     if new is not None and (api.replacement_since is None or target.reaches(api.replacement_since)):
         what = f".{new}" if api.name.startswith(_ARRAY) else new
@@ -357,20 +356,20 @@ def advice(api: OldApi, target: Target) -> str:
     return f": use {api.advice}" if api.advice else ""
 
 
-def confidence(version: str | None, target: Target) -> Confidence:
-    """Tell whether all the versions that a file is meant for are that far."""
+def confidence(version: str | None, target: TargetVersions) -> Confidence:
+    """Return how certain it is, by whether all versions that a file is meant for are that far."""
     return Confidence.DEFINITE if target.all_reach(version) else Confidence.LIKELY
 
 
-def admitted(version: str | None, target: Target) -> str:
-    """Say that not all of the versions are that far."""
+def partly_supported(version: str | None, target: TargetVersions) -> str:
+    """Return a remark where not all of the versions are that far."""
     if target.all_reach(version):
         return ""
     return f" (the project supports {written(target.lowest)} to {written(target.highest)})"
 
 
 def plan(hit: Hit, ctx: Context) -> FixPlan | None:
-    """Give the fix where something else can be written in the same place."""
+    """Return the fix where something else can be written in the same place."""
     api = hit.api
     new = api.replacement
     if new is None or not (
@@ -397,7 +396,7 @@ def plan(hit: Hit, ctx: Context) -> FixPlan | None:
 
 
 def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> FixPlan | None:
-    """Give the fix of an import of one name: the new one, under the name that the file uses."""
+    """Return the fix of an import of one name: the new one, under the name that the file uses."""
     api, new = hit.api, hit.api.replacement
     if (
         new is None
@@ -411,7 +410,7 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
     alias = node.names[0]
     bound = dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name)
     scope = ctx.names.scope(node)
-    known, key = ctx.module.fact(_uses_looked_at), (id(scope), bound, api.name)
+    known, key = ctx.module.fact(_checked_uses), (id(scope), bound, api.name)
     if key not in known:
         # Once for all imports of the name: each of them has the same uses.
         uses = ctx.names.uses(bound, scope)
@@ -429,8 +428,8 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
     return FixPlan(_level(api), f"Import {new} instead", build)
 
 
-def _uses_looked_at(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
-    """Give which names that scopes bind to old parts are only used in ways that stay the same."""
+def _checked_uses(_facts: ModuleFacts) -> dict[tuple[int, str, str], bool]:
+    """Return which names that scopes bind to old parts are only used in ways that stay the same."""
     return {}
 
 
@@ -439,7 +438,7 @@ def _level(api: OldApi) -> Applicability:
 
 
 def _does_the_same(node: cst.CSTNode, api: OldApi, ctx: Context) -> bool:
-    """Tell whether the replacement does what a use of the old part does: a call, or a decorator."""
+    """Whether the replacement does what a use of the old part does: a call, or a decorator."""
     if not api.same_without:
         return True
     call = parent = ctx.parent(node)
@@ -497,21 +496,19 @@ class OldApiRule(Rule):
     up in all of it at once."""
 
     @staticmethod
-    def applies(api: OldApi, target: Target) -> bool:
-        """Tell whether the rule speaks of a part, for the versions that a file is meant for."""
+    def applies(api: OldApi, target: TargetVersions) -> bool:
+        """Return whether the rule is about a part, for the versions that a file is meant for."""
         raise NotImplementedError
 
     @staticmethod
     def version(api: OldApi) -> str | None:
-        """Give the version that matters."""
         raise NotImplementedError
 
-    def message(self, hit: Hit, target: Target) -> str:
-        """Say what is wrong."""
+    def message(self, hit: Hit, target: TargetVersions) -> str:
         raise NotImplementedError
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Look at all uses of the parts of which is spoken once."""
+        """Report each of the parts in `once` at its first use only."""
         found: dict[str, list[tuple[int, Hit]]] = {}
         for each, hit in self._hits_of_once(ctx) if self.once else ():
             if hit is not None and hit.api.name in self.once:
@@ -520,25 +517,15 @@ class OldApiRule(Rule):
             first, *others = (hit for _, hit in sorted(places, key=itemgetter(0)))
             self._report(first, ctx, None, others)
 
-    def visit_Import(self, node: cst.Import, ctx: Context) -> None:
-        """Look at `import jax.lib.xla_bridge`."""
-        self._check_import(node, ctx)
-
-    def visit_ImportFrom(self, node: cst.ImportFrom, ctx: Context) -> None:
-        """Look at `from jax.lib import xla_bridge`."""
-        self._check_import(node, ctx)
-
     def visit_Attribute(self, node: cst.Attribute, ctx: Context) -> None:
-        """Look at `jax.device_put_sharded`, and at attributes of arrays."""
+        """Check `jax.device_put_sharded`, and attributes of arrays."""
         self._report_use(hit_of_chain(node, ctx, self.applies), ctx)
         self._report_use(hit_of_array(node, ctx, self.applies), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at calls that are old, and at arguments that are."""
         self._report_use(hit_of_call(node, ctx, self.applies), ctx)
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        """Look at what is entered."""
         for hit in hits_of_with(node, ctx, self.applies):
             self._report_use(hit, ctx)
 
@@ -559,6 +546,8 @@ class OldApiRule(Rule):
         for hit in hits_of_import(node, ctx, self.applies):
             if hit.api.name not in self.once:
                 self._report(hit, ctx, import_plan(node, hit, ctx))
+
+    visit_Import = visit_ImportFrom = _check_import
 
     def _report_use(self, hit: Hit | None, ctx: Context) -> None:
         if hit is not None and hit.api.name not in self.once:

@@ -9,15 +9,15 @@ from placement_lint.jaxmodel.removed import OLD_APIS
 from placement_lint.rules.api.old_names import (
     Hit,
     OldApiRule,
-    admitted,
     advice,
     is_removed,
     needs_of,
+    partly_supported,
 )
 
 if TYPE_CHECKING:
     from placement_lint.jaxmodel.removed import OldApi
-    from placement_lint.jaxmodel.versions import Target
+    from placement_lint.jaxmodel.versions import TargetVersions
 
 
 class RemovedPlacementApi(OldApiRule):
@@ -79,12 +79,10 @@ class RemovedPlacementApi(OldApiRule):
 
     @staticmethod
     def version(api: OldApi) -> str | None:
-        """Give the version that no longer has it."""
         return api.removed
 
-    def message(self, hit: Hit, target: Target) -> str:
-        """Say since when it is gone."""
+    def message(self, hit: Hit, target: TargetVersions) -> str:
         return (
             f"{hit.spelled} was removed in JAX {hit.api.removed}"
-            f"{admitted(hit.api.removed, target)}{advice(hit.api, target)}"
+            f"{partly_supported(hit.api.removed, target)}{advice(hit.api, target)}"
         )

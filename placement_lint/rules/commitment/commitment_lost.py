@@ -8,6 +8,8 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
@@ -108,7 +110,6 @@ class CommitmentLost(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call by which commitment may be lost."""
         if ctx.flow.is_traced(node) or Arguments(node).is_open:
             return
         optimizer = _optimizer_of(node, ctx)
@@ -135,31 +136,32 @@ class CommitmentLost(Rule):
             )
 
 
-def _place(node: cst.CSTNode, ctx: Context) -> values.Place:
-    return values.Place(ctx.flow.module.name, ctx.tree.index(node))
+def _place(node: cst.CSTNode, ctx: Context) -> Place:
+    return Place(ctx.flow.module.name, ctx.tree.index(node))
 
 
-def _node(place: values.Place, ctx: Context) -> cst.CSTNode:
+def _node(place: Place, ctx: Context) -> cst.CSTNode:
     return ctx.flow.program.modules[place.module].tree.nodes[place.node]
 
 
-def _held(place: values.Place, ctx: Context) -> Value:
-    """Give what an expression of the program may be."""
+def _held(place: Place, ctx: Context) -> Value:
     return ctx.flow.program.modules[place.module].record.values.get(place.node, values.UNKNOWN)
 
 
-def _what(operand: values.Place, ctx: Context) -> str:
+def _what(operand: Place, ctx: Context) -> str:
     name = dotted(_node(operand, ctx))
     return f"`{name}`" if name else "the operand"
 
 
-def _committed_to(operand: values.Place, call: cst.Call, ctx: Context) -> set[values.Device | None]:
-    """Give the device that an operand surely is committed to; None for the default and unknown."""
+def _committed_to(operand: Place, call: cst.Call, ctx: Context) -> set[Device | None]:
+    """Return the device that an operand surely is committed to; None for the default and
+    unknown.
+    """
     held = _held(operand, ctx)
-    found: set[values.Device | None] = set()
+    found: set[Device | None] = set()
     for array in values.arrays(held):
         elsewhere = [
-            values.differ(array.device, default, accelerator=ctx.flow.accelerator) is True
+            differ(array.device, default, accelerator=ctx.flow.accelerator) is True
             for default in ctx.flow.default_devices(call)
         ]
         known = array.committed and not array.is_small and elsewhere and all(elsewhere)
@@ -168,7 +170,7 @@ def _committed_to(operand: values.Place, call: cst.Call, ctx: Context) -> set[va
 
 
 def _is_certain(held: Value) -> bool:
-    """Tell whether a value is arrays, and containers of arrays, only."""
+    """Return whether a value is arrays, and containers of arrays, only."""
     for atom in held:
         inner: list[Value] = []
         if isinstance(atom, values.Mapping):
@@ -182,12 +184,12 @@ def _is_certain(held: Value) -> bool:
     return True
 
 
-def _pulled_to(device: values.Device, call: cst.Call, ctx: Context) -> set[values.Place]:
-    """Give the operations that move what a call makes, or simple functions of it, to a device."""
+def _pulled_to(device: Device, call: cst.Call, ctx: Context) -> set[Place]:
+    """Return the operations that move what a call makes, or simple functions of it, to a device."""
     modules = ctx.flow.program.modules
     pending = [_place(call, ctx)]
     seen = set(pending)
-    found: set[values.Place] = set()
+    found: set[Place] = set()
     while pending:
         made = pending.pop()
         for module in modules.values():
@@ -204,8 +206,8 @@ def _pulled_to(device: values.Device, call: cst.Call, ctx: Context) -> set[value
 # -- ways to lose it ------------------------------------------------------------------------------
 
 
-def _remade(call: cst.Call, ctx: Context) -> list[values.Place]:
-    """Give the arrays that a call makes anew from their values: by NumPy, by pickle, from a file.
+def _remade(call: cst.Call, ctx: Context) -> list[Place]:
+    """Return the arrays that a call makes of their values: by NumPy, by pickle, from a file.
 
     More than one, where the call is given now the one and now the other.
     """
@@ -235,14 +237,15 @@ def _remade(call: cst.Call, ctx: Context) -> list[values.Place]:
 
 
 def _computations(call: cst.Call, ctx: Context) -> list[values.Computation]:
-    """Give the computations one of which a call surely runs."""
     held = ctx.flow.value(call.func)
     found = [atom for atom in held if isinstance(atom, values.Computation)]
     return found if len(found) == len(held) else []
 
 
-def _shapes_taken(call: cst.Call, ctx: Context) -> list[values.Place]:
-    """Give the arguments of a jitted or mapped function that makes arrays of their shapes only."""
+def _shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
+    """Return the arguments of a jitted or mapped function that makes arrays of their shapes
+    only.
+    """
     computations = _computations(call, ctx)
     arguments = Arguments(call).positional
     if not computations or not arguments or len(arguments) != len(call.args):
@@ -257,12 +260,12 @@ def _shapes_taken(call: cst.Call, ctx: Context) -> list[values.Place]:
     return [_place(each, ctx) for each in (arguments[:1] if is_first_only else arguments)]
 
 
-def _is_made_at(place: values.Place, array: values.Array) -> bool:
+def _is_made_at(place: Place, array: values.Array) -> bool:
     return not array.committed and array.origin is not None and array.origin.created == place
 
 
 def _optimizer_of(call: cst.Call, ctx: Context) -> str | None:
-    """Give the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
+    """Return the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
     optimizers = {computation.moments for computation in _computations(call, ctx)}
     return optimizers.pop() if len(optimizers) == 1 else None
 
@@ -286,7 +289,7 @@ def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:
 # -- the fix, shown only --------------------------------------------------------------------------
 
 
-def _follow(call: cst.Call, operand: values.Place, ctx: Context) -> FixPlan | None:
+def _follow(call: cst.Call, operand: Place, ctx: Context) -> FixPlan | None:
     """Make the result where the operand is."""
     node = _node(operand, ctx)
     name = dotted(node)
@@ -298,11 +301,11 @@ def _follow(call: cst.Call, operand: values.Place, ctx: Context) -> FixPlan | No
     if isinstance(call.func, cst.Call) and ctx.is_call(call.func, "jax.jit"):
         function = call.func.args[0].value
 
-        def told(editor: Editor) -> list[Edit]:
+        def edits(editor: Editor) -> list[Edit]:
             _, end = editor.spans.outer(function)
             return [editor.insert(end, f", out_shardings={name}.sharding")]
 
-        return FixPlan(Applicability.DISPLAY, "Add out_shardings", told)
+        return FixPlan(Applicability.DISPLAY, "Add out_shardings", edits)
     put = ctx.reach("jax.device_put", at=call)
     if put is None:
         return None

@@ -20,8 +20,11 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Place,
+    )
     from placement_lint.placement.domain.record import Mixture
-    from placement_lint.placement.domain.values import Device, Place
     from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
@@ -118,7 +121,6 @@ class CommittedDevicesMixed(Rule):
     needs = AllOf(COMMITTED, LISTED_DEVICES)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Report what the interpreter saw."""
         for place in sorted(ctx.flow.record.mixtures):
             _check(ctx.flow.record.mixtures[place], ctx)
 
@@ -147,7 +149,7 @@ def _check(mixture: Mixture, ctx: Context) -> None:
 
 
 def _counting(operation: cst.CSTNode, ctx: Context) -> set[int] | None:
-    """Give the operands that surely take part in an operation; None: all that it has."""
+    """Return the operands that surely take part in an operation; None: all that it has."""
     if isinstance(operation, cst.BinaryOperation | cst.AugAssign):
         return None
     if isinstance(operation, cst.Comparison):
@@ -162,7 +164,7 @@ def _counting(operation: cst.CSTNode, ctx: Context) -> set[int] | None:
 
 
 def _is_method(call: cst.Call) -> bool:
-    """Tell whether a call is `x.dot(y)` or `x.at[i].set(y)`: of arrays, as both were operands."""
+    """Return whether a call is `x.dot(y)` or `x.at[i].set(y)`: of arrays, as both were operands."""
     function = call.func
     if not isinstance(function, cst.Attribute):
         return False
@@ -177,7 +179,7 @@ def _may_fail(operation: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _is_excused_by_callers(node: cst.CSTNode, ctx: Context, seen: set[int]) -> bool:
-    """Tell whether a function is called only where its failure is caught, or while it is traced.
+    """Return whether a function is called only where its failure is caught, or while it is traced.
 
     Arrays that a traced function has from outside do not clash: it makes constants of them.
     """
@@ -195,7 +197,7 @@ def _is_excused_by_callers(node: cst.CSTNode, ctx: Context, seen: set[int]) -> b
 
 
 def _calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
-    """Give every call in the program of something with a name, and the file that it is in."""
+    """Yield every call in the program of something with a name, and the file that it is in."""
     for path in ctx.flow.program.modules:
         there = ctx.beside(path)
         if there is not None:
@@ -204,7 +206,7 @@ def _calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]
 
 
 def _calls_by_last_name(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
-    """Give the calls of one file by the last part of what they call."""
+    """Return the calls of one file by the last part of what they call."""
     found: dict[str, list[cst.Call]] = {}
     for node in facts.tree.every(cst.Call):
         called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
@@ -214,7 +216,7 @@ def _calls_by_last_name(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
 
 
 def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: Context) -> bool:
-    """Tell whether a function has its operands from outside.
+    """Return whether a function has its operands from outside.
 
     They do not clash where the function is called by a traced one: it makes constants of them.
     """
@@ -230,7 +232,7 @@ def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: 
 
 
 def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an operand is an attribute that is set in several places.
+    """Return whether an operand is an attribute that is set in several places.
 
     Users of a class may call the methods that do so in any order.
     """
@@ -246,7 +248,6 @@ def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _set_attributes(facts: ModuleFacts) -> Counter[str]:
-    """Count the assignments to attributes of each name."""
     return Counter(
         target.attr.value
         for node in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign)
@@ -265,7 +266,7 @@ def _message(devices: dict[Device, cst.CSTNode]) -> str:
 
 
 def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
-    """Give the function that is run by calling what a transformation made of it."""
+    """Return the function that is run by calling what a transformation made of it."""
     held = ctx.flow.value(called)
     if len(held) != 1:
         return None
@@ -294,7 +295,7 @@ def _arguments_that_count(call: cst.Call, function: Place, ctx: Context) -> set[
 def _needed_names(
     function: cst.FunctionDef | cst.Lambda, module: Module, depth: int = 4
 ) -> set[str]:
-    """Give the names of parameters whose data the result surely depends on."""
+    """Return the names of parameters whose data the result surely depends on."""
     pending = [_result(function, module)]
     found: set[str] = set()
     seen: set[int] = set()
@@ -319,7 +320,7 @@ def _needed_names(
 def _given_on(
     node: cst.BaseExpression, module: Module, depth: int
 ) -> list[cst.BaseExpression] | None:
-    """Give the arguments of a function of the module on which its result surely depends."""
+    """Return the arguments of a function of the module on which its result surely depends."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name):
         return None
     bindings = module.names.bindings(node.func)
@@ -340,7 +341,7 @@ def _given_on(
 
 
 def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseExpression | None:
-    """Give what a function returns, where it has one `return`, as its last statement."""
+    """Return what a function returns, where it has one `return`, as its last statement."""
     if isinstance(function, cst.Lambda):
         return function.body
     last = function.body.body[-1]
@@ -356,7 +357,7 @@ def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseE
 
 
 def _data_operands(node: cst.BaseExpression, module: Module) -> list[cst.BaseExpression]:
-    """Give the operands of an expression whose data its value surely depends on."""
+    """Return the operands of an expression whose data its value surely depends on."""
     if isinstance(node, cst.BinaryOperation):
         return [node.left, node.right]
     if isinstance(node, cst.UnaryOperation):

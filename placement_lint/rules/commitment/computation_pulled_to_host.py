@@ -9,7 +9,9 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.values import Place
+from placement_lint.placement.domain.places import (
+    Place,
+)
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.quantities import size
 from placement_lint.rules.base import FixPlan, Rule
@@ -21,8 +23,8 @@ from placement_lint.rules.commitment.pulled_intent import (
     trains,
 )
 from placement_lint.rules.commitment.pulled_operands import (
-    Extent,
-    Role,
+    ArrayExtent,
+    OperandRole,
     extent,
     total_bytes,
     total_count,
@@ -116,7 +118,7 @@ class ComputationPulledToHost(Rule):
     ## What it does not flag
     Evaluation on the host on purpose, which is legitimate: a result that goes to NumPy, a file, a
     print or a test, into a call that is not known, or is put on a device by `jax.device_put`. What
-    stands under `jax.default_device` of the host, or in a program that is pinned to the CPU. What
+    is under `jax.default_device` of the host, or in a program that is pinned to the CPU. What
     is kept on the host: an average, a buffer or moments that a jitted function updates with arrays
     of the accelerator. A function that is given the same arrays of the host in each iteration, such
     as the weights of an actor, unless it computes gradients. Unless the result replaces an operand:
@@ -147,7 +149,6 @@ class ComputationPulledToHost(Rule):
     needs = AllOf(COMMITTED, LISTED_DEVICES)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Report what the interpreter saw."""
         if not ctx.flow.record.pulls.found:
             return
         program = _Program(ctx)
@@ -159,11 +160,11 @@ class ComputationPulledToHost(Rule):
 
 @dataclass(frozen=True)
 class _Computation:
-    """A computation that runs on the host, with what it copies there that is worth a word."""
+    """A computation that runs on the host, with what it copies there that is worth a report."""
 
     pull: Pull
     place: Place
-    pulled: dict[int, list[Extent]]
+    pulled: dict[int, list[ArrayExtent]]
     """The operands that are copied, and what is known of the size of the arrays."""
     stays: bool
     """What it gives comes in the place of one of these: it is on the host from then on."""
@@ -190,7 +191,7 @@ class _Program:
         self._staying = {place for place, each in self._all.items() if each.stays}
 
     def reported(self, place: Place) -> _Computation | None:
-        """Give a computation that is to be reported.
+        """Return a computation that is to be reported.
 
         One that runs on the host because of what another one gave there is not: the author will
         hear of the other one.
@@ -209,7 +210,7 @@ class _Program:
         return None if is_wanted else found
 
     def _is_on_purpose(self, found: _Computation) -> bool:
-        """Tell whether the host may be meant to compute something, once or each time."""
+        """Return whether the host may be meant to compute something, once or each time."""
         there = self._ctx.beside(found.place.module)
         if (
             there is None
@@ -225,12 +226,12 @@ class _Program:
 
 
 def _follows(computation: _Computation, others: set[Place]) -> bool:
-    """Tell whether all that pulls a computation to the host was given there by one of others."""
+    """Return whether all that pulls a computation to the host was given there by one of others."""
     return all(not others.isdisjoint(by) for by in computation.ancestors)
 
 
 def _computation(pull: Pull, ctx: Context) -> _Computation | None:
-    """Give what a pull is to its author; None where nothing in it is worth a word."""
+    """Return what a pull is to its author; None where nothing in it is worth a report."""
     node = ctx.tree.nodes[pull.node]
     if failure_is_expected(node, ctx) or are_by_dlpack(pull, ctx):
         return None
@@ -241,7 +242,7 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     pulled = {
         operand: found
         for operand, found in extents.items()
-        if any(each.role is Role.DATA for each in found)
+        if any(each.role is OperandRole.DATA for each in found)
     }
     if not pulled:
         return None
@@ -264,13 +265,13 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     return None if is_meant else _Computation(pull, place, pulled, stays)
 
 
-def _is_known_to_be_large(extents: Iterable[Extent]) -> bool:
-    counts = [each.count for each in extents if each.role is Role.DATA]
+def _is_known_to_be_large(extents: Iterable[ArrayExtent]) -> bool:
+    counts = [each.count for each in extents if each.role is OperandRole.DATA]
     return None not in counts and sum(count or 0 for count in counts) >= SMALL
 
 
 def _is_compiled(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an operation is a call of a jitted, mapped or differentiated function."""
+    """Return whether an operation is a call of a jitted, mapped or differentiated function."""
     if not isinstance(node, cst.Call):
         return False
     held = ctx.flow.value(node.func)
@@ -311,12 +312,12 @@ def _message(computation: _Computation, pulling: list[cst.CSTNode], ctx: Context
 
 
 def _holds_arrays(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an operand is arrays, and no function that closes over some."""
+    """Return whether an operand is arrays, and no function that closes over some."""
     return any(True for _ in values.arrays(ctx.flow.value(node)))
 
 
 def _follows_of(computation: _Computation, runs: str, ctx: Context) -> str:
-    """Say what follows of it: what runs where, and what is copied, how often."""
+    """Return what follows of it, in words: what runs where, and what is copied, how often."""
     often = " each time" if computation.pull.in_loop else ""
     names = [_code(ctx.tree.nodes[operand], ctx) for operand in computation.pulled]
     total = total_bytes(each for found in computation.pulled.values() for each in found)
@@ -343,13 +344,13 @@ def _list(names: list[str | None]) -> str:
 
 
 def _code(node: cst.CSTNode, ctx: Context) -> str | None:
-    """Give the code of an expression, where it is short enough for a message."""
+    """Return the code of an expression, where it is short enough for a message."""
     text = ctx.tree.module.code_for_node(node).strip()
     return text if len(text) <= _LONGEST and not {"\n", "`"} & {*text} else None
 
 
 def _committed_at(pull: Pull, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
-    """Give what committed the operands to the host, but not the operations that followed them."""
+    """Return what committed the operands to the host, but not the operations that followed them."""
     places = {place for by in pull.pulling.values() for place in by}
     modules = ctx.flow.program.modules
     return [
@@ -404,7 +405,7 @@ def _put_on_device(
 
 
 def _can_be_put(node: cst.CSTNode, pull: Pull, ctx: Context) -> bool:
-    """Tell whether an operand can be put on a device where it is written, and ought to be.
+    """Return whether an operand can be put on a device where it is written, and ought to be.
 
     Not all of a dataset in a loop: that it is on the host is what is to be changed then.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
 from placement_lint.prefilter.conditions import AnyOf, Begins, Says
 from placement_lint.rules.base import FixPlan, Rule
@@ -85,7 +85,6 @@ class DevicePutDiscarded(Rule):
     needs = AnyOf(Begins("jax.device_put"), Says("to_device"))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
-        """Look at an expression that is a statement of its own."""
         call = node.value
         if not isinstance(call, cst.Call):
             return
@@ -143,7 +142,7 @@ def _assign(
     if not isinstance(only, TheDevice) or only.device is None:
         # Nothing is known of the device but what the line asks for.
         return FixPlan(level, what, partial(build, []))
-    committed = ctx.flow.committed_by(call, Target(only.device), rebinds=True)
+    committed = ctx.flow.committed_by(call, Destination(only.device), rebinds=True)
 
     def plan() -> FixPlan | None:
         commitment = committed()
@@ -161,7 +160,7 @@ def _assign(
 
 
 def _is_literal(node: cst.CSTNode | None) -> bool:
-    """Tell whether an operand is written out: nobody needs it on a device, but for a smoke test."""
+    """Whether an operand is written out: nobody needs it on a device, but for a smoke test."""
     if isinstance(node, cst.UnaryOperation):
         return _is_literal(node.expression)
     if isinstance(node, cst.BinaryOperation):
@@ -172,7 +171,7 @@ def _is_literal(node: cst.CSTNode | None) -> bool:
 
 
 def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:
-    """Tell whether a value without a name is put there and waited for in the next statement."""
+    """Return whether a value without a name is put there and waited for in the next statement."""
     line = ctx.parent(node)
     if isinstance(operand, cst.Name | cst.Attribute) or not isinstance(
         line, cst.SimpleStatementLine

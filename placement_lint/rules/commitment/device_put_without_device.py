@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.consequences import Destination
+from placement_lint.placement.domain.devices import differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import (
@@ -99,7 +100,6 @@ class DevicePutWithoutDevice(Rule):
     needs = AllOf(Uses("jax.device_put"), ELSEWHERE)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each `device_put`."""
         if not ctx.is_call(node, "jax.device_put"):
             return
         arguments = Arguments(node)
@@ -128,7 +128,7 @@ class DevicePutWithoutDevice(Rule):
 
 def _is_elsewhere(array: values.Array, defaults: Devices, ctx: Context) -> bool:
     return all(
-        values.differ(array.device, default, accelerator=ctx.flow.accelerator) is True
+        differ(array.device, default, accelerator=ctx.flow.accelerator) is True
         for default in defaults
     )
 
@@ -152,7 +152,7 @@ def _name_device(
     there = next(iter(where)) if len(where) == 1 else None
     if device is None or there is None:
         return None
-    committed = ctx.flow.committed_by(call, Target(there, place))
+    committed = ctx.flow.committed_by(call, Destination(there, place))
 
     def plan() -> FixPlan | None:
         commitment = committed()

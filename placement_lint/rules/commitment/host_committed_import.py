@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
@@ -39,7 +40,7 @@ class HostCommittedImport(Rule):
     DLPack hands over memory where it is, so the array is on the CPU, and, unlike an array made by
     `jnp.asarray`, it is *committed* to it: `jax.default_device` is ignored, and whatever is
     computed with it, jitted functions included, runs on the CPU. Nothing fails and the numbers are
-    right; the accelerator stands idle. Beside an array that is committed to the accelerator it
+    right; the accelerator is idle. Beside an array that is committed to the accelerator it
     raises ValueError instead.
 
     ## Example
@@ -89,7 +90,6 @@ class HostCommittedImport(Rule):
     needs = AnyOf(b"from_dlpack")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each `from_dlpack`."""
         arguments = Arguments(node)
         given = arguments.positional
         if arguments.is_open:
@@ -119,20 +119,19 @@ class HostCommittedImport(Rule):
         )
 
 
-def _cpu() -> values.Device:
-    return values.Device("cpu", 0)
+def _cpu() -> Device:
+    return Device("cpu", 0)
 
 
 def _differs_from_default(call: cst.Call, ctx: Context) -> bool:
     defaults = ctx.flow.default_devices(call)
     return bool(defaults) and all(
-        values.differ(_cpu(), default, accelerator=ctx.flow.accelerator) is True
-        for default in defaults
+        differ(_cpu(), default, accelerator=ctx.flow.accelerator) is True for default in defaults
     )
 
 
 def _is_numpy(held: Value) -> bool:
-    """Tell whether a value certainly is a NumPy array, or a container of such."""
+    """Return whether a value certainly is a NumPy array, or a container of such."""
     for atom in held:
         if isinstance(atom, values.Mapping):
             inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
@@ -148,7 +147,7 @@ def _is_numpy(held: Value) -> bool:
 
 
 def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether an expression is a tensor that was brought to the host: `t.detach().cpu()`."""
+    """Return whether an expression is a tensor that was brought to the host: `t.detach().cpu()`."""
     seen: set[int] = set()
     while id(operand) not in seen:
         seen.add(id(operand))

@@ -1,4 +1,6 @@
-"""Whether a use copies an array at every turn, or only before something else comes in its place."""
+"""Whether a use copies an array on every iteration, or only before something else comes in
+its place.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,16 @@ if TYPE_CHECKING:
 
 
 def copied_once(use: Use, ctx: Context) -> set[Array]:
-    """Give the arrays, of those that a use copies, that it is given once: `params = step(params)`.
+    """Return the arrays, of those that a use copies, that it is given once: `params =
+    step(params)`.
 
     What comes after that was computed of them, and is not copied; or is nothing that is known.
     """
     return {*ctx.flow.replaced(use), *_rebound(use, ctx)}
 
 
-def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
-    """Give those of them that the first turn of a loop copies, and none after it."""
+def copied_in_first_iteration(use: Use, ctx: Context) -> set[Array]:
+    """Return those of them that the first iteration of a loop copies, and none after it."""
     nodes = ctx.tree.nodes
     loops = list(loops_around(ctx.tree.nodes[use.node], ctx))
     first = _rebound(use, ctx)
@@ -40,7 +43,7 @@ def copied_at_first_turn(use: Use, ctx: Context) -> set[Array]:
 
 
 def _rebound(use: Use, ctx: Context) -> set[Array]:
-    """Give the arrays from outside of a loop whose name is bound to something else in it.
+    """Return the arrays from outside of a loop whose name is bound to something else in it.
 
     Or the name of the tree that they are of: `s` of `s["w"]` and `s.w`.
     """
@@ -57,7 +60,7 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
 
 
 def _names(node: cst.CSTNode) -> Iterator[str]:
-    """Give the name that an expression is, and those of what it is a part of."""
+    """Yield the name that an expression is, and those of what it is a part of."""
     while True:
         if name := dotted(node):
             yield name
@@ -67,12 +70,11 @@ def _names(node: cst.CSTNode) -> Iterator[str]:
 
 
 def _has_other(held: values.Value) -> bool:
-    """Tell whether there may be arrays in a value beside those that are seen in it."""
+    """Return whether there may be arrays in a value beside those that are seen in it."""
     return any(isinstance(atom, values.Instance) for atom in held)
 
 
 def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an array is made anew inside of a loop."""
     made = None if array.origin is None else array.origin.created
     return (
         made is not None
@@ -82,14 +84,14 @@ def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:
 
 
 def loops_around(node: cst.CSTNode, ctx: Context) -> Iterator[cst.For | cst.While]:
-    """Give the loops of the same function that execute an expression again and again."""
+    """Yield the loops of the same function that execute an expression again and again."""
     for child, around in ancestors_in_function(node, ctx):
         if isinstance(around, cst.For | cst.While) and child is not getattr(around, "iter", None):
             yield around
 
 
 def _stored_in(loop: cst.CSTNode, name: str, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Give what assignments in a loop bind of a name."""
+    """Yield what assignments in a loop bind of a name."""
     stored = ctx.module.stored.get(name, [])
     top = ctx.tree.index(loop)
     for number in range(bisect_left(stored, top, key=ctx.tree.index), len(stored)):
@@ -99,7 +101,7 @@ def _stored_in(loop: cst.CSTNode, name: str, ctx: Context) -> Iterator[cst.BaseE
 
 
 def targets_in(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Give what the assignments in a loop bind, tuples by element."""
+    """Yield what the assignments in a loop bind, tuples by element."""
     return elements_of(
         [
             *(bound.target for bound in ctx.tree.every(cst.AssignTarget, below=loop)),
@@ -110,7 +112,7 @@ def targets_in(loop: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
 
 
 def elements_of(targets: Iterable[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
-    """Give what assignments bind, tuples by element."""
+    """Yield what assignments bind, tuples by element."""
     pending = [*targets]
     while pending:
         target = pending.pop()

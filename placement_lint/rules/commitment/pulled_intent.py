@@ -1,4 +1,4 @@
-"""What speaks for and against that an operation is meant to run on the host."""
+"""Evidence for and against that an operation is meant to run on the host."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.values import Place, differ, is_host
+from placement_lint.placement.domain.devices import Device, differ, is_host
+from placement_lint.placement.domain.places import (
+    Place,
+)
 from placement_lint.rules.commitment.loop_copies import is_made_in, loops_around, targets_in
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.functions import calls_inside
@@ -31,7 +34,7 @@ _DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 
 
 def trains(operation: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether a call computes gradients, itself or in functions of the files."""
+    """Return whether a call computes gradients, itself or in functions of the files."""
     if not isinstance(operation, cst.Call):
         return False
     function = operation.func
@@ -51,7 +54,7 @@ def trains(operation: cst.CSTNode, ctx: Context) -> bool:
 
 
 def is_same_each_time(pull: Pull, ctx: Context) -> bool:
-    """Tell whether the operands that are on the host are the same ones in each iteration.
+    """Return whether the operands that are on the host are the same ones in each iteration.
 
     They are no batches then, but perhaps the parameters of a function that is meant to run there.
     """
@@ -85,13 +88,13 @@ def _bound_by(loop: cst.For | cst.While, ctx: Context) -> Iterator[cst.BaseExpre
 
 
 def is_from_outside(arrays: set[values.Array], node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an operand may be one array for all iterations of the loops around."""
+    """Return whether an operand may be one array for all iterations of the loops around."""
     loops = [*loops_around(node, ctx)]
     return any(not is_made_in(array, loop, ctx) for array in arrays for loop in loops) or not loops
 
 
 def is_asked_for(pull: Pull, ctx: Context) -> bool:
-    """Tell whether the call itself puts an operand on the host: `f(w, jax.device_put(x, cpu))`.
+    """Return whether the call itself puts an operand on the host: `f(w, jax.device_put(x, cpu))`.
 
     Or an array of the accelerator was put there: what computes with it is meant to run there.
     """
@@ -105,7 +108,7 @@ def is_asked_for(pull: Pull, ctx: Context) -> bool:
 
 
 def _was_on_accelerator(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether a `device_put` moves an array, by its name, that may be on the accelerator."""
+    """Return whether a `device_put` moves an array, by its name, that may be on the accelerator."""
     if not isinstance(node, cst.Call) or not ctx.is_call(node, "jax.device_put"):
         return False
     given = Arguments(node).get(0, "x")
@@ -114,13 +117,13 @@ def _was_on_accelerator(node: cst.CSTNode, ctx: Context) -> bool:
     return any(
         not is_host(array.device)
         and not array.is_small
-        and differ(array.device, values.Device("cpu", 0), accelerator=ctx.flow.accelerator)
+        and differ(array.device, Device("cpu", 0), accelerator=ctx.flow.accelerator)
         for array in values.arrays(ctx.flow.value(given))
     )
 
 
 def are_by_dlpack(pull: Pull, ctx: Context) -> bool:
-    """Tell whether all that pulls came by DLPack from the host, which is another rule's to say."""
+    """Whether all that pulls came by DLPack from the host, which is another rule's to say."""
     return all(
         any(there.called(node) in _DLPACK for node, there in _committers(by, ctx))
         for by in pull.pulling.values()

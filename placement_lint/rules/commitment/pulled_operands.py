@@ -48,7 +48,7 @@ _ITEM_SIZES = {
 }  # fmt: skip
 
 
-class Role(enum.Enum):
+class OperandRole(enum.Enum):
     """What an array is for, as far as its maker says."""
 
     DATA = enum.auto()
@@ -61,10 +61,10 @@ class Role(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Extent:
+class ArrayExtent:
     """What is known of the size of an array."""
 
-    role: Role = Role.DATA
+    role: OperandRole = OperandRole.DATA
     count: int | None = None
     """Elements; None: the source does not say."""
     item_size: int | None = None
@@ -78,23 +78,22 @@ class Extent:
         return self.count * self.item_size
 
 
-_NUMBER = Extent(Role.SMALL, 1)
+_NUMBER = ArrayExtent(OperandRole.SMALL, 1)
 _FIELDS = ("role", "count", "item_size")
 
 
-def extent(array: Array, ctx: Context, steps: int = _MAX_STEPS) -> Extent:
-    """Give what the expression that made an array says of its size."""
+def extent(array: Array, ctx: Context, steps: int = _MAX_STEPS) -> ArrayExtent:
+    """Return what the expression that made an array says of its size."""
     if array.is_small:
         return _NUMBER
     there = None if array.origin is None else ctx.beside(array.origin.created.module)
     if array.origin is None or there is None:
-        return Extent()
+        return ArrayExtent()
     node = there.tree.nodes[array.origin.created.node]
-    return _made(node, there, steps) if isinstance(node, cst.BaseExpression) else Extent()
+    return _made(node, there, steps) if isinstance(node, cst.BaseExpression) else ArrayExtent()
 
 
-def _made(node: cst.BaseExpression, ctx: Context, steps: int) -> Extent:
-    """Give the extent of what an operation, or a creator, gives."""
+def _made(node: cst.BaseExpression, ctx: Context, steps: int) -> ArrayExtent:
     if isinstance(node, cst.BinaryOperation):
         return _broadcast([_held(part, ctx, steps - 1) for part in (node.left, node.right)])
     if isinstance(node, cst.UnaryOperation):
@@ -110,10 +109,10 @@ def _made(node: cst.BaseExpression, ctx: Context, steps: int) -> Extent:
     if isinstance(node, cst.Call):
         name = ctx.called(node)
         return _method(node, ctx, steps) if name is None else _called(node, name, ctx, steps)
-    return Extent()
+    return ArrayExtent()
 
 
-def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> Extent:
+def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> ArrayExtent:
     row = TABLE.get(name)
     arguments = Arguments(node)
     first = arguments.get(0, "a", "x", "object")
@@ -121,15 +120,19 @@ def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> Extent:
     if row is not None and row.effect is Effect.KEY:
         return _NUMBER
     if name in _INDICES:
-        return Extent(Role.INDEX, element_count(node, ctx), 4)
+        return ArrayExtent(OperandRole.INDEX, element_count(node, ctx), 4)
     if name in _DRAWN_OF and len(arguments.positional) > 1:
         drawn = _held(arguments.positional[1], ctx, steps - 1)
-        return Extent(Role.INDEX, drawn.count, 4) if drawn.role is Role.SMALL else _part(drawn)
+        return (
+            ArrayExtent(OperandRole.INDEX, drawn.count, 4)
+            if drawn.role is OperandRole.SMALL
+            else _part(drawn)
+        )
     if last in _TO_NUMBER and module == "jax.numpy" and len(node.args) == 1:
         return _NUMBER
     if name in LIKE_CREATORS and first is not None:
         like = _held(first, ctx, steps - 1)
-        return Extent(like.role, like.count, like.item_size if len(node.args) == 1 else None)
+        return ArrayExtent(like.role, like.count, like.item_size if len(node.args) == 1 else None)
     if row is not None and row.effect in {Effect.CONVERT, Effect.COPY} and first is not None:
         count = literal_count(first, ctx)
         given = ctx.flow.value(first)
@@ -137,83 +140,81 @@ def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> Extent:
             return _held(first, ctx, steps - 1)
         if count is None and not all(isinstance(atom, values.Host) for atom in given):
             plain = all(isinstance(atom, values.Plain) for atom in given)
-            return _NUMBER if plain else Extent(Role.UNKNOWN)
+            return _NUMBER if plain else ArrayExtent(OperandRole.UNKNOWN)
         return _sized(count, node, ctx)
     count = element_count(node, ctx)
     if count is not None:
         return _sized(count, node, ctx)
     if row is not None and row.effect is Effect.COMPUTE and module == "jax.numpy":
         parts = [_held(each, ctx, steps - 1) for each in arguments.positional]
-        if parts and all(part.role is Role.SMALL for part in parts):
+        if parts and all(part.role is OperandRole.SMALL for part in parts):
             return _NUMBER
-    return Extent()
+    return ArrayExtent()
 
 
-def _method(node: cst.Call, ctx: Context, steps: int) -> Extent:
-    """Give the extent of what a method of an array gives."""
+def _method(node: cst.Call, ctx: Context, steps: int) -> ArrayExtent:
     if not isinstance(node.func, cst.Attribute):
-        return Extent()
+        return ArrayExtent()
     name = node.func.attr.value
     if name in _TO_NUMBER and not node.args:
         return _NUMBER
     whole = _held(node.func.value, ctx, steps - 1)
     if name in _INDEX_METHODS:
-        return Extent(Role.INDEX)
+        return ArrayExtent(OperandRole.INDEX)
     if name == "astype":
         kind = Arguments(node).get(0, "dtype")
-        return Extent(whole.role, whole.count, None if kind is None else _named_size(kind))
-    return whole if name in _KEEPING_SIZE else Extent()
+        return ArrayExtent(whole.role, whole.count, None if kind is None else _named_size(kind))
+    return whole if name in _KEEPING_SIZE else ArrayExtent()
 
 
-def _sized(count: int | None, node: cst.Call, ctx: Context) -> Extent:
+def _sized(count: int | None, node: cst.Call, ctx: Context) -> ArrayExtent:
     if count == 1:
         return _NUMBER
-    return Extent(Role.DATA, count, _item_size(node, ctx))
+    return ArrayExtent(OperandRole.DATA, count, _item_size(node, ctx))
 
 
-def _held(node: cst.BaseExpression, ctx: Context, steps: int) -> Extent:
-    """Give the extent of what an expression is."""
+def _held(node: cst.BaseExpression, ctx: Context, steps: int) -> ArrayExtent:
     if steps <= 0:
-        return Extent()
+        return ArrayExtent()
     return _of_value(ctx.flow.value(node), ctx, steps)
 
 
-def _of_value(held: Value, ctx: Context, steps: int) -> Extent:
+def _of_value(held: Value, ctx: Context, steps: int) -> ArrayExtent:
     found = [extent(array, ctx, steps) for array in values.arrays(held)]
     if found:
         return _either(found)
     plain = bool(held) and all(isinstance(atom, values.Plain) for atom in held)
-    return _NUMBER if plain else Extent()
+    return _NUMBER if plain else ArrayExtent()
 
 
-def _broadcast(parts: list[Extent]) -> Extent:
-    """Give the extent of what is computed of several arrays, element by element."""
-    larger = [part for part in parts if part.role is not Role.SMALL]
+def _broadcast(parts: list[ArrayExtent]) -> ArrayExtent:
+    """Return the extent of what is computed of several arrays, element by element."""
+    larger = [part for part in parts if part.role is not OperandRole.SMALL]
     if not larger:
         return _NUMBER
     roles = {part.role for part in larger}
     counts = [part.count for part in larger]
     sizes = [part.item_size for part in larger]
-    return Extent(
-        roles.pop() if len(roles) == 1 else Role.DATA,
+    return ArrayExtent(
+        roles.pop() if len(roles) == 1 else OperandRole.DATA,
         None if None in counts else max(each or 0 for each in counts),
         None if None in sizes else max(each or 0 for each in sizes),
     )
 
 
-def _either(ways: list[Extent]) -> Extent:
-    """Give the extent of what is one of several arrays, or holds them."""
+def _either(ways: list[ArrayExtent]) -> ArrayExtent:
+    """Return the extent of what is one of several arrays, or holds them."""
     roles, counts, sizes = ({getattr(each, name) for each in ways} for name in _FIELDS)
-    return Extent(
-        roles.pop() if len(roles) == 1 else Role.DATA,
+    return ArrayExtent(
+        roles.pop() if len(roles) == 1 else OperandRole.DATA,
         counts.pop() if len(counts) == 1 else None,
         sizes.pop() if len(sizes) == 1 else None,
     )
 
 
-def _part(whole: Extent) -> Extent:
-    """Give the extent of a part: of keys one is a key, of indices an index."""
-    return Extent(whole.role)
+def _part(whole: ArrayExtent) -> ArrayExtent:
+    """Return the extent of a part: of keys one is a key, of indices an index."""
+    return ArrayExtent(whole.role)
 
 
 # -- bytes ----------------------------------------------------------------------------------------
@@ -226,7 +227,9 @@ _TYPE_AT = {
 
 
 def _item_size(node: cst.Call, ctx: Context) -> int | None:
-    """Give the bytes of an element of what a creator makes; None where that is not written out."""
+    """Return the bytes of an element of what a creator makes; None where that is not
+    written out.
+    """
     arguments = Arguments(node)
     last = (ctx.called(node) or "").rpartition(".")[2]
     if last not in _TYPE_AT or arguments.is_open or ctx.module.fact(_may_be_wide):
@@ -240,18 +243,18 @@ def _named_size(kind: cst.BaseExpression) -> int | None:
 
 
 def _may_be_wide(facts: ModuleFacts) -> bool:
-    """Tell whether a file may have JAX make numbers of 64 bits: it has a word of it."""
+    """Return whether a file may have JAX make numbers of 64 bits: it mentions the option."""
     names = (dotted(node) for node in facts.tree.every(cst.Name, cst.Attribute))
     texts = (string_value(node) or "" for node in facts.tree.every(cst.SimpleString))
     return any("enable_x64" in text for text in (*names, *texts))
 
 
-def total_bytes(extents: Iterable[Extent]) -> int | None:
-    """Give the bytes of several arrays; None where one is not known."""
+def total_bytes(extents: Iterable[ArrayExtent]) -> int | None:
+    """Return the bytes of several arrays; None where one is not known."""
     found = [each.bytes for each in extents]
     return None if None in found else sum(each or 0 for each in found)
 
 
-def total_count(extents: Iterable[Extent]) -> float:
-    """Give the elements of several arrays; infinite where one is not known."""
+def total_count(extents: Iterable[ArrayExtent]) -> float:
+    """Return the elements of several arrays; infinite where one is not known."""
     return sum(math.inf if each.count is None else each.count for each in extents)

@@ -10,7 +10,9 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.values import Place
+from placement_lint.placement.domain.places import (
+    Place,
+)
 from placement_lint.rules.commitment.loop_copies import elements_of
 from placement_lint.syntax.dotted import dotted
 
@@ -53,7 +55,7 @@ class Results:
                     self._found.setdefault(place, []).append(Place(path, node))
 
     def are_taken(self, operation: Place) -> bool:
-        """Tell whether something reads them: into NumPy, a file, a text, or by a call which
+        """Return whether something reads them: into NumPy, a file, a text, or by a call which
         nobody follows; or puts them elsewhere.
         """
         return any(
@@ -69,7 +71,7 @@ class Results:
 
 
 def _is_taken(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether what is around an expression takes the array that it is out of JAX."""
+    """Return whether what is around an expression takes the array that it is out of JAX."""
     parent = ctx.parent(node)
     if isinstance(parent, cst.Arg):
         call = ctx.parent(parent)
@@ -84,7 +86,7 @@ def _is_taken(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _method_takes(attribute: cst.Attribute, ctx: Context) -> bool:
-    """Tell whether a method or an attribute of an array reads it."""
+    """Return whether a method or an attribute of an array reads it."""
     name = attribute.attr.value
     call = ctx.parent(attribute)
     if not isinstance(call, cst.Call) or call.func is not attribute:
@@ -95,7 +97,7 @@ def _method_takes(attribute: cst.Attribute, ctx: Context) -> bool:
 
 
 def _takes(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call takes an array that it is given out of JAX."""
+    """Return whether a call takes an array that it is given out of JAX."""
     name = ctx.called(call)
     row = TABLE.get(name or "")
     if name == "jax.block_until_ready":
@@ -129,7 +131,7 @@ def _takes(call: cst.Call, ctx: Context) -> bool:
 
 
 def is_replaced(operand: int, operation: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether the name of an operand is bound again to something made of the result.
+    """Return whether the name of an operand is bound again to something made of the result.
 
     By the statements of the function, whatever the calls in them are: `grads = grad(params, batch)`
     and then `params = update(params, grads)`.
@@ -190,7 +192,6 @@ class _Bindings:
                 function.using.setdefault(name, []).append(binding)
 
     def around(self, node: cst.CSTNode, ctx: Context) -> _InFunction:
-        """Give those of the function that a node is in."""
         return self._found.get(id(ctx.function(node)), _InFunction())
 
     def _function(self, node: cst.CSTNode) -> int:
@@ -200,7 +201,7 @@ class _Bindings:
         return id(None)
 
     def _places(self, value: cst.BaseExpression, facts: ModuleFacts) -> bool:
-        """Tell whether an expression puts something on a device, or reads it."""
+        """Return whether an expression puts something on a device, or reads it."""
         for node in (value, *self._tree.descendants(value)):
             if isinstance(node, cst.Call) and (
                 facts.names.qualified(node.func) in _PLACING
@@ -219,14 +220,14 @@ class _Bindings:
 
 
 def _root(node: cst.CSTNode) -> str:
-    """Give the dotted name that a target or an operand is, or is an item of."""
+    """Return the dotted name that a target or an operand is, or is an item of."""
     while isinstance(node, cst.Subscript):
         node = node.value
     return dotted(node)
 
 
 def _prefixes(name: str) -> set[str]:
-    """Give `self.state` and `self.state.params` of the latter; a bare `self` is too much."""
+    """Return `self.state` and `self.state.params` of the latter; a bare `self` is too much."""
     parts = name.split(".")
     found = {".".join(parts[: end + 1]) for end in range(len(parts))}
     return found - {"", "self", "cls"}

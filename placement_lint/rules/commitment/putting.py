@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain.places import Place
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"
 
 
 def is_put(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether the result of a call is put somewhere, or may be by the function around it.
+    """Return whether the result of a call is put somewhere, or may be by the function around it.
 
-    A call puts what it is given if a name in it speaks of putting: `jax.device_put`, `x.to_device`,
+    A call puts what it is given if a name in it says so: `jax.device_put`, `x.to_device`,
     `shard_batch`, or a lambda that does.
     """
-    place = values.Place(ctx.flow.module.name, ctx.tree.index(call))
+    place = Place(ctx.flow.module.name, ctx.tree.index(call))
     if any(place in module.record.put for module in ctx.flow.program.modules.values()):
         return True
     putting = ctx.module.fact(_Putting)

@@ -32,7 +32,7 @@ _MAX_DEPTH = 6
 
 
 def is_used_as_number(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an operand has one element, by what becomes of what is computed with it.
+    """Return whether an operand has one element, by what becomes of what is computed with it.
 
     A condition, or `float(…)`, takes one number. What is computed element by element has one
     element only if all its operands have.
@@ -77,7 +77,6 @@ def _is_elementwise(node: cst.CSTNode) -> bool:
 
 
 def is_made_as_number(array: Array, ctx: Context) -> bool:
-    """Tell whether what made an array surely made one number."""
     if array.origin is None:
         return False
     created = array.origin.created

@@ -9,7 +9,7 @@ from placement_lint.findings import Applicability, Severity
 from placement_lint.placement.domain import record
 from placement_lint.prefilter.conditions import Says
 from placement_lint.rules.base import Rule
-from placement_lint.rules.commitment.loop_copies import copied_at_first_turn, copied_once
+from placement_lint.rules.commitment.loop_copies import copied_in_first_iteration, copied_once
 from placement_lint.rules.commitment.uncommitted_use import report_use
 
 if TYPE_CHECKING:
@@ -117,11 +117,10 @@ class UncommittedArrayIndexed(Rule):
     needs = Says("default_device", "jax_default_device")
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Report what the interpreter saw."""
         for use in ctx.flow.uses():
             if use.kind is not record.UseKind.INDEXED:
                 continue
-            first = copied_at_first_turn(use, ctx)
+            first = copied_in_first_iteration(use, ctx)
             moved = use.moved - copied_once(use, ctx) | first
             if moved:
                 each_time = use.in_loop and moved != first

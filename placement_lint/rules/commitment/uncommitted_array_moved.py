@@ -102,7 +102,6 @@ class UncommittedArrayMoved(Rule):
     needs = Says("default_device", "jax_default_device")
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Report what the interpreter saw."""
         for use in ctx.flow.uses():
             if use.kind is not record.UseKind.COMPUTED:
                 continue

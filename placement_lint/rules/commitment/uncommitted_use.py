@@ -24,8 +24,14 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import (
+        ArrayOrigin,
+        Place,
+    )
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Array, Origin, Place
+    from placement_lint.placement.domain.values import (
+        Array,
+    )
     from placement_lint.rules.context import Context
 
 _MADE_HERE = "made here under a default device, uncommitted"
@@ -67,7 +73,7 @@ def _advice(name: str, device: str, *, indexed: bool) -> str:
     return f"Put it on the accelerator once, {once}; or {commit}, if the host is to compute"
 
 
-def _origins(use: Use) -> list[Origin]:
+def _origins(use: Use) -> list[ArrayOrigin]:
     found = {array.origin for array in use.moved if array.origin is not None}
     return sorted(found, key=lambda origin: origin.created)
 
@@ -105,7 +111,9 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
 
 
 def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
-    """Give, for each expression that makes arrays which are copied, the one that names a device."""
+    """Return, for each expression that makes arrays which are copied, the one that names a
+    device.
+    """
     return {
         array.origin.commit_at: array.origin.device
         for module in ctx.flow.program.modules.values()
@@ -116,7 +124,6 @@ def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
 
 
 def _is_expression(node: cst.CSTNode) -> bool:
-    """Tell whether a call can be put around a node."""
     return isinstance(node, cst.BaseExpression) and not isinstance(
         node, cst.GeneratorExp | cst.Yield | cst.StarredElement
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.consequences import Consequence
-from placement_lint.placement.domain.values import is_host
+from placement_lint.placement.domain.devices import is_host
 from placement_lint.syntax.calls import is_none, string_value
 from placement_lint.syntax.spelling import Spelling, needed
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Edit
     from placement_lint.placement.counterfactual.commitments import Commitment
-    from placement_lint.placement.domain.values import Device, Taking
+    from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.places import (
+        Taking,
+    )
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.spelling import Needed
@@ -33,7 +36,6 @@ class DeviceText:
     """`jax.devices`, where that expression names a platform, of which the first device is meant."""
 
     def at(self, place: cst.CSTNode, editor: Editor) -> str:
-        """Write it."""
         platform = string_value(self.node)
         if platform is None:
             return editor.text(self.node)
@@ -54,7 +56,9 @@ class Around:
 
 
 def device_at(named: cst.CSTNode, at: cst.CSTNode, ctx: Context) -> DeviceText | None:
-    """Give how a device that an expression names is written at a node; None where it cannot be."""
+    """Return how a device that an expression names is written at a node; None where it
+    cannot be.
+    """
     platform = string_value(named)
     devices = None if platform is None else ctx.reach("jax.devices", at=at)
     if is_none(named) or (platform is not None and devices is None):
@@ -69,7 +73,7 @@ def device_at(named: cst.CSTNode, at: cst.CSTNode, ctx: Context) -> DeviceText |
 
 
 def is_repeatable(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether an expression may be written twice: evaluating it again gives the same."""
+    """Return whether an expression may be written twice: evaluating it again gives the same."""
     while isinstance(node, cst.Subscript | cst.Attribute):
         if isinstance(node, cst.Subscript):
             part = node.slice[0].slice
@@ -85,7 +89,7 @@ def is_repeatable(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def put_back(commitment: Commitment, ctx: Context) -> list[Around] | None:
-    """Give what puts parts of arrays back on the default device; None where it cannot be written.
+    """Return what puts parts of arrays back on the default device; None where it cannot be written.
 
     `jax.device_put(jax.device_get(part))` is an uncommitted array there, whatever it is of, and
     leaves a tracer as it is (measured on JAX 0.4.30 to 0.12).
@@ -125,7 +129,7 @@ def _put_back(taking: Taking, ctx: Context) -> list[Around] | None:
 
 
 def effects(commitment: Commitment) -> str:
-    """Say what a commitment does beside, as the end of a sentence."""
+    """Return what else a commitment does, as the end of a sentence."""
     text = ", and put back what is taken of it" if commitment.put_back else ""
     if Consequence.RETYPED in commitment.consequences:
         text += ", which may have another type then"
@@ -146,7 +150,6 @@ def _words(device: Device | None) -> str:
 
 
 def imports_of(calls: Sequence[Around]) -> tuple[Needed, ...]:
-    """Give what has to be imported for some calls."""
     spellings: list[Spelling | None] = []
     for call in calls:
         last = None if call.last is None else call.last.devices
@@ -155,7 +158,9 @@ def imports_of(calls: Sequence[Around]) -> tuple[Needed, ...]:
 
 
 def written(calls: Sequence[Around], editor: Editor) -> list[Edit] | None:
-    """Give the edits that write some calls, of those around one expression the first outermost."""
+    """Return the edits that write some calls, of those around one expression the first
+    outermost.
+    """
     placed: list[tuple[int, int, int, Around, Editor]] = []
     for order, call in enumerate(calls):
         there = editor.of(call.module)

@@ -26,8 +26,8 @@ _MISSING = frozenset({
 })  # fmt: skip
 
 
-class Role(enum.Enum):
-    """What an assignment does in the eyes of its author."""
+class AssignmentRole(enum.Enum):
+    """What an assignment is meant to do."""
 
     SET = enum.auto()
     RESET = enum.auto()
@@ -42,7 +42,7 @@ class Assignment:
 
     target: cst.CSTNode
     context: ConfigContext
-    role: Role
+    role: AssignmentRole
     statement: cst.Assign | None
     """The whole statement, where it is `target = value` and nothing more."""
     value: cst.BaseExpression | None
@@ -60,11 +60,10 @@ class Assignment:
     """For a set: what has to become an update if it, or something beside it, does."""
 
 
-class Assignments:
+class ContextAssignments:
     """Every such place of one file."""
 
     def __init__(self, facts: ModuleFacts) -> None:
-        """Search the tree once."""
         self._facts = facts
         self._tree = facts.tree
         self._names = facts.names
@@ -75,24 +74,25 @@ class Assignments:
         self._by_context: dict[str, list[Assignment]] = {}
         for assignment in found:
             self._by_context.setdefault(assignment.context.name, []).append(assignment)
-        self._set_contexts = {each.context.name for each in found if each.role is Role.SET}
+        self._set_contexts = {
+            each.context.name for each in found if each.role is AssignmentRole.SET
+        }
         for group in self._by_context.values():
             self._pair([each for each in group if not each.is_deliberate])
 
     def at(self, target: cst.CSTNode) -> Assignment | None:
-        """Give the assignment to a target."""
         return self._by_target.get(id(target))
 
     def is_reported(self, assignment: Assignment) -> bool:
-        """Tell whether an assignment is a finding of its own: a reset belongs to its set."""
-        if assignment.is_deliberate or assignment.role is Role.RESTORE:
+        """Return whether an assignment is a finding of its own: a reset belongs to its set."""
+        if assignment.is_deliberate or assignment.role is AssignmentRole.RESTORE:
             return False
-        if assignment.role is Role.SET:
+        if assignment.role is AssignmentRole.SET:
             return True
         return assignment.context.name not in self._set_contexts
 
     def is_read(self, context: ConfigContext) -> bool:
-        """Tell whether code uses what was assigned: as a device, say. Then it is a variable.
+        """Return whether code uses what was assigned: as a device, say. Then it is a variable.
 
         To call the context, or to save it so as to give it back, is another use.
         """
@@ -133,7 +133,7 @@ class Assignments:
             yield self._assignment(node, target, context)
 
     def context_of(self, target: cst.CSTNode) -> ConfigContext | None:
-        """Give the configuration context that assigning to a target would hide or destroy."""
+        """Return the configuration context that assigning to a target would hide or destroy."""
         if isinstance(target, cst.Attribute):
             if target.attr.value in _LAST_NAMES:
                 return CONFIG_CONTEXTS.get(self._names.qualified(target) or "")
@@ -145,7 +145,7 @@ class Assignments:
         return None
 
     def _imported(self, target: cst.Name) -> ConfigContext | None:
-        """Look for an import of a context that surely ran before in the scope of a name."""
+        """Return the context that an import surely brought before, in the scope of a name."""
         if target.value not in self._facts.fact(imported_contexts):
             return None
         owner = self._names.owner(target.value, self._names.scope(target))
@@ -156,7 +156,9 @@ class Assignments:
         return None
 
     def _context_imports(self, owner: Scope | None, name: str) -> list[Binding]:
-        """Give the bindings of a variable that import a context; each variable is searched once."""
+        """Return the bindings of a variable that import a context; each variable is
+        searched once.
+        """
         key = (id(owner), name)
         if key not in self._imports:
             bindings = [] if owner is None else owner.bindings[name]
@@ -164,7 +166,7 @@ class Assignments:
         return self._imports[key]
 
     def _runs_before(self, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
-        """Tell whether a statement stands above a node, in a block that holds them both.
+        """Return whether a statement is above a node, in a block that holds them both.
 
         A `try` counts as the block around it: where its body fails, code below has no such name.
         """
@@ -215,13 +217,13 @@ class Assignments:
             value = node.value
         elif isinstance(node, cst.Call) and len(node.args) == 3:
             value = node.args[2].value
-        role = Role.SET
+        role = AssignmentRole.SET
         if is_none(value):
-            role = Role.RESET
+            role = AssignmentRole.RESET
         elif value is not None and self._is_saved(value, context):
-            role = Role.RESTORE
+            role = AssignmentRole.RESTORE
         deliberate = self._is_stand_in(value) or self._is_fallback(node, context)
-        saved = self._save_of(value) if role is Role.RESTORE else None
+        saved = self._save_of(value) if role is AssignmentRole.RESTORE else None
         return Assignment(target, context, role, statement, value, deliberate, saved=saved)
 
     def _is_saved(self, value: cst.BaseExpression, context: ConfigContext) -> bool:
@@ -233,7 +235,7 @@ class Assignments:
         )
 
     def _save_of(self, value: cst.BaseExpression | None) -> cst.Assign | None:
-        """Give the one assignment that a name's value comes from."""
+        """Return the one assignment that a name's value comes from."""
         bindings = self._names.bindings(value) if isinstance(value, cst.Name) else []
         nodes = [binding.node for binding in bindings]
         return nodes[0] if len(nodes) == 1 and isinstance(nodes[0], cst.Assign) else None
@@ -241,7 +243,7 @@ class Assignments:
     # -- what is meant to replace the context -------------------------------------------------
 
     def _is_stand_in(self, value: cst.BaseExpression | None) -> bool:
-        """Tell whether a value is another context manager: a function, a class, a mock."""
+        """Return whether a value is another context manager: a function, a class, a mock."""
         if value is None:
             return False
         if isinstance(value, cst.Lambda):
@@ -265,7 +267,7 @@ class Assignments:
         )
 
     def _is_fallback(self, node: cst.CSTNode, context: ConfigContext) -> bool:
-        """Tell whether a place is reached only where this JAX lacks the context."""
+        """Return whether a place is reached only where this JAX lacks the context."""
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, cst.ExceptHandler) and ancestor.type is not None:
@@ -298,7 +300,7 @@ class Assignments:
         strays: list[Assignment] = []
         for each in group:
             stack = self._stack(each, open_sets)
-            if each.role is Role.SET:
+            if each.role is AssignmentRole.SET:
                 stack.append(each)
             elif stack and self._ends(each, stack) and self._close(stack[-1], each):
                 stack.pop()
@@ -311,7 +313,7 @@ class Assignments:
     def _stack(
         self, assignment: Assignment, open_sets: dict[int, list[Assignment]]
     ) -> list[Assignment]:
-        """Give what is in force in a function at an assignment, the last one at the end.
+        """Return what is in force in a function at an assignment, the last one at the end.
 
         A function that is defined where something is in force begins with that.
         """
@@ -327,11 +329,14 @@ class Assignments:
                 yield ancestor
 
     def _gather(self, group: list[Assignment], strays: list[Assignment]) -> None:
-        """Tell what becomes a block from what becomes an update, which has no effect in a block.
+        """Separate what becomes a block from what becomes an update, which has no effect in a
+        block.
 
-        Updates go together: were one of them made before another, the rest would be read anew.
+        Updates go together: were one of them made before another, the rest would be read again.
         """
-        loose = [each for each in group if each.role is Role.SET and each.reset is None] + strays
+        loose = [
+            each for each in group if each.role is AssignmentRole.SET and each.reset is None
+        ] + strays
         blocks = [each for each in group if each.reset is not None]
         holding = self._holding(blocks, loose)
         while holding:
@@ -342,16 +347,16 @@ class Assignments:
             holding = self._holding(blocks, loose)
         loose.sort(key=lambda each: self._tree.index(each.target))
         updates = [each for each in loose if each.statement is not None]
-        is_alone = not any(each.role is not Role.SET for each in updates)
+        is_alone = not any(each.role is not AssignmentRole.SET for each in updates)
         for each in group:
-            if each.role is Role.SET:
+            if each.role is AssignmentRole.SET:
                 is_block = each.reset is not None
                 each.together = updates if not is_alone else [] if is_block else [each]
-                if is_block and any(other.role is Role.SET for other in updates):
+                if is_block and any(other.role is AssignmentRole.SET for other in updates):
                     each.together = []
 
     def _holding(self, blocks: list[Assignment], loose: list[Assignment]) -> list[Assignment]:
-        """Give the blocks in which something is that becomes an update."""
+        """Return the blocks in which something is that becomes an update."""
         places = sorted(self._tree.index(each.target) for each in loose)
         found: list[Assignment] = []
         for block in blocks:
@@ -362,9 +367,9 @@ class Assignments:
         return found
 
     def _ends(self, last: Assignment, stack: list[Assignment]) -> bool:
-        """Tell whether an assignment brings back what was in force before the last set."""
-        if len(stack) == 1 or stack[-1].role is not Role.SET:
-            return stack[-1].role is Role.SET
+        """Return whether an assignment brings back what was in force before the last set."""
+        if len(stack) == 1 or stack[-1].role is not AssignmentRole.SET:
+            return stack[-1].role is AssignmentRole.SET
         # None would end the outer one too; what was saved in between does not.
         if last.saved is None:
             return False
@@ -372,7 +377,7 @@ class Assignments:
         return outer < self._tree.index(last.saved) < inner
 
     def _close(self, first: Assignment, last: Assignment) -> bool:
-        """Note what ends a set, if what stands in between can become the body of a `with`."""
+        """Note what ends a set, if the statements in between can become the body of a `with`."""
         if not isinstance(first.target, cst.Attribute) or first.context.parameter is None:
             return False
         top, bottom = self._line(first), self._line(last)
@@ -390,7 +395,7 @@ class Assignments:
         return True
 
     def _is_for_nothing_else(self, saved: cst.Assign | None, restore: Assignment) -> bool:
-        """Tell whether a local variable holds what was saved for this restore alone."""
+        """Return whether a local variable holds what was saved for this restore alone."""
         line = None if saved is None else self._tree.parent(saved)
         block = None if line is None else self._tree.parent(line)
         if (
@@ -420,7 +425,7 @@ class Assignments:
         return found
 
     def _guard(self, top: cst.CSTNode, bottom: cst.CSTNode) -> cst.Try | None:
-        """Give the `try` in whose `finally` the reset is the last thing that is done.
+        """Return the `try` in whose `finally` the reset is the last thing that is done.
 
         The set is above it in the same block, or the first thing in its body.
         """
@@ -443,7 +448,7 @@ class Assignments:
         return None
 
     def _line(self, assignment: Assignment) -> cst.CSTNode | None:
-        """Give the line of an assignment that is alone on it."""
+        """Return the line of an assignment that is alone on it."""
         statement = assignment.statement
         line = None if statement is None else self._tree.parent(statement)
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
@@ -452,7 +457,7 @@ class Assignments:
         return None if has_semicolon else line
 
     def _suspends(self, start: int, end: int) -> bool:
-        """Tell whether nodes `start` up to `end` give control away: then a block would leak."""
+        """Return whether nodes `start` up to `end` give control away: then a block would leak."""
         index = start
         while index < end:
             node = self._tree.nodes[index]
@@ -468,7 +473,7 @@ class Assignments:
 
 
 def imported_contexts(facts: ModuleFacts) -> frozenset[str]:
-    """Give the names under which a file imports configuration contexts, in any scope."""
+    """Return the names under which a file imports configuration contexts, in any scope."""
     return frozenset(
         alias.asname.name.value
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name)
@@ -481,7 +486,6 @@ def imported_contexts(facts: ModuleFacts) -> frozenset[str]:
 
 
 def _is_callable(node: cst.ClassDef) -> bool:
-    """Tell whether the objects of a class can be called as a context is."""
     return any(
         isinstance(each, cst.FunctionDef) and each.name.value == "__call__"
         for each in node.body.body
@@ -489,7 +493,7 @@ def _is_callable(node: cst.ClassDef) -> bool:
 
 
 def bound_targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Give every single target that a node binds or deletes, and a call itself."""
+    """Yield every single target that a node binds or deletes, and a call itself."""
     if isinstance(node, cst.Call):
         yield node
         return

@@ -1,4 +1,4 @@
-"""The fix that moves what stands between an assignment and its reset into a `with` block."""
+"""The fix that moves the statements between an assignment and its reset into a `with` block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def with_block(first: Assignment, last: Assignment, editor: Editor) -> list[Edit] | None:
     """Turn `target = value`, a body and `target = None` into `with target(value):` and the body.
 
-    Where the reset stands in a `finally`, the `try` goes if that was all that it was for. None
+    Where the reset is in a `finally`, the `try` goes if that was all that it was for. None
     where the layout of the text does not allow it.
     """
     opening, closing = first.statement, last.statement
@@ -157,7 +157,7 @@ def _final(guard: cst.Try) -> cst.Finally:
 
 
 def _is_odd(guard: cst.Try, whole: Span, editor: Editor) -> bool:
-    """Tell whether parts of a `try` stand on one line, or are indented unlike the file."""
+    """Return whether parts of a `try` are on one line, or are indented unlike the file."""
     step = editor.tree.module.default_indent
     margin = editor.indentation(whole.line)
     suites = [guard.body, _final(guard).body]
@@ -171,5 +171,5 @@ def _is_odd(guard: cst.Try, whole: Span, editor: Editor) -> bool:
 
 
 def _is_bare(line: int, text: str, editor: Editor) -> bool:
-    """Tell whether there is nothing else on a line: no comment would go with it."""
+    """Return whether there is nothing else on a line: no comment would go with it."""
     return editor.source.line_text(line).strip() == text

@@ -117,45 +117,24 @@ class ConfigAttributeAssignment(Rule):
         ),
     )
 
-    def _look(self, node: cst.CSTNode, ctx: Context) -> None:
+    def _check_targets(self, node: cst.CSTNode, ctx: Context) -> None:
         for target in bound_targets(node):
             name = _assigned_option(target, ctx)
             if name is None or failure_is_expected(node, ctx) or is_caught(node, ctx, _CAUGHT):
                 continue
             ctx.report(target, _message(name), fix=_plan(node, target, name, ctx))
 
-    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `target = value`."""
-        self._look(node, ctx)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign, ctx: Context) -> None:
-        """Look at `target: type = value`."""
-        self._look(node, ctx)
-
-    def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
-        """Look at `target |= value`."""
-        self._look(node, ctx)
-
-    def visit_Del(self, node: cst.Del, ctx: Context) -> None:
-        """Look at `del target`."""
-        self._look(node, ctx)
-
-    def visit_For(self, node: cst.For, ctx: Context) -> None:
-        """Look at `for target in …`."""
-        self._look(node, ctx)
-
-    def visit_WithItem(self, node: cst.WithItem, ctx: Context) -> None:
-        """Look at `with … as target`."""
-        self._look(node, ctx)
+    visit_Assign = visit_AnnAssign = visit_AugAssign = _check_targets
+    visit_Del = visit_For = visit_WithItem = _check_targets
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `setattr(jax.config, "…", value)`."""
+        """Check `setattr(jax.config, "…", value)`."""
         if isinstance(node.func, cst.Name) and ctx.name(node.func) in _SETTERS:
-            self._look(node, ctx)
+            self._check_targets(node, ctx)
 
 
 def _assigned_option(target: cst.CSTNode, ctx: Context) -> str | None:
-    """Give the option that a target names, with or without its prefix."""
+    """Return the option that a target names, with or without its prefix."""
     if isinstance(target, cst.Attribute):
         owner: cst.BaseExpression | None = target.value
         name: str | None = target.attr.value

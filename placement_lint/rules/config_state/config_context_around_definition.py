@@ -13,7 +13,7 @@ from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ class ConfigContextAroundDefinition(Rule):
     needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Enters(*CONFIG_CONTEXTS))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        """Look at each `with` that enters such a context."""
         item = next((each for each in node.items if _context_name(each, ctx)), None)
         if item is None or not isinstance(node.body, cst.IndentedBlock):
             return
@@ -127,13 +126,13 @@ def _message(made: cst.BaseExpression, item: cst.WithItem, ctx: Context) -> str:
 def _made(
     statement: cst.BaseStatement, ctx: Context
 ) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode | None]]:
-    """Give each compiled function that a statement defines, and what is bound to it."""
+    """Yield each compiled function that a statement defines, and what is bound to it."""
     if isinstance(statement, cst.FunctionDef):
         for decorator in statement.decorators:
             if ctx.called(decorator.decorator) in CONFIG_CONTEXTS:
-                # It is in force in every call of what stands below it.
+                # It is in force in every call of the code below it.
                 return
-            tracing = ctx.module.fact(Stagings).tracing(decorator.decorator)
+            tracing = ctx.module.fact(TracedFunctions).tracing(decorator.decorator)
             if tracing is not None and tracing.name in _COMPILERS:
                 yield decorator.decorator, statement
                 return
@@ -159,7 +158,7 @@ def _made(
 
 
 def _compiles(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call is `jax.jit(f)`, or `partial(jax.jit, …)(f)`."""
+    """Return whether a call is `jax.jit(f)`, or `partial(jax.jit, …)(f)`."""
     if ctx.called(call) in _COMPILERS:
         return True
     maker = call.func
@@ -171,13 +170,13 @@ def _compiles(call: cst.Call, ctx: Context) -> bool:
 
 
 def _is_in_lambda(call: cst.Call, around: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether a call stands in the body of a lambda: it does not run yet."""
+    """Return whether a call is in the body of a lambda: it does not run yet."""
     between = itertools.takewhile(lambda each: each is not around, ctx.ancestors(call))
     return any(isinstance(each, cst.Lambda) for each in between)
 
 
 def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Context) -> bool:
-    """Tell whether a function is used in its block, or only in blocks like it."""
+    """Return whether a function is used in its block, or only in blocks like it."""
     if target is None:
         return False
     text = _text(target)
@@ -197,7 +196,7 @@ def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Contex
 
 
 def _written(facts: ModuleFacts) -> dict[str, list[int]]:
-    """Give the places of each name, and of each attribute of anything."""
+    """Return the places of each name, and of each attribute of anything."""
     found: dict[str, list[int]] = {}
     for place, node in enumerate(facts.tree.nodes):
         text = None if isinstance(node, cst.FunctionDef) else _text(node)
@@ -227,7 +226,7 @@ def _is_target(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _text(node: cst.CSTNode) -> str | None:
-    """Give `name`, or `.name` of an attribute of anything."""
+    """Return `name`, or `.name` of an attribute of anything."""
     if isinstance(node, cst.FunctionDef):
         return node.name.value
     if isinstance(node, cst.Name):

@@ -61,7 +61,7 @@ class ConfigContextDecoratorInert(Rule):
             yield batch
     ```
 
-    The `yield` stands outside of the block: inside of it the consumer would run on the CPU too.
+    The `yield` is outside of the block: inside of it the consumer would run on the CPU too.
 
     ## Fix safety
     No fix: which parts of the body are to run on the device, and where it may be suspended, has to
@@ -87,14 +87,13 @@ class ConfigContextDecoratorInert(Rule):
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:
-        """Look at the decorators of a function."""
         if not node.decorators:
             return
         kind = None
         for decorator in reversed(node.decorators):
             name = _context_name(decorator.decorator, ctx)
             if name is not None:
-                kind = kind or kind_of(node)
+                kind = kind or kind_of(node, ctx.names)
                 if kind is None:
                     return
                 _report(decorator.decorator, name, kind, ctx)
@@ -102,7 +101,7 @@ class ConfigContextDecoratorInert(Rule):
                 return
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `jax.default_device(device)(function)`."""
+        """Check `jax.default_device(device)(function)`."""
         if not isinstance(node.func, cst.Call) or len(node.args) != 1:
             return
         name = _context_name(node.func, ctx)
@@ -113,13 +112,13 @@ class ConfigContextDecoratorInert(Rule):
         function = bindings[0].node if len(bindings) == 1 else None
         if not isinstance(function, cst.FunctionDef):
             return
-        kind = kind_of(function)
+        kind = kind_of(function, ctx.names)
         if kind is not None and all(_leaves_it(d.decorator, ctx) for d in function.decorators):
             _report(node.func, name, kind, ctx)
 
 
 def _context_name(node: cst.BaseExpression, ctx: Context) -> str | None:
-    """Give the name of the context that a decorator enters: a call, or a name for one."""
+    """Return the name of the context that a decorator enters: a call, or a name for one."""
     made = followed(node, ctx) if isinstance(node, cst.Name) else node
     name = ctx.called(made)
     return name if name in CONFIG_CONTEXTS else None

@@ -82,7 +82,6 @@ class ConfigContextDiscarded(Rule):
     needs = AllOf(Jax(), Begins(*CONFIG_CONTEXTS))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
-        """Look at an expression that is a statement of its own."""
         call = node.value
         entered = _entered(call)
         built = entered or call
@@ -99,7 +98,7 @@ class ConfigContextDiscarded(Rule):
 
 
 def _entered(node: cst.BaseExpression) -> cst.Call | None:
-    """Give the call in `call(…).__enter__()`."""
+    """Return the call in `call(…).__enter__()`."""
     if (
         isinstance(node, cst.Call)
         and not node.args
@@ -155,7 +154,7 @@ def _plan(
 
 
 def _has_plain_value(call: cst.Call, context: ConfigContext) -> bool:
-    """Tell whether a call passes just the value, or nothing where nothing has a meaning."""
+    """Return whether a call passes just the value, or nothing where nothing has a meaning."""
     if not call.args:
         return context.default is not None
     argument = call.args[0]

@@ -13,7 +13,7 @@ from placement_lint.jaxmodel.tracing import COMPILING, TRACING_WORDS, TraceKind,
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import is_asserted_to_fail
-from placement_lint.semantic.tracing import Staging, Stagings
+from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -98,51 +98,50 @@ class ConfigContextInTraced(Rule):
     needs = AllOf(Jax(), AnyOf(*TRACING_WORDS), Uses(*INERT_WHEN_TRACED))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call that makes such a context."""
         name = ctx.called(node)
         if name not in INERT_WHEN_TRACED or is_asserted_to_fail(node, ctx):
             return
         kinds = _RECORDED if name == "jax.default_device" else COMPILING
         parent = ctx.parent(node)
         if isinstance(parent, cst.Decorator):
-            self._look_at_decorator(node, parent, kinds, ctx)
+            self._check_decorator(node, parent, kinds, ctx)
         elif isinstance(parent, cst.Call) and parent.func is node:
-            self._look_at_wrapped(node, parent, kinds, ctx)
+            self._check_wrapped(node, parent, kinds, ctx)
         elif isinstance(parent, cst.WithItem) or _is_entered(parent, ctx):
-            staging = ctx.module.fact(Stagings).around(node, kinds)
-            if staging is not None and not _is_evaluated_at_once(node, parent, ctx):
-                _report(node, staging, ctx, _block_plan(parent, ctx))
+            traced_by = ctx.module.fact(TracedFunctions).around(node, kinds)
+            if traced_by is not None and not _is_evaluated_at_once(node, parent, ctx):
+                _report(node, traced_by, ctx, _block_plan(parent, ctx))
 
-    def _look_at_decorator(
+    def _check_decorator(
         self, call: cst.Call, decorator: cst.Decorator, kinds: frozenset[TraceKind], ctx: Context
     ) -> None:
         function = ctx.parent(decorator)
         if not isinstance(function, cst.FunctionDef):
             return
         for above in itertools.takewhile(lambda each: each is not decorator, function.decorators):
-            tracing = ctx.module.fact(Stagings).tracing(above.decorator)
+            tracing = ctx.module.fact(TracedFunctions).tracing(above.decorator)
             if tracing is not None and tracing.decorates and tracing.kind in kinds:
-                _report(call, Staging(tracing, True), ctx, _decorator_plan(decorator))
+                _report(call, TracedBy(tracing, True), ctx, _decorator_plan(decorator))
                 return
 
-    def _look_at_wrapped(
+    def _check_wrapped(
         self, call: cst.Call, wrapped: cst.Call, kinds: frozenset[TraceKind], ctx: Context
     ) -> None:
-        """Look at `jax.jit(jax.default_device(device)(function))`."""
+        """Check `jax.jit(jax.default_device(device)(function))`."""
         argument = ctx.parent(wrapped)
         outer = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
         if not isinstance(outer, cst.Call) or outer.args[0] is not argument:
             return
-        tracing = ctx.module.fact(Stagings).tracing(outer.func)
+        tracing = ctx.module.fact(TracedFunctions).tracing(outer.func)
         if tracing is not None and tracing.decorates and tracing.kind in kinds:
-            _report(call, Staging(tracing, True), ctx, None)
+            _report(call, TracedBy(tracing, True), ctx, None)
 
 
-def _report(call: cst.Call, staging: Staging, ctx: Context, plan: FixPlan | None) -> None:
+def _report(call: cst.Call, traced_by: TracedBy, ctx: Context, plan: FixPlan | None) -> None:
     ctx.report(
         call,
-        f"{ctx.called(call)} has no effect in a function that {_how(staging.tracing)}",
-        confidence=Confidence.DEFINITE if staging.is_certain else Confidence.LIKELY,
+        f"{ctx.called(call)} has no effect in a function that {_how(traced_by.tracing)}",
+        confidence=Confidence.DEFINITE if traced_by.is_certain else Confidence.LIKELY,
         fix=plan,
     )
 
@@ -153,7 +152,7 @@ def _how(tracing: Tracing) -> str:
 
 
 def _is_entered(parent: cst.CSTNode | None, ctx: Context) -> bool:
-    """Tell whether a context is the argument of `stack.enter_context(…)`."""
+    """Return whether a context is the argument of `stack.enter_context(…)`."""
     call = ctx.parent(parent) if isinstance(parent, cst.Arg) else None
     return (
         isinstance(call, cst.Call)
@@ -163,7 +162,7 @@ def _is_entered(parent: cst.CSTNode | None, ctx: Context) -> bool:
 
 
 def _is_evaluated_at_once(call: cst.Call, parent: cst.CSTNode | None, ctx: Context) -> bool:
-    """Tell whether JAX computes at once around a context or inside it: then it is obeyed."""
+    """Return whether JAX computes at once around a context or inside it: then it is obeyed."""
     if ctx.inside_with(call, _OBEYED):
         return True
     block = ctx.parent(parent) if parent is not None else None

@@ -10,10 +10,11 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import TABLE
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
@@ -153,7 +154,6 @@ class ConfigContextNotInherited(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call that starts a worker."""
         workers = list(_started(node, ctx))
         if not workers:
             return
@@ -189,7 +189,7 @@ class ConfigContextNotInherited(Rule):
 
 
 def _maker(call: cst.Call, ctx: Context) -> str | None:
-    """Give what made the object whose method a call is: the thread, the process or the pool."""
+    """Return what made the object whose method a call is: the thread, the process or the pool."""
     function = call.func
     if not isinstance(function, cst.Attribute):
         return None
@@ -198,7 +198,7 @@ def _maker(call: cst.Call, ctx: Context) -> str | None:
 
 
 def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
-    """Give the call that made an object: itself, or what a name was bound to, also by `with`."""
+    """Return the call that made an object: itself, or what a name was bound to, also by `with`."""
     node = followed(node, ctx)
     if isinstance(node, cst.Name):
         bindings = ctx.names.bindings(node)
@@ -208,7 +208,6 @@ def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
 
 
 def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Give the functions that a call starts in another thread or process."""
     arguments = Arguments(call)
     name = ctx.called(call)
     if name in _STARTERS:
@@ -251,7 +250,7 @@ def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
-    """Say how sure it is that a block's device is not the system's default; None if it is not."""
+    """Return how certain it is that a block's device is not the system's default; None if it is."""
     device = Arguments(entered).get(0, "new_val")
     if device is None or is_none(device):
         return None
@@ -259,7 +258,7 @@ def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
         return Confidence.DEFINITE
     held = ctx.flow.value(device)
     answers = {
-        values.differ(atom.device, values.SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator)
+        differ(atom.device, SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator)
         for atom in held
         if isinstance(atom, values.TheDevice)
     }
@@ -270,10 +269,10 @@ def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
 
 
 def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
-    """Give the first place at which a worker's function makes an array; None if none is seen."""
+    """Return the first place at which a worker's function makes an array; None if none is seen."""
     if _places(ctx.name(worker)):
         return worker
-    function = ctx.module.fact(Stagings).definition(worker)
+    function = ctx.module.fact(TracedFunctions).definition(worker)
     if function is None:
         return None
     nodes = list(ctx.tree.descendants(function.body))
@@ -301,14 +300,13 @@ def _places(name: str | None) -> bool:
 
 
 def _is_put(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether what a call makes is at once put somewhere: that is said then."""
+    """Return whether what a call makes is at once put somewhere explicitly."""
     argument = ctx.parent(call)
     outer = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
     return ctx.is_call(outer, "jax.device_put")
 
 
 def _sets_default(facts: ModuleFacts) -> bool:
-    """Tell whether a file sets the default device for all threads."""
     return any(
         facts.names.qualified(node.func) == "jax.config.update"
         and string_value(Arguments(node).get(0, "name")) == _OPTION
@@ -317,7 +315,7 @@ def _sets_default(facts: ModuleFacts) -> bool:
 
 
 def _spawns(facts: ModuleFacts) -> bool:
-    """Tell whether a file asks for processes that are started anew, and not forked."""
+    """Return whether a file asks for processes that are spawned, and not forked."""
     return any(
         facts.names.qualified(node.func) in _METHODS
         and string_value(Arguments(node).get(0, "method")) in {"spawn", "forkserver"}

@@ -12,8 +12,9 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import ancestors_in_function, is_asserted_to_fail
-from placement_lint.semantic.generators import is_generator, suspensions
+from placement_lint.semantic.generators import suspensions
 from placement_lint.syntax.calls import Arguments, is_none
+from placement_lint.syntax.definitions import is_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,6 @@ class ConfigContextSuspended(Rule):
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        """Look at each `with` that enters such a context."""
         entered = next((item.item for item in node.items if _context_name(item.item, ctx)), None)
         if entered is None:
             return
@@ -116,7 +116,7 @@ class ConfigContextSuspended(Rule):
         _report(first, entered, _plan(node, ctx), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at what is entered for the rest of the block of an `ExitStack`."""
+        """Check what is entered for the rest of the block of an `ExitStack`."""
         method = node.func
         if not isinstance(method, cst.Attribute) or method.attr.value != "enter_context":
             return
@@ -163,7 +163,7 @@ def _context_name(made: cst.BaseExpression, ctx: Context) -> str | None:
 
 
 def _block_of_stack(stack: cst.BaseExpression, call: cst.Call, ctx: Context) -> cst.With | None:
-    """Give the `with ExitStack() as stack` around a call of a method of it."""
+    """Return the `with ExitStack() as stack` around a call of a method of it."""
     if not isinstance(stack, cst.Name):
         return None
     for _, ancestor in ancestors_in_function(call, ctx):
@@ -177,7 +177,7 @@ def _block_of_stack(stack: cst.BaseExpression, call: cst.Call, ctx: Context) -> 
 
 
 def _holds(function: cst.FunctionDef, ctx: Context) -> bool:
-    """Tell whether a generator function is there to hold a context while others run."""
+    """Return whether a generator function is there to hold a context while others run."""
     for decorator in function.decorators:
         node = decorator.decorator
         made = node.func if isinstance(node, cst.Call) else node
@@ -187,11 +187,11 @@ def _holds(function: cst.FunctionDef, ctx: Context) -> bool:
         last = made.value if isinstance(made, cst.Name) else last
         if any(word in last for word in _HOLDING_WORDS):
             return True
-    return is_generator(function) and _nobody_runs_between(function, ctx)
+    return is_generator(function, ctx.names) and _nobody_runs_between(function, ctx)
 
 
 def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:
-    """Tell whether a generator is given to `contextmanager(…)`, or always run to its end at once.
+    """Return whether a generator is given to `contextmanager(…)`, or always run to its end at once.
 
     The second only where all of its uses are in sight: it is private, or in another function.
     """
@@ -205,7 +205,7 @@ def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:
 
 
 def _calls_around(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[str | None, bool]]:
-    """Give, for each use of a function, what it is given to, and whether it is called before."""
+    """Yield, for each use of a function, what it is given to, and whether it is called before."""
     for node in ctx.names.uses(function.name.value, ctx.names.scope(function)):
         used: cst.CSTNode = node
         parent = ctx.parent(used)

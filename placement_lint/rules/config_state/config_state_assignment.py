@@ -17,8 +17,8 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.config_state.assignments import (
     Assignment,
-    Assignments,
-    Role,
+    AssignmentRole,
+    ContextAssignments,
     bound_targets,
     imported_contexts,
 )
@@ -75,11 +75,11 @@ class ConfigStateAssignment(Rule):
 
     ## Fix safety
     Safe: an assignment with its reset further down in the same block, or last in the `finally` of a
-    `try`, becomes a `with` block around what stands between; any other becomes `jax.config.update`
-    with the same value, and so do its resets. What was saved for the reset alone, in a function,
-    goes with it. No fix is offered for unpacking, `setattr`, `del` and loop targets, for a reset
-    alone, where code reads what was assigned as a variable, and where `jax.config` cannot be
-    imported beside what the file imports of JAX.
+    `try`, becomes a `with` block around the statements in between; any other becomes
+    `jax.config.update` with the same value, and so do its resets. What was saved for the reset
+    alone, in a function, goes with it. No fix is offered for unpacking, `setattr`, `del` and loop
+    targets, for a reset alone, where code reads what was assigned as a variable, and where
+    `jax.config` cannot be imported beside what the file imports of JAX.
 
     ## What it does not flag
     Stand-ins: a mock, a function, a class or a lambda assigned in place of the context, as tests
@@ -111,53 +111,20 @@ class ConfigStateAssignment(Rule):
         Pattern(rb"\b(?:" + b"|".join(CONFIG_CONTEXT_WORDS) + rb")\b(?!\s*[(.])"),
     )
 
-    def _look(self, node: cst.CSTNode, ctx: Context) -> None:
+    def _check_targets(self, node: cst.CSTNode, ctx: Context) -> None:
         for target in bound_targets(node):
             if isinstance(target, cst.Attribute | cst.Call):
                 if not _may_name_context(target):
                     continue
             elif not isinstance(target, cst.Name) or not _is_imported_context(target, ctx):
                 continue
-            assignments = ctx.module.fact(Assignments)
+            assignments = ctx.module.fact(ContextAssignments)
             assignment = assignments.at(target)
             if assignment is not None and assignments.is_reported(assignment):
                 ctx.report(target, _message(assignment, node), fix=_plan(assignment, ctx))
 
-    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `target = value`."""
-        self._look(node, ctx)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign, ctx: Context) -> None:
-        """Look at `target: type = value`."""
-        self._look(node, ctx)
-
-    def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
-        """Look at `target |= value`."""
-        self._look(node, ctx)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr, ctx: Context) -> None:
-        """Look at `(target := value)`."""
-        self._look(node, ctx)
-
-    def visit_Del(self, node: cst.Del, ctx: Context) -> None:
-        """Look at `del target`."""
-        self._look(node, ctx)
-
-    def visit_For(self, node: cst.For, ctx: Context) -> None:
-        """Look at `for target in …`."""
-        self._look(node, ctx)
-
-    def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
-        """Look at `for target in …` in a comprehension."""
-        self._look(node, ctx)
-
-    def visit_WithItem(self, node: cst.WithItem, ctx: Context) -> None:
-        """Look at `with … as target`."""
-        self._look(node, ctx)
-
-    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `setattr(jax, "…", value)`."""
-        self._look(node, ctx)
+    visit_Assign = visit_AnnAssign = visit_AugAssign = visit_NamedExpr = _check_targets
+    visit_Del = visit_For = visit_CompFor = visit_WithItem = visit_Call = _check_targets
 
 
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in CONFIG_CONTEXTS)
@@ -190,13 +157,13 @@ def _message(assignment: Assignment, node: cst.CSTNode) -> str:
 
 def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
     value = assignment.value
-    if assignment.role is not Role.SET or assignment.statement is None or value is None:
+    if assignment.role is not AssignmentRole.SET or assignment.statement is None or value is None:
         return None
     if isinstance(value, cst.Tuple) and not value.lpar:
         return None
     if isinstance(value, cst.Call) and ctx.name(value.func) in CONFIG_CONTEXTS:
         return None
-    if ctx.module.fact(Assignments).is_read(assignment.context):
+    if ctx.module.fact(ContextAssignments).is_read(assignment.context):
         return None
     reset = assignment.reset
     if reset is None:
@@ -205,7 +172,7 @@ def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
 
 
 def _block_plan(assignment: Assignment, reset: Assignment, ctx: Context) -> FixPlan | None:
-    """Open the context around what stands between; resets elsewhere become updates."""
+    """Open the context around the statements in between; resets elsewhere become updates."""
     updates = _updates(assignment.together, ctx) or _Updates((), ())
 
     def build(editor: Editor) -> Sequence[Edit] | None:
@@ -255,8 +222,8 @@ class _Updates:
 
 
 def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
-    """Give the calls that some assignments become; None where one of them cannot."""
-    reads = _saved_values([each for each in changed if each.role is Role.RESTORE], ctx)
+    """Return the calls that some assignments become; None where one of them cannot."""
+    reads = _saved_values([each for each in changed if each.role is AssignmentRole.RESTORE], ctx)
     calls: list[tuple[cst.Assign, str, Spelling]] = []
     for each in changed:
         spelling = ctx.reach("jax.config.update", each.target)
@@ -269,7 +236,7 @@ def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
 
 def _can_be_update(assignment: Assignment, ctx: Context) -> bool:
     context = assignment.context
-    if assignment.role is Role.RESET and not context.takes_none:
+    if assignment.role is AssignmentRole.RESET and not context.takes_none:
         return False
     if context.kind is ContextKind.PRESET and context.default != "True":
         return False
@@ -278,7 +245,7 @@ def _can_be_update(assignment: Assignment, ctx: Context) -> bool:
 
 
 def _is_read_as_variable(target: cst.Name, ctx: Context) -> bool:
-    """Tell whether a name is used for anything but calling it: the new value is needed then."""
+    """Return whether a name is used for anything but calling it: the new value is needed then."""
     known = ctx.module.fact(_read_variables)
     key = (id(ctx.names.owner(target.value, ctx.names.scope(target))), target.value)
     if key not in known:
@@ -296,14 +263,13 @@ def _read_variables(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
 
 
 def _same_name(name: cst.Name, ctx: Context) -> Sequence[cst.Name]:
-    """Give every occurrence of the variable that a name stands for."""
     return ctx.names.uses(name.value, ctx.names.scope(name))
 
 
 def _saved_values(
     restores: Sequence[Assignment], ctx: Context
 ) -> list[tuple[cst.CSTNode, str]] | None:
-    """Give what `old = jax.default_device` must read instead for each restore to be an update.
+    """Return what `old = jax.default_device` must read instead for each restore to be an update.
 
     None where a name that holds such a value is used for anything else.
     """

@@ -13,7 +13,7 @@ from placement_lint.placement.domain import values
 from placement_lint.prefilter.conditions import (
     AllOf,
     AnyOf,
-    Given,
+    ArgumentMatches,
     Jax,
     Pattern,
     Says,
@@ -93,7 +93,7 @@ class InvalidDeviceArgument(Rule):
 
     ## What it does not flag
     `jax.default_device("cpu")`, `"gpu"` and `"tpu"`, which work from JAX 0.4.36 on, unless
-    `target-jax` or the project's own dependency admits older ones. Shardings, memory kinds, `None`,
+    `target-jax` or the project's dependency supports older ones. Shardings, memory kinds, `None`,
     and lists of devices given to `jax.device_put` together with a list of arrays, or with something
     that may be one: one device for each. Anything that may be a device after all; a failure that is
     expected or caught.
@@ -119,9 +119,9 @@ class InvalidDeviceArgument(Rule):
         Jax(),
         AnyOf(
             Uses("jax.default_device", _SHARDING),
-            Given(("jax.device_put",), r",|\*|\bdevice\b"),
-            Given(_BACKENDS, r":\d"),
-            Given(("jax.local_devices",), "[\"']"),
+            ArgumentMatches(("jax.device_put",), r",|\*|\bdevice\b"),
+            ArgumentMatches(_BACKENDS, r":\d"),
+            ArgumentMatches(("jax.local_devices",), "[\"']"),
             Says("to_device"),
             AllOf(Uses("jax.config.update"), b"default_device"),
             # The argument of a creator is looked at where it is a literal.
@@ -131,14 +131,13 @@ class InvalidDeviceArgument(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call that takes a device or a backend."""
         name = ctx.called(node)
         if name is None:
             function = node.func
             if isinstance(function, cst.Attribute) and function.attr.value == "to_device":
                 given = Arguments(node).get(0, "device")
                 if given is not None and ctx.flow.is_array(function.value):
-                    _look(node, given, "to_device", ctx)
+                    _check_argument(node, given, "to_device", ctx)
             return
         if not name.startswith("jax."):
             return
@@ -158,9 +157,9 @@ class InvalidDeviceArgument(Rule):
             if not _is_literal(argument):
                 return
         elif name in _BACKENDS:
-            _look_at_backend(node, name, arguments, ctx)
+            _check_backend(node, name, arguments, ctx)
         if argument is not None:
-            _look(node, argument, name, ctx)
+            _check_argument(node, argument, name, ctx)
 
 
 def _is_literal(argument: cst.BaseExpression | None) -> bool:
@@ -170,7 +169,7 @@ def _is_literal(argument: cst.BaseExpression | None) -> bool:
     )
 
 
-def _look(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> None:
+def _check_argument(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> None:
     problem = _problem(call, argument, name, ctx)
     confidence = Confidence.DEFINITE
     if problem is None and name == "jax.default_device":
@@ -190,7 +189,9 @@ def _is_guarded(call: cst.Call, ctx: Context) -> bool:
 
 
 def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Context) -> str | None:
-    """Say what an argument is that certainly is no device; None where it may be one."""
+    """Return what an argument is that certainly is no device, in words; None where it may
+    be one.
+    """
     is_default = name == "jax.default_device"
     texts = _texts(argument, ctx)
     if texts:
@@ -211,7 +212,7 @@ def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Conte
 
 
 def _texts(argument: cst.BaseExpression, ctx: Context) -> list[str]:
-    """Give the strings of which an argument certainly is one."""
+    """Return the strings of which an argument certainly is one."""
     text = string_value(argument)
     if text is not None:
         return [text]
@@ -221,7 +222,7 @@ def _texts(argument: cst.BaseExpression, ctx: Context) -> list[str]:
 
 
 def _too_new(argument: cst.BaseExpression, ctx: Context) -> str | None:
-    """Say which name of a platform older versions do not take that the program is meant for."""
+    """Return which name of a platform some of the supported versions do not take, in words."""
     if ctx.target.all_reach(_STRINGS_SINCE):
         return None
     texts = _texts(argument, ctx)
@@ -232,8 +233,8 @@ def _too_new(argument: cst.BaseExpression, ctx: Context) -> str | None:
     else:
         return None
     lowest, highest = written(ctx.target.lowest), written(ctx.target.highest)
-    admits = lowest if lowest == highest else f"{lowest} to {highest}"
-    return f"{what}: that is possible from JAX {_STRINGS_SINCE} on only (target: {admits})"
+    supported = lowest if lowest == highest else f"{lowest} to {highest}"
+    return f"{what}: that is possible from JAX {_STRINGS_SINCE} on only (target: {supported})"
 
 
 def _string_problem(texts: list[str], *, is_default: bool) -> str | None:
@@ -248,7 +249,7 @@ def _is_sharding(argument: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether an expression certainly is a list, a tuple or a set of devices."""
+    """Return whether an expression certainly is a list, a tuple or a set of devices."""
     if isinstance(argument, cst.List | cst.Tuple | cst.Set):
         return bool(argument.elements)
     held = ctx.flow.value(argument)
@@ -264,7 +265,7 @@ def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _may_be_sequence(call: cst.Call, name: str, ctx: Context) -> bool:
-    """Tell whether the operand of a call may be a list or a tuple: then a list suits it."""
+    """Return whether the operand of a call may be a list or a tuple: then a list suits it."""
     if name == "to_device":
         return False
     operand = Arguments(call).get(0, "x")
@@ -279,7 +280,7 @@ def _may_be_sequence(call: cst.Call, name: str, ctx: Context) -> bool:
     return not held or not all(isinstance(atom, values.Array | values.Mapping) for atom in held)
 
 
-def _look_at_backend(call: cst.Call, name: str, arguments: Arguments, ctx: Context) -> None:
+def _check_backend(call: cst.Call, name: str, arguments: Arguments, ctx: Context) -> None:
     backend = arguments.get(_BACKENDS[name], "backend")
     text = string_value(backend)
     if text is not None and _NUMBERED.fullmatch(text) and not _is_guarded(call, ctx):
@@ -345,7 +346,7 @@ def _device_plan(argument: cst.BaseExpression, ctx: Context) -> FixPlan | None:
 
 
 def _wanted(text: str) -> tuple[str, int] | None:
-    """Give the arguments of `jax.devices(…)[…]` for the device that a string names."""
+    """Return the arguments of `jax.devices(…)[…]` for the device that a string names."""
     numbered = _NUMBERED.fullmatch(text.lower())
     platform = numbered["platform"] if numbered else text.lower()
     if platform not in _PLATFORMS:

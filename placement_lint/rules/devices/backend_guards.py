@@ -31,12 +31,12 @@ _Exits: TypeAlias = "dict[tuple[int, str], int]"
 
 
 def backend_of(platform: str) -> str:
-    """Give what `jax.default_backend()` says where a platform is the default."""
+    """Return what `jax.default_backend()` says where a platform is the default."""
     return "gpu" if platform in _GPU else platform
 
 
 def is_guarded(call: cst.Call, platform: str, ctx: Context) -> bool:
-    """Tell whether a call that raises where a platform is missing is guarded against that.
+    """Return whether a call that raises where a platform is missing is guarded against that.
 
     By a handler of the RuntimeError, by a condition on the default backend around it or before it,
     or because it is expected to raise.
@@ -68,7 +68,7 @@ class _Guards:
         return False
 
     def guards(self, node: cst.CSTNode, child: cst.CSTNode) -> bool:
-        """Tell whether a node lets its child run only where the backend is there."""
+        """Return whether a node lets its child run only where the backend is there."""
         if isinstance(node, cst.If | cst.IfExp):
             if child is node.test:
                 return False
@@ -98,7 +98,7 @@ class _Guards:
         )
 
     def first_exit(self, block: cst.IndentedBlock | cst.Module) -> int:
-        """Give the place of the first statement of a block after which the backend is there."""
+        """Return the place of the first statement of a block after which the backend is there."""
         exits = self.ctx.module.fact(_exits)
         key = (id(block), self.backend)
         if key not in exits:
@@ -129,7 +129,7 @@ class _Guards:
     # -- what -------------------------------------------------------------------------------
 
     def holds(self, test: cst.BaseExpression, *, truth: bool, hops: int = _HOPS) -> bool:
-        """Tell whether the backend is there wherever a test is true (or wherever it is false)."""
+        """Return whether the backend is there wherever a test is true (or wherever it is false)."""
         if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
             return self.holds(test.expression, truth=not truth, hops=hops)
         if isinstance(test, cst.BooleanOperation):
@@ -203,19 +203,19 @@ class _Guards:
     # -- details ----------------------------------------------------------------------------
 
     def is_platform(self, node: cst.BaseExpression) -> bool:
-        """Tell whether an expression is the default backend's platform, or any device's."""
+        """Return whether an expression is the default backend's platform, or any device's."""
         node = followed(node, self.ctx)
         if isinstance(node, cst.Attribute):
             return node.attr.value in {"device_kind", "platform"}
         return self.ctx.is_call(node, "jax.default_backend")
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
-        """Tell whether an expression may be the name of the backend in question."""
+        """Return whether an expression may be the name of the backend in question."""
         text = string_value(node)
         return text is None or backend_of(text) == self.backend
 
     def asks_for_it(self, node: cst.BaseExpression) -> bool:
-        """Tell whether an expression asks for the backend itself, so that it raises first."""
+        """Return whether an expression asks for the backend itself, so that it raises first."""
         if isinstance(node, cst.Call) and self.ctx.is_call(node, "builtins.len") and node.args:
             node = node.args[0].value
         platform = listed_platform(node, self.ctx)
@@ -240,7 +240,7 @@ def _asking(_facts: ModuleFacts) -> dict[int, bool]:
 
 
 def _leaves(body: cst.BaseSuite, ctx: Context) -> bool:
-    """Tell whether a suite ends by leaving what is around it."""
+    """Return whether a suite ends by leaving what is around it."""
     last = body.body[-1]
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.prefilter.conditions import AllOf, Given, Jax
+from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_platform
@@ -89,10 +89,12 @@ class BackendProbeUnguarded(Rule):
     advice = "Compare `jax.default_backend()` with the name of the platform, or catch RuntimeError"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     # Something like a string, and not just "cpu".
-    needs = AllOf(Jax(), Given(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]"))
+    needs = AllOf(
+        Jax(), ArgumentMatches(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]")
+    )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `jax.devices("gpu")`."""
+        """Check `jax.devices("gpu")`."""
         platform = listed_platform(node, ctx)
         if platform is None or platform == "cpu":
             return
@@ -116,7 +118,7 @@ class _Question:
 
 
 def _question(node: cst.CSTNode, ctx: Context) -> _Question | None:
-    """Tell how an expression is asked whether it is empty, if it is."""
+    """Return how an expression is tested for emptiness, if it is."""
     is_asked, is_bound = False, False
     child, parent = node, ctx.parent(node)
     while isinstance(parent, cst.BooleanOperation | cst.NamedExpr):
@@ -131,9 +133,9 @@ def _question(node: cst.CSTNode, ctx: Context) -> _Question | None:
 
 
 def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
-    """Tell whether a variable that holds a list, and never anything else, is asked for emptiness.
+    """Return how a variable that holds a list, and never anything else, is tested for emptiness.
 
-    How many there are is no such question: that is asked by code that needs them.
+    How many there are is no such test: that is asked by code that needs them.
     """
     statement = ctx.parent(call)
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
@@ -173,7 +175,7 @@ def _is_asked_for_emptiness(name: cst.Name, ctx: Context) -> bool:
 
 
 def _is_condition(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether a node uses nothing of its child but the truth."""
+    """Return whether a node uses nothing of its child but the truth."""
     if isinstance(parent, cst.Assert | cst.CompIf | cst.If | cst.IfExp | cst.While):
         return child is parent.test
     if isinstance(parent, cst.UnaryOperation):
@@ -184,7 +186,7 @@ def _is_condition(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool
 
 
 def _is_counted(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether a list is counted, or compared with the empty list."""
+    """Return whether a list is counted, or compared with the empty list."""
     if isinstance(parent, cst.Arg):
         return not parent.star and ctx.is_call(ctx.parent(parent), "builtins.any", "builtins.len")
     if isinstance(parent, cst.ComparisonTarget):

@@ -98,7 +98,7 @@ class DevicesAssumedAllBackends(Rule):
     )
 
     def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
-        """Look at `for d in jax.devices() if d.platform == "cpu"`."""
+        """Check `for d in jax.devices() if d.platform == "cpu"`."""
         target, source = node.target, node.iter
         if node.asynchronous is not None or not isinstance(target, cst.Name):
             return
@@ -117,7 +117,7 @@ class DevicesAssumedAllBackends(Rule):
             _report(source, call, ctx, None, host_block=True)
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
-        """Look at `for d in jax.devices():` with `if d.platform == "cpu":` in it."""
+        """Check `for d in jax.devices():` with `if d.platform == "cpu":` in it."""
         if not isinstance(node.target, cst.Name) or not lists_default_backend(node.iter, ctx):
             return
         name = node.target.value
@@ -133,7 +133,7 @@ class DevicesAssumedAllBackends(Rule):
                     return
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `filter(lambda d: d.platform == "cpu", jax.devices())` and `assertEqual`."""
+        """Check `filter(lambda d: d.platform == "cpu", jax.devices())` and `assertEqual`."""
         if len(node.args) < 2:
             return
         first, second = node.args[0].value, node.args[1].value
@@ -149,14 +149,14 @@ class DevicesAssumedAllBackends(Rule):
             _compare(first, second, ctx)
 
     def visit_Comparison(self, node: cst.Comparison, ctx: Context) -> None:
-        """Look at `jax.devices()[0].platform == "cpu"` inside a host block."""
+        """Check `jax.devices()[0].platform == "cpu"` inside a host block."""
         if len(node.comparisons) == 1:
             target = node.comparisons[0]
             if isinstance(target.operator, cst.Equal | cst.Is):
                 _compare(node.left, target.comparator, ctx)
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `cpu_device = jax.devices()[0]` inside a host block."""
+        """Check `cpu_device = jax.devices()[0]` inside a host block."""
         call = _taken_from_list(node.value, ctx)
         if call is None or not any(_is_named_cpu(each.target) for each in node.targets):
             return
@@ -195,7 +195,7 @@ def _report(
 
 
 def _cpu_test(test: cst.BaseExpression, name: str) -> cst.BaseExpression | None:
-    """Give the `"cpu"` that `name.platform` must equal for a condition to hold."""
+    """Return the `"cpu"` that `name.platform` must equal for a condition to hold."""
     pending = [test]
     while pending:
         part = pending.pop()
@@ -217,7 +217,7 @@ def _is_platform_of(node: cst.BaseExpression, name: str) -> bool:
 
 
 def _platform_owner(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Give `d` of `d.platform`, `d.device_kind` and `d.platform.lower()`."""
+    """Return `d` of `d.platform`, `d.device_kind` and `d.platform.lower()`."""
     if (
         isinstance(node, cst.Call)
         and not node.args
@@ -231,7 +231,7 @@ def _platform_owner(node: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def _taken_from_list(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
-    """Give `jax.devices()` of `jax.devices()[0]`."""
+    """Return `jax.devices()` of `jax.devices()[0]`."""
     if isinstance(node, cst.Subscript) and lists_default_backend(node.value, ctx):
         return node.value
     return None
@@ -252,7 +252,7 @@ def _compare(one: cst.BaseExpression, other: cst.BaseExpression, ctx: Context) -
 
 
 def _expects_every_cpu(node: cst.CompFor, name: str, ctx: Context) -> bool:
-    """Tell whether a comprehension is `d.platform == "cpu" for d in …`, as in `all(…)`."""
+    """Return whether a comprehension is `d.platform == "cpu" for d in …`, as in `all(…)`."""
     parent = ctx.parent(node)
     if not isinstance(parent, cst.GeneratorExp | cst.ListComp | cst.SetComp):
         return False
@@ -260,7 +260,7 @@ def _expects_every_cpu(node: cst.CompFor, name: str, ctx: Context) -> bool:
 
 
 def _keeps(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
-    """Tell whether a loop's body stores, returns or yields the loop's variable."""
+    """Return whether a loop's body stores, returns or yields the loop's variable."""
     for node in ctx.tree.descendants(body):
         kept: cst.BaseExpression | cst.From | None = None
         if isinstance(node, cst.Assign | cst.Return | cst.Yield | cst.AnnAssign):
@@ -278,7 +278,7 @@ def _keeps(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
 
 
 def _is_rebound(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
-    """Tell whether a loop's body gives the loop's variable another value."""
+    """Return whether a loop's body gives the loop's variable another value."""
     for node in ctx.tree.descendants(body):
         target: cst.CSTNode | None = None
         if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.For | cst.NamedExpr):
@@ -349,7 +349,7 @@ def _comprehension_plan(
 
 
 def _replaceable(node: cst.CompFor, ctx: Context) -> tuple[cst.CSTNode | None, str]:
-    """Give the whole expression that only keeps the CPUs, and what picks its element."""
+    """Return the whole expression that only keeps the CPUs, and what picks its element."""
     whole = ctx.parent(node)
     if not isinstance(whole, cst.ListComp | cst.GeneratorExp) or node.inner_for_in is not None:
         return None, ""

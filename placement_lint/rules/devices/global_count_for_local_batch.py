@@ -54,7 +54,7 @@ class GlobalCountForLocalBatch(Rule):
     ```
 
     ## Fix safety
-    Shown on this page only, never applied: whether the batch is that of one process or of all is
+    Display-only, on this page: whether the batch is that of one process or of all is
     not written there.
 
     ## What it does not flag
@@ -79,7 +79,7 @@ class GlobalCountForLocalBatch(Rule):
     needs = AllOf(Jax(), Uses("jax.device_count"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `batch.reshape(jax.device_count(), …)`."""
+        """Check `batch.reshape(jax.device_count(), …)`."""
         name = ctx.called(node)
         if name in _RESHAPES:
             sizes = [argument.value for argument in node.args[1:]]
@@ -95,7 +95,7 @@ class GlobalCountForLocalBatch(Rule):
                 _report(leading, "the leading size of a reshape", ctx)
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `local_batch = batch // jax.device_count()`."""
+        """Check `local_batch = batch // jax.device_count()`."""
         names = [t.target.value for t in node.targets if isinstance(t.target, cst.Name)]
         if not any(word in name for name in names for word in _LOCAL_WORDS):
             return

@@ -119,7 +119,6 @@ class GlobalDeviceInMultiprocess(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at what is given as a place, and at whose statistics are read."""
         is_reading = isinstance(node.func, cst.Attribute) and node.func.attr.value == "memory_stats"
         listing = _read(node, ctx) if is_reading else _used_as_place(node, ctx)
         if (
@@ -144,7 +143,7 @@ class GlobalDeviceInMultiprocess(Rule):
 
 
 def _used_as_place(node: cst.Call, ctx: Context) -> cst.Call | None:
-    """Give the call of `jax.devices` of which one device is where a call puts arrays."""
+    """Return the call of `jax.devices` of which one device is where a call puts arrays."""
     name = ctx.called(node) or ""
     arguments = Arguments(node)
     shift = 0
@@ -168,7 +167,7 @@ def _used_as_place(node: cst.Call, ctx: Context) -> cst.Call | None:
 
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
-    """Give the call of `jax.devices` where a place is a numbered device of its list."""
+    """Return the call of `jax.devices` where a place is a numbered device of its list."""
     place = followed(place, ctx)
     part = _single_index(place)
     if not isinstance(place, cst.Subscript) or not isinstance(part, cst.Index):
@@ -177,7 +176,7 @@ def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
 
 
 def _only_one(devices: cst.BaseExpression | None, ctx: Context) -> cst.Call | None:
-    """Give the call of `jax.devices` of whose list an expression is one device, in a list."""
+    """Return the call of `jax.devices` of whose list an expression is one device, in a list."""
     for _ in range(_MAX_HOPS):
         if devices is None:
             break
@@ -198,7 +197,7 @@ def _only_one(devices: cst.BaseExpression | None, ctx: Context) -> cst.Call | No
 
 
 def _converted(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
-    """Give what a call gives in another form, as `np.array(x)` or `x.reshape(1, 1)`."""
+    """Return what a call gives in another form, as `np.array(x)` or `x.reshape(1, 1)`."""
     position = _CONVERTING.get(ctx.called(call) or "")
     if position is not None:
         keywords = ("devices",) if position else ("object", "a")
@@ -210,7 +209,7 @@ def _converted(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
 
 
 def _listing(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
-    """Give the call of `jax.devices` that an expression is, or is an array of."""
+    """Return the call of `jax.devices` that an expression is, or is an array of."""
     made: cst.BaseExpression | None = followed(node, ctx)
     if isinstance(made, cst.Call) and not ctx.is_call(made, "jax.devices"):
         made = _converted(made, ctx)
@@ -224,7 +223,7 @@ def _single_index(node: cst.BaseExpression) -> cst.BaseSlice | None:
 
 
 def _takes_one(part: cst.Slice) -> bool:
-    """Tell whether a slice surely has one item: `[:1]`, `[2:3]`, `[-1:]`."""
+    """Return whether a slice surely has one item: `[:1]`, `[2:3]`, `[-1:]`."""
     if part.step is not None:
         return False
     lower = 0 if part.lower is None else integer_value(part.lower)
@@ -235,7 +234,7 @@ def _takes_one(part: cst.Slice) -> bool:
 
 
 def _read(node: cst.Call, ctx: Context) -> cst.Call | None:
-    """Give the call of `jax.devices` where `memory_stats` is called on a device of its list.
+    """Return the call of `jax.devices` where `memory_stats` is called on a device of its list.
 
     On one that is numbered, or on each in turn.
     """
@@ -263,7 +262,7 @@ def _read(node: cst.Call, ctx: Context) -> cst.Call | None:
 
 
 def _of_loop(loop: cst.For | cst.CompFor, ctx: Context) -> cst.CSTNode:
-    """Give all that a loop runs: for a `for` of a comprehension, the comprehension."""
+    """Return all that a loop runs: for a `for` of a comprehension, the comprehension."""
     around = ctx.parent(loop) if isinstance(loop, cst.CompFor) else loop
     return loop if around is None else around
 
@@ -277,7 +276,7 @@ def _is_bound_again(device: cst.Name, loop: cst.For | cst.CompFor, ctx: Context)
 
 
 def _iterated(loop: cst.For | cst.CompFor, device: cst.Name, ctx: Context) -> cst.Call | None:
-    """Give the call of `jax.devices` of whose list a loop binds each device to a name."""
+    """Return the call of `jax.devices` of whose list a loop binds each device to a name."""
     source = followed(loop.iter, ctx)
     target: cst.BaseExpression = loop.target
     if isinstance(source, cst.Call) and ctx.called(source) == "builtins.enumerate":

@@ -101,7 +101,7 @@ class ImpossiblePlatformComparison(Rule):
     ## Verified by
     The proof compares the accelerator's platform with `"cuda"` and takes the path for machines
     without one. After the fix it takes the other. On virtual devices the accelerator's platform is
-    played, by the name that a GPU has; that CUDA and ROCm are called so is in jaxlib's source.
+    emulated, by the name that a GPU has; that CUDA and ROCm are called so is in jaxlib's source.
 
     ## References
     - [jaxlib/py_client.h](https://github.com/jax-ml/jax/blob/main/jaxlib/py_client.h),
@@ -134,7 +134,6 @@ class ImpossiblePlatformComparison(Rule):
     )
 
     def visit_Comparison(self, node: cst.Comparison, ctx: Context) -> None:
-        """Look at each comparison of two things."""
         if len(node.comparisons) != 1 or is_asserted_to_fail(node, ctx):
             return
         target = node.comparisons[0]
@@ -143,16 +142,16 @@ class ImpossiblePlatformComparison(Rule):
         if isinstance(operator, cst.Equal | cst.NotEqual):
             for subject, literal in ((left, right), (right, left)):
                 if string_value(literal) is not None:
-                    _look_at_equality(node, subject, literal, ctx, always=always)
+                    _check_equality(node, subject, literal, ctx, always=always)
                     return
         elif isinstance(operator, cst.In | cst.NotIn):
             if isinstance(right, cst.Tuple | cst.List | cst.Set):
-                _look_at_collection(node, left, right, ctx, always=always)
+                _check_collection(node, left, right, ctx, always=always)
             elif string_value(left) is not None:
-                _look_at_membership(node, left, right, ctx, always=always)
+                _check_membership(node, left, right, ctx, always=always)
 
     def visit_Match(self, node: cst.Match, ctx: Context) -> None:
-        """Look at `match jax.default_backend():` with a `case "cuda":` in it."""
+        """Check `match jax.default_backend():` with a `case "cuda":` in it."""
         if not _is_platform(node.subject, ctx):
             return
         cases = [list(_alternatives(case.pattern)) for case in node.cases]
@@ -176,7 +175,7 @@ def _alternatives(pattern: cst.MatchPattern) -> Iterator[cst.BaseExpression]:
 
 
 def _is_platform(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether an expression certainly is the name that JAX gives to a platform."""
+    """Return whether an expression certainly is the name that JAX gives to a platform."""
     node = followed(node, ctx)
     if isinstance(node, cst.Call):
         return ctx.called(node) == _DEFAULT_BACKEND
@@ -201,7 +200,7 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:
-    """Tell whether a name is the target of `for … in jax.devices()`, and of nothing else."""
+    """Return whether a name is the target of `for … in jax.devices()`, and of nothing else."""
     bindings = [binding.node for binding in ctx.names.bindings(node)]
     return bool(bindings) and all(
         isinstance(each, cst.For | cst.CompFor)
@@ -212,7 +211,7 @@ def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:
 
 
 def _written(node: cst.BaseExpression, ctx: Context) -> tuple[cst.BaseExpression, bool] | None:
-    """Give what `str(…)` or `repr(…)` writes, and whether it is put in lower case."""
+    """Return what `str(…)` or `repr(…)` writes, and whether it is put in lower case."""
     node = followed(node, ctx)
     is_lower = (
         isinstance(node, cst.Call)
@@ -232,7 +231,7 @@ def _is_choice(node: cst.CSTNode) -> bool:
 
 
 def _is_hedged(comparison: cst.Comparison, ctx: Context) -> bool:
-    """Tell whether another comparison beside this one tries a name that is possible."""
+    """Return whether another comparison beside this one tries a name that is possible."""
     around = itertools.takewhile(_is_choice, ctx.ancestors(comparison))
     return any(
         string_value(part) in PLATFORMS
@@ -253,7 +252,7 @@ def _always(value: bool) -> str:
     return f"this is always {value}"
 
 
-def _look_at_equality(
+def _check_equality(
     node: cst.Comparison,
     subject: cst.BaseExpression,
     literal: cst.BaseExpression,
@@ -272,7 +271,7 @@ def _look_at_equality(
         ctx.report(node, message, fix=_ask_platform(subject, literal, text, meant))
 
 
-def _look_at_collection(
+def _check_collection(
     node: cst.Comparison,
     subject: cst.BaseExpression,
     collection: cst.BaseExpression,
@@ -293,7 +292,7 @@ def _look_at_collection(
     )
 
 
-def _look_at_membership(
+def _check_membership(
     node: cst.Comparison,
     literal: cst.BaseExpression,
     subject: cst.BaseExpression,

@@ -28,7 +28,7 @@ _WORDS = ("process", "rank", "host_id", "hosts", "distributed", "multihost")
 
 
 def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether code runs only after a question for the process, or how many there are."""
+    """Whether code runs only after a test of the index of the process, or of their number."""
     child = node
     for ancestor in ctx.ancestors(node):
         if (
@@ -42,7 +42,7 @@ def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether code runs only where there is but one device, and so one process."""
+    """Return whether code runs only where there is but one device, and so one process."""
     child = node
     for ancestor in ctx.ancestors(node):
         if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:

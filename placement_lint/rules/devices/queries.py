@@ -21,7 +21,7 @@ _NAME_HOPS = 4
 
 
 def lists_default_backend(node: cst.CSTNode | None, ctx: Context) -> bool:
-    """Tell whether an expression is `jax.devices()` or `jax.local_devices()` of no backend."""
+    """Return whether an expression is `jax.devices()` or `jax.local_devices()` of no backend."""
     position = _LISTS.get(ctx.called(node) or "")
     if position is None or not isinstance(node, cst.Call):
         return False
@@ -31,7 +31,7 @@ def lists_default_backend(node: cst.CSTNode | None, ctx: Context) -> bool:
 
 
 def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
-    """Give the platform that `jax.devices("gpu")` or `jax.local_devices(backend="gpu")` names."""
+    """Return the platform that `jax.devices("gpu")` or `jax.local_devices(backend="gpu")` names."""
     position = _LISTS.get(ctx.called(node) or "")
     if position is None or not isinstance(node, cst.Call):
         return None
@@ -39,7 +39,7 @@ def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
 
 
 def assigned_value(node: cst.CSTNode, ctx: Context) -> cst.BaseExpression | None:
-    """Give what a name is bound to, where it is bound once, by an assignment.
+    """Return what a name is bound to, where it is bound once, by an assignment.
 
     That may be one of several values: `rows, columns = 8, 64`.
     """
@@ -69,7 +69,7 @@ def _unpacked(_facts: ModuleFacts) -> dict[int, dict[str, cst.BaseExpression]]:
 def _parts(
     target: cst.BaseExpression, value: cst.BaseExpression
 ) -> Iterator[tuple[str, cst.BaseExpression]]:
-    """Give the names in a target, each with the part of the value that is assigned to it."""
+    """Yield the names in a target, each with the part of the value that is assigned to it."""
     if isinstance(target, cst.Name):
         yield target.value, value
     elif isinstance(target, cst.Tuple | cst.List) and isinstance(value, cst.Tuple | cst.List):
@@ -82,7 +82,7 @@ def _parts(
 
 
 def followed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
-    """Give what a name stands for, through a few names that are bound once."""
+    """Return what a name stands for, through a few names that are bound once."""
     for _ in range(_NAME_HOPS):
         value = assigned_value(node, ctx)
         if value is None:
@@ -92,7 +92,7 @@ def followed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
 
 
 def names_device(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether an expression certainly is one device: `jax.devices()[0]`, or a name for it."""
+    """Whether an expression certainly is one device: `jax.devices()[0]`, or a name for it."""
     node = followed(node, ctx)
     if not isinstance(node, cst.Subscript) or isinstance(node.slice[0].slice, cst.Slice):
         return False
@@ -100,7 +100,7 @@ def names_device(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def is_cpu_device(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether an expression is surely a CPU device: `jax.devices("cpu")[0]`, a name for it."""
+    """Whether an expression is surely a CPU device: `jax.devices("cpu")[0]`, a name for it."""
     node = followed(node, ctx)
     if string_value(node) == "cpu":
         return True
@@ -108,7 +108,7 @@ def is_cpu_device(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def in_host_block(node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether the innermost `with jax.default_device(…)` around a node surely sets the CPU."""
+    """Whether the innermost `with jax.default_device(…)` around a node surely sets the CPU."""
     for item in ctx.with_items(node):
         if ctx.is_call(item.item, "jax.default_device") and isinstance(item.item, cst.Call):
             device = Arguments(item.item).get(0, "new_val")
@@ -117,7 +117,7 @@ def in_host_block(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def is_pinned_to_cpu(facts: ModuleFacts) -> bool:
-    """Tell whether the CPU is the default backend: by the settings, or pinned by the file."""
+    """Return whether the CPU is the default backend: by the settings, or pinned by the file."""
     return not facts.accelerator or facts.fact(_pins_cpu)
 
 

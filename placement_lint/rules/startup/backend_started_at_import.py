@@ -13,8 +13,9 @@ from placement_lint.findings import Applicability, Severity
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.prefilter.conditions import AllOf, AtImport, Placed
 from placement_lint.rules.base import Rule
-from placement_lint.semantic.execution_order import called, is_guard, timeline
+from placement_lint.semantic.execution_order import called, timeline
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ _PROGRAM_FILES = frozenset({"__main__.py", "conf.py", "conftest.py", "noxfile.py
 
 
 def _is_module(path: str) -> bool:
-    """Tell whether a file with this path may be imported: it is no program, test or notebook."""
+    """Return whether a file with this path may be imported: it is no program, test or notebook."""
     *folders, name = path.replace("\\", "/").split("/")
     if name in _PROGRAM_FILES or not name.endswith(".py") or is_test_path(path):
         return False
@@ -88,16 +89,16 @@ class BackendStartedAtImport(Rule):
     (`functools.cache`); for a default value, `None`.
 
     ## Fix safety
-    Shown on this page only, never applied: a NumPy array does not behave as one of JAX everywhere.
+    Display-only, on this page: a NumPy array does not behave as one of JAX everywhere.
 
     ## What it does not flag
     Programs, unless another file of the run imports them: a file with a guard on `__main__`, with
     `#!` as its first line, or that works at its top: prints, reads arguments, calls `main()`, has a
-    loop that does more than to fill tables. Files in a folder of examples, scripts or benchmarks;
-    tests; notebooks, and scripts in cells (`# %%`); a file that nothing marks as a module of a
-    package: neither an `__init__.py` beside it nor a relative import in it. What starts nothing:
-    types such as `jnp.float32`, `jax.jit`, `jax.eval_shape`, `jax.nn.initializers`, NumPy. Bodies
-    of lambdas, and of functions that are not called at the top.
+    loop that does more than to fill tables. Files in a directory of examples, scripts or
+    benchmarks; tests; notebooks, and scripts in cells (`# %%`); a file that nothing marks as a
+    module of a package: neither an `__init__.py` beside it nor a relative import in it. What starts
+    nothing: types such as `jnp.float32`, `jax.jit`, `jax.eval_shape`, `jax.nn.initializers`, NumPy.
+    Bodies of lambdas, and of functions that are not called at the top.
 
     ## Verified by
     The proof imports a package whose module has an array at its top, and then asks for two virtual
@@ -114,7 +115,6 @@ class BackendStartedAtImport(Rule):
     needs = AllOf(Placed(_is_module), AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Look at what is executed while the module is imported."""
         if not ctx.module.fact(_is_in_package):
             return
         events = [*timeline(ctx.module).at_import()]
@@ -136,14 +136,14 @@ class BackendStartedAtImport(Rule):
 
 
 def _what(event: Event) -> str:
-    """Name what starts the backend, with the function of this file that is called for it."""
+    """Return what starts the backend, with the function of this file that is called for it."""
     if event.is_direct or not isinstance(event.node, cst.Call):
         return event.what
     return f"{event.what}, which {called(event.node)} calls,"
 
 
 def _is_in_package(facts: ModuleFacts) -> bool:
-    """Tell whether a file is a module of a package, by where it stands and what it imports."""
+    """Return whether a file is a module of a package, by its directory and what it imports."""
     if not _is_module(facts.path):
         return False
     return (
@@ -165,7 +165,7 @@ def _is_in_cells(facts: ModuleFacts) -> bool:
 
 
 def _is_program(facts: ModuleFacts) -> bool:
-    """Tell whether a file is written to be run, by what it does at its top."""
+    """Return whether a file is written to be run, by what it does at its top."""
     if _is_init(facts):
         return False
     is_executable = facts.source is not None and facts.source.text.startswith("#!")
@@ -173,7 +173,9 @@ def _is_program(facts: ModuleFacts) -> bool:
 
 
 def _at_top(facts: ModuleFacts) -> Iterator[cst.CSTNode]:
-    """Give the statements that are executed in any case, or at every turn of a loop, in order."""
+    """Yield the statements that are executed in any case, or in each iteration of a loop,
+    in order.
+    """
     pending: list[cst.CSTNode] = [facts.tree.module]
     while pending:
         node = pending.pop()
@@ -192,7 +194,7 @@ def _at_top(facts: ModuleFacts) -> Iterator[cst.CSTNode]:
 
 def _is_done_by_program(node: cst.CSTNode, facts: ModuleFacts) -> bool:
     if isinstance(node, cst.If):
-        return is_guard(node.test)
+        return is_main_guard(node.test)
     if isinstance(node, cst.For | cst.While):
         return any(
             _is_work(each.value) and _is_executed_with(node, each, facts)
@@ -207,7 +209,7 @@ def _is_done_by_program(node: cst.CSTNode, facts: ModuleFacts) -> bool:
 
 
 def _is_executed_with(node: cst.CSTNode, part: cst.CSTNode, facts: ModuleFacts) -> bool:
-    """Tell whether a part of a statement is in no function that is made there."""
+    """Return whether a part of a statement is in no function that is made there."""
     for ancestor in facts.tree.ancestors(part):
         if isinstance(ancestor, cst.FunctionDef | cst.Lambda):
             return False
@@ -217,7 +219,7 @@ def _is_executed_with(node: cst.CSTNode, part: cst.CSTNode, facts: ModuleFacts) 
 
 
 def _is_work(node: cst.BaseExpression) -> bool:
-    """Tell whether a statement in a loop does something else than to register or to set."""
+    """Return whether a statement in a loop does something else than to register or to set."""
     if not isinstance(node, cst.Call):
         return False
     called = dotted(node.func).rpartition(".")[2]

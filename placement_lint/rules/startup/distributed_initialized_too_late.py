@@ -51,7 +51,7 @@ class DistributedInitializedTooLate(Rule):
     ```
 
     ## Fix safety
-    No fix: what stands between the two lines may decide whether, and how, to initialise.
+    No fix: the code between the two lines may decide whether, and how, to initialise.
 
     ## What it does not flag
     A call before which the backend need not have started: in another branch, in a function that may
@@ -74,7 +74,6 @@ class DistributedInitializedTooLate(Rule):
     needs = AllOf(Jax(), Uses("jax.distributed.initialize"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `jax.distributed.initialize`."""
         if not ctx.is_call(node, "jax.distributed.initialize"):
             return
         start = timeline(ctx.module).before(node, Kind.STARTS)

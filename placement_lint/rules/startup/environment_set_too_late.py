@@ -11,17 +11,17 @@ from placement_lint.jaxmodel.environment import VARIABLES, Read
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Identifier
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
-from placement_lint.semantic.environ import settings
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.environ import settings
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
-# What starts other processes: these read the variables anew.
+# What starts other processes: these read the variables again.
 _STARTERS = (
     "concurrent.futures.process", "concurrent.futures.ProcessPoolExecutor", "dask", "joblib",
     "loky", "multiprocess", "multiprocessing", "os.exec", "os.popen", "os.posix_spawn", "os.spawn",
@@ -72,14 +72,14 @@ class EnvironmentSetTooLate(Rule):
     ## Fix safety
     Unsafe: the line is moved above the first import of jax in its block, where it then has the
     effect that it never had. No fix is offered where the value is no literal, where a comment would
-    move with it, or where the import stands elsewhere.
+    move with it, or where the import is elsewhere.
 
     ## What it does not flag
     `XLA_FLAGS` and its like between `import jax` and the first use of JAX: that works. Variables in
     a file that starts other processes, which inherit them; tests; a variable whose option is set by
     `jax.config.update` in the same file as well; a line that is guarded by `sys.modules`, or after
-    which modules are loaded anew; other variables than those that JAX is known to read, and those
-    that no version reads which `target-jax` or the project's dependency on jax admits.
+    which modules are loaded again; other variables than those that JAX is known to read, and those
+    that no version reads which `target-jax` or the project's dependency on jax supports.
 
     ## Verified by
     The proof sets `JAX_ENABLE_X64` after the import and finds 32-bit numbers; set before it, they
@@ -110,15 +110,12 @@ class EnvironmentSetTooLate(Rule):
     )
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `os.environ[…] = …`."""
         _check(node, ctx)
 
     def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
-        """Look at `os.environ[…] += …` and `os.environ |= …`."""
         _check(node, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `os.environ.setdefault` and its like."""
         _check(node, ctx)
 
 
@@ -171,7 +168,6 @@ def _mentions_modules(test: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _starts_processes(facts: ModuleFacts) -> bool:
-    """Tell whether a file may start other processes."""
     imported = [
         binding.target
         for scope in facts.names.scopes()
@@ -234,7 +230,7 @@ def _is_constant(node: cst.CSTNode) -> bool:
 
 
 def _import_of_os(node: cst.CSTNode, ctx: Context) -> cst.SimpleStatementLine | None:
-    """Give the line that imports what a setting calls `os`."""
+    """Return the line that imports what a setting calls `os`."""
     for inner in (node, *ctx.tree.descendants(node)):
         if isinstance(inner, cst.Name) and (ctx.name(inner) or "").partition(".")[0] == "os":
             bindings = ctx.names.bindings(inner)

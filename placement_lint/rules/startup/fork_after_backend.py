@@ -12,9 +12,10 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.execution_order import Event, timeline
-from placement_lint.semantic.functions import calls_inside, function_of, method_calls_on_result
+from placement_lint.semantic.functions import calls_inside, method_calls_on_result
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -42,7 +43,7 @@ class ForkAfterBackend(Rule):
 
     ## Why is this bad?
     JAX's backend is many threads. A fork copies one of them and all the locks, in whatever state
-    they are: a child that touches JAX waits for ever (measured on JAX 0.5.3 to 0.12; JAX itself
+    they are: a child that touches JAX hangs (measured on JAX 0.5.3 to 0.12; JAX itself
     warns "this will likely lead to a deadlock"). With a GPU the child cannot use it either.
 
     ## Example
@@ -74,7 +75,7 @@ class ForkAfterBackend(Rule):
     ```
 
     ## Fix safety
-    No fix: a spawned process gets its arguments pickled and imports the program anew, which not
+    No fix: a spawned process gets its arguments pickled and imports the program again, which not
     every program stands.
 
     ## What it does not flag
@@ -100,7 +101,6 @@ class ForkAfterBackend(Rule):
     needs = AllOf(Jax(), Uses(*_FORKS, *_EXECUTORS, *_MAKING))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at what forks, or makes processes."""
         name = ctx.called(node)
         if name in _FORKS:
             start = timeline(ctx.module).before(node, Kind.STARTS)
@@ -130,7 +130,7 @@ def _report(node: cst.Call, start: Event, confidence: Confidence, ctx: Context) 
 
 
 def _method(node: cst.Call, name: str | None, ctx: Context) -> str | None:
-    """Give the start method of what makes processes: "fork", or "" where it is the default."""
+    """Return the start method of what makes processes: "fork", or "" where it is the default."""
     if name is not None:
         module, _, last = name.rpartition(".")
         if module in _MODULES and last in _MAKERS:
@@ -148,7 +148,7 @@ def _method(node: cst.Call, name: str | None, ctx: Context) -> str | None:
 
 
 def _context_method(node: cst.BaseExpression, ctx: Context) -> str | None:
-    """Give the method of a context where it is `multiprocessing.get_context("fork")`."""
+    """Return the method of a context where it is `multiprocessing.get_context("fork")`."""
     if isinstance(node, cst.Name):
         bindings = ctx.names.bindings(node)
         if len(bindings) != 1 or bindings[0].value is None:
@@ -167,7 +167,7 @@ def _is_module_function(node: cst.Call, function: str, ctx: Context) -> bool:
 
 
 def _chosen_method(facts: ModuleFacts) -> str:
-    """Give the method that the file sets for all: "fork", or "" for the default."""
+    """Return the method that the file sets for all: "fork", or "" for the default."""
     return "fork" if "fork" in _set_methods(facts) else ""
 
 
@@ -184,12 +184,12 @@ def _set_methods(facts: ModuleFacts) -> list[str | None]:
 
 
 def _is_chosen_elsewhere(ctx: Context) -> bool:
-    """Tell whether another file of the program may choose the method, as an entry script does."""
+    """Return whether another file of the program may choose the method, as an entry script does."""
     return ctx.module.run.mentions(ctx.module.path, b"set_start_method")
 
 
 def _executes_another(node: cst.Call, ctx: Context) -> bool:
-    """Tell whether what forks goes on to execute another program: its child touches no JAX."""
+    """Return whether what forks goes on to execute another program: its child touches no JAX."""
     return id(ctx.names.scope(node)) in ctx.module.fact(_executing_scopes)
 
 
@@ -202,10 +202,10 @@ def _executing_scopes(facts: ModuleFacts) -> frozenset[int]:
 
 
 def _runs_jax(node: cst.Call, ctx: Context) -> bool:
-    """Tell whether a function that is given to a process, or to the methods of a pool, uses JAX."""
+    """Whether a function that is given to a process, or to the methods of a pool, uses JAX."""
     arguments = Arguments(node)
     given = [arguments.get(None, "target"), arguments.get(None, "initializer")]
-    functions = [function_of(each, ctx) for each in (*given, *_mapped(node, ctx))]
+    functions = [function_of(each, ctx.names) for each in (*given, *_mapped(node, ctx))]
     return any(
         _is_jitted(function, ctx)
         or any(_uses_jax(call, ctx) for call in calls_inside(function, ctx))
@@ -215,7 +215,7 @@ def _runs_jax(node: cst.Call, ctx: Context) -> bool:
 
 
 def _uses_jax(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call needs the backend, as far as that is known of what is called."""
+    """Return whether a call needs the backend, as far as that is known of what is called."""
     name = ctx.called(call)
     if name is not None and name.startswith(_JAX):
         return not name.startswith(_TREES) and starts_backend(name) is not False
@@ -226,7 +226,7 @@ def _uses_jax(call: cst.Call, ctx: Context) -> bool:
         made = call.func
     if isinstance(made, cst.Call):
         return (ctx.called(made) or "").startswith(_JAX)
-    return _is_jitted(function_of(call.func, ctx), ctx)
+    return _is_jitted(function_of(call.func, ctx.names), ctx)
 
 
 def _is_jitted(function: cst.FunctionDef | cst.Lambda | None, ctx: Context) -> bool:
@@ -239,6 +239,6 @@ def _is_jitted(function: cst.FunctionDef | cst.Lambda | None, ctx: Context) -> b
 
 
 def _mapped(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
-    """Give what is handed to the methods of a pool that has a name."""
+    """Return what is handed to the methods of a pool that has a name."""
     calls = method_calls_on_result(node, ctx)
     return [call.args[0].value for call in calls if call.args]

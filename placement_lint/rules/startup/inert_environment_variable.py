@@ -20,10 +20,10 @@ from placement_lint.jaxmodel.startup import (
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.environ import Setting, settings
-from placement_lint.semantic.execution_order import imported_names
 from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.environ import Setting, settings
+from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -111,15 +111,13 @@ class InertEnvironmentVariable(Rule):
     )  # fmt: skip
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `os.environ[…] = …`."""
         _check_variables(node, ctx)
 
     def visit_AugAssign(self, node: cst.AugAssign, ctx: Context) -> None:
-        """Look at `os.environ |= …`."""
         _check_variables(node, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `os.environ.setdefault` and its like, and at `jax.config.update`."""
+        """Check `os.environ.setdefault` and its like, and `jax.config.update`."""
         _check_variables(node, ctx)
         if ctx.is_call(node, "jax.config.update"):
             arguments = Arguments(node)
@@ -188,7 +186,7 @@ def _platforms(name: str, value: str | None) -> str | None:
 
 
 def _flags_for_tensorflow(value: cst.BaseExpression | None, ctx: Context) -> str | None:
-    """Say that JAX does not see the flags of XLA in a value, if there are any."""
+    """Return that JAX does not see the flags of XLA in a value, if there are any."""
     if value is None or not ctx.module.fact(_imports_jax):
         return None
     texts = (string_value(node) for node in (value, *ctx.tree.descendants(value)))

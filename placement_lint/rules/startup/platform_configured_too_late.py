@@ -55,11 +55,11 @@ class PlatformConfiguredTooLate(Rule):
     To change the device in the middle of a program: `jax.config.update("jax_default_device", …)`.
 
     ## Fix safety
-    No fix: what stands between the two lines may need the backend, or decide on the platform.
+    No fix: the code between the two lines may need the backend, or decide on the platform.
 
     ## What it does not flag
     A call before which the backend need not have started: in another branch, in a function that may
-    be called at any time. One after `jax.extend.backend.clear_backends()`, which starts anew. A
+    be called at any time. One after `jax.extend.backend.clear_backends()`, which starts again. A
     failure that is expected or caught.
 
     ## Verified by
@@ -81,7 +81,6 @@ class PlatformConfiguredTooLate(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `jax.config.update`."""
         if not ctx.is_call(node, "jax.config.update"):
             return
         option = string_value(Arguments(node).get(0, "name"))

@@ -20,7 +20,8 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import is_caught
-from placement_lint.semantic.execution_order import imported_names
+from placement_lint.syntax.guards import is_main_guard
+from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -46,9 +47,6 @@ _HARMLESS = (
     "tensorflow.train.load_checkpoint", "tensorflow.train.load_variable",
 )  # fmt: skip
 """What reads and writes files, checkpoints and messages, or only describes: no operation runs."""
-_MISSING = frozenset({
-    "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception",
-})  # fmt: skip
 _RUNNERS = frozenset({"absl.app.run", "tensorflow.compat.v1.app.run"})
 
 
@@ -97,7 +95,7 @@ class TensorflowTakesAccelerator(Rule):
     ```
 
     ## Fix safety
-    Shown on this page only, never applied: the line has to stand before TensorFlow's first
+    Display-only, on this page: the line has to stand before TensorFlow's first
     operation, wherever that is, and TensorFlow may be meant to compute.
 
     ## What it does not flag
@@ -140,7 +138,6 @@ class TensorflowTakesAccelerator(Rule):
     )
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        """Look at the imports of a script."""
         if ctx.module.is_test or not ctx.module.fact(_is_script):
             return
         imports = [
@@ -148,7 +145,7 @@ class TensorflowTakesAccelerator(Rule):
             for statement in ctx.tree.every(cst.Import, cst.ImportFrom)
             if ctx.function(statement) is None
             and not ctx.is_type_checking_only(statement)
-            and not is_caught(statement, ctx, _MISSING)
+            and not is_caught(statement, ctx, MISSING_MODULE)
             and any(name.split(".")[0] in _TENSORFLOW for name in imported_names(statement))
         ]
         if not imports or not ctx.module.fact(_computes) or not ctx.module.fact(_uses_jax):
@@ -166,17 +163,14 @@ class TensorflowTakesAccelerator(Rule):
 
 
 def _is_script(facts: ModuleFacts) -> bool:
-    is_asked = any(
-        isinstance(node.left, cst.Name) and node.left.value == "__name__"
-        for node in facts.tree.every(cst.Comparison)
-    )
+    is_asked = any(map(is_main_guard, facts.tree.every(cst.Comparison)))
     return is_asked or any(
         facts.names.qualified(node.func) in _RUNNERS for node in facts.tree.every(cst.Call)
     )
 
 
 def _computes(facts: ModuleFacts) -> bool:
-    """Tell whether TensorFlow is used for more than files, flags, messages and summaries."""
+    """Return whether TensorFlow is used for more than files, flags, messages and summaries."""
     for node in facts.tree.every(cst.Call):
         name = facts.names.qualified(node.func)
         if name is None:

@@ -9,10 +9,10 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.environ import settings
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.environ import settings
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -78,11 +78,10 @@ class WeakPlatformSelection(Rule):
     needs = AnyOf(_OPTION.encode(), _VARIABLE.encode())
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
-        """Look at `os.environ[…] = …`."""
         _check_variables(node, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at `jax.config.update`, and at calls that set variables."""
+        """Check `jax.config.update`, and calls that set variables."""
         _check_variables(node, ctx)
         if not ctx.is_call(node, "jax.config.update"):
             return
@@ -143,7 +142,7 @@ def _wants_another_platform(facts: ModuleFacts) -> bool:
 
 
 def _choices(facts: ModuleFacts) -> list[cst.CSTNode]:
-    """Give where a file sets or reads what says which platforms are started, by any of its names.
+    """Return where a file sets or reads the choice of platforms, by any of its names.
 
     Its author knows of both; what is asked for there is what the user said.
     """
@@ -160,7 +159,7 @@ def _choices(facts: ModuleFacts) -> list[cst.CSTNode]:
 
 
 def _runs_beside(mention: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether two places may be run by one program: not if one is in a function unused."""
+    """Return whether two places may be run by one program: not if one is in a function unused."""
     function = ctx.function(mention)
     while function is not None:
         scope = ctx.names.scope(function)
@@ -176,7 +175,7 @@ def _runs_beside(mention: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _asks_for_weak_variable(facts: ModuleFacts) -> bool:
-    """Tell whether a file asks if the user has set the variable: then that is to be kept."""
+    """Return whether a file asks if the user has set the variable: then that is to be kept."""
     written = {
         id(setting.key)
         for node in facts.tree.every(cst.Assign, cst.Call)

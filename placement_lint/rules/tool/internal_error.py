@@ -62,7 +62,7 @@ class InternalError(Rule):
 
     @staticmethod
     def describe(rule: type[Rule] | None, error: Exception) -> str:
-        """Give the message: the rule, the version, the kind of error, and where in our own code.
+        """Return the message: the rule, the version, the kind of error, and where in our own code.
 
         The error's own text is left out, because it may quote the user's code.
         """
@@ -81,7 +81,7 @@ class InternalError(Rule):
 
     @staticmethod
     def describe_death() -> str:
-        """Give the message for a file on which a process died: of it, or killed from outside."""
+        """Return the message for a file on which a process died: of it, or killed from outside."""
         return (
             f"internal error (placement-lint {__version__}): the process that checked this file "
             "died; please report it, unless it ran out of memory"
@@ -89,7 +89,7 @@ class InternalError(Rule):
 
     @staticmethod
     def describe_taken_back(codes: Iterable[str], reason: str, others: Sequence[str] = ()) -> str:
-        """Give the message for fixes of these rules that were taken back, here and in others."""
+        """Return the message for fixes of these rules that were taken back, here and in others."""
         where = f", here and in {', '.join(others)}" if others else ""
         return (
             f"the fixes of {', '.join(codes)} were reverted{where}: {reason} "

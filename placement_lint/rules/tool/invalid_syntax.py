@@ -58,5 +58,4 @@ class InvalidSyntax(Rule):
 
     @staticmethod
     def describe(reason: str) -> str:
-        """Give the message for a file that could not be parsed."""
         return f"invalid syntax: {reason}"

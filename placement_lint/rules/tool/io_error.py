@@ -13,15 +13,15 @@ class IoError(Rule):
     ## What it does
     Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
     declares (UTF-8, where it declares none). With `--fix` it also reports a file that could not be
-    written: it is read-only, or in a folder that is; the disk is full; another program has changed
-    it since it was read; it has other names (hard links), which would keep the old text. Such a
-    file is what it was, and so is each file that a fix would have edited together with it.
+    written: it is read-only, or in a directory that is; the disk is full; another program has
+    changed it since it was read; it has other names (hard links), which would keep the old text.
+    Such a file is what it was, and so is each file that a fix would have edited together with it.
 
-    A file that takes more processor time than `file-time-limit` allows (60 seconds by default), or
+    A file that takes more CPU time than `file-time-limit` allows (60 seconds by default), or
     during whose analysis the process takes more memory than `memory-limit` allows, is not checked
     to the end. What was found by then is reported beside this finding. If several files are
     analysed as one program, the others are analysed again without that file; those that it
-    imports or that import it have this finding too. When the whole run has taken more processor
+    imports or that import it have this finding too. When the whole run has taken more CPU
     time than `time-limit` allows, each file that is not checked by then has this finding.
 
     ## Why is this bad?
@@ -67,12 +67,11 @@ class IoError(Rule):
 
     @staticmethod
     def describe(reason: str) -> str:
-        """Give the message for a file that could not be read."""
         return f"cannot be read: {reason}"
 
     @staticmethod
     def describe_time_up(seconds: int, what: str = "checked to the end") -> str:
-        """Return the message for a file that took more processor time than it may."""
+        """Return the message for a file that took more CPU time than it may."""
         return f"not {what}: it took more than {seconds} s of CPU time (`file-time-limit`)"
 
     @staticmethod
@@ -94,5 +93,4 @@ class IoError(Rule):
 
     @staticmethod
     def describe_unwritten(reason: str) -> str:
-        """Give the message for a file that could not be written."""
         return f"cannot be fixed: {reason}"

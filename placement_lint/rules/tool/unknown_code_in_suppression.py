@@ -55,7 +55,7 @@ class UnknownCodeInSuppression(Rule):
 
     @staticmethod
     def describe(selector: str, nearest: str | None) -> str:
-        """Give the message for what is that of no rule; for nothing at all, where it is empty."""
+        """Return the message for what is that of no rule; for nothing at all, where it is empty."""
         if not selector:
             return "this comment silences nothing: name the rules, as in ignore[JDP204]"
         hint = f"; did you mean {nearest}?" if nearest else ""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 SMALL = 2**16
-"""Fewer elements than this are not worth a word, wherever they go."""
+"""Fewer elements than this are not worth a finding, wherever they go."""
 
 _SHAPED = {
     "zeros": 0, "ones": 0, "empty": 0, "full": 0,
@@ -33,7 +33,7 @@ _GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"}
 
 
 def element_count(call: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
-    """Give the number of elements of what a call makes; None where it is not written out."""
+    """Return the number of elements of what a call makes; None where it is not written out."""
     if not isinstance(call, cst.Call):
         return None
     if is_numpy_sampler(call, ctx):
@@ -76,7 +76,7 @@ def element_count(call: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
 
 
 def is_numpy_sampler(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call is of `numpy.random.normal` or its like, or of a generator's method."""
+    """Return whether a call is of `numpy.random.normal` or its like, or of a generator's method."""
     module, _, last = (ctx.called(call) or "").rpartition(".")
     if module == "numpy.random":
         return last in _SIZES
@@ -89,7 +89,7 @@ def is_numpy_sampler(call: cst.Call, ctx: Context) -> bool:
 
 
 def sampled_size(sampler: cst.Call, ctx: Context) -> cst.BaseExpression | None:
-    """Give the `size` that one of NumPy's samplers is given; None where it has none."""
+    """Return the `size` that one of NumPy's samplers is given; None where it has none."""
     function = sampler.func
     name = function.attr.value if isinstance(function, cst.Attribute) else ctx.called(sampler)
     position = _SIZES[(name or "").rpartition(".")[2]]
@@ -98,7 +98,7 @@ def sampled_size(sampler: cst.Call, ctx: Context) -> cst.BaseExpression | None:
 
 
 def literal_count(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
-    """Give the number of numbers in nested lists that are written out."""
+    """Return the number of numbers in nested lists that are written out."""
     if isinstance(node, cst.Integer | cst.Float | cst.Imaginary | cst.UnaryOperation):
         return 1
     if isinstance(node, cst.Name) and node.value in {"True", "False"}:
@@ -112,7 +112,7 @@ def literal_count(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
 
 
 def _whole_value(node: cst.BaseExpression) -> int | None:
-    """Give the value of a number that is written out, as a bound of `arange` may be: `8.0`."""
+    """Return the value of a number that is written out, as a bound of `arange` may be: `8.0`."""
     if isinstance(node, cst.Float):
         value = float(node.value)
         return math.ceil(value) if math.isfinite(value) else None

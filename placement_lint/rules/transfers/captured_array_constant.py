@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
@@ -15,7 +14,7 @@ from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count
 from placement_lint.rules.transfers.jitted_calls import JITS
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -111,15 +110,13 @@ class CapturedArrayConstant(Rule):
     )  # fmt: skip
 
     def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:
-        """Look at each function."""
-        _look_at(node, ctx)
+        _check_function(node, ctx)
 
     def visit_Lambda(self, node: cst.Lambda, ctx: Context) -> None:
-        """Look at each function."""
-        _look_at(node, ctx)
+        _check_function(node, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at what a `functools.partial` binds that is jitted at once."""
+        """Check what a `functools.partial` binds that is jitted at once."""
         given = Arguments(node).get(0, "fun") if ctx.called(node) in JITS else None
         if not isinstance(given, cst.Call) or not ctx.is_call(given, "functools.partial"):
             return
@@ -132,9 +129,9 @@ class CapturedArrayConstant(Rule):
                     _report(value, made, None, ctx)
 
 
-def _look_at(function: Function, ctx: Context) -> None:
-    stagings = ctx.module.fact(Stagings)
-    if not any(each.tracing.name in JITS and each.is_certain for each in stagings.of(function)):
+def _check_function(function: Function, ctx: Context) -> None:
+    traced = ctx.module.fact(TracedFunctions)
+    if not any(each.tracing.name in JITS and each.is_certain for each in traced.of(function)):
         return
     if is_in_test(function, ctx):
         return
@@ -148,7 +145,7 @@ def _look_at(function: Function, ctx: Context) -> None:
         place = bindings[0].node
         if ctx.tree.is_inside(place, function):
             continue
-        if stagings.around(place, frozenset(TraceKind)) is not None:
+        if traced.is_traced(place):
             continue
         made = _large(name, ctx)
         if made is not None:
@@ -167,7 +164,7 @@ def _report(name: cst.Name, made: cst.CSTNode, function: Function | None, ctx: C
 
 
 def _embeds(name: cst.Name, ctx: Context) -> bool:
-    """Tell whether a read of an array is more than a look at its shape."""
+    """Return whether a read of an array is more than a look at its shape."""
     parent = ctx.parent(name)
     if isinstance(parent, cst.AssignTarget):
         return False
@@ -180,7 +177,7 @@ def _embeds(name: cst.Name, ctx: Context) -> bool:
 
 
 def _large(name: cst.Name, ctx: Context) -> cst.CSTNode | None:
-    """Give the call that surely makes a large array of what a name stands for."""
+    """Return the call that surely makes a large array of what a name stands for."""
     node = followed(name, ctx)
     for _ in range(_MAX_HOPS):
         if isinstance(node, cst.Subscript):

@@ -1,4 +1,6 @@
-"""What tells a data set from model weights: words in names and paths, and how a value is used."""
+"""What distinguishes a dataset from model weights: words in names and paths, and how a
+value is used.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +50,9 @@ def words(text: str) -> set[str]:
 
 
 def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
-    """Tell whether what a call loads is a data set, by what the program says of it.
+    """Return whether what a call loads is a dataset, by what the program says of it.
 
-    `loader_words` are those of the file that is read. Where anything speaks of weights, it is none.
+    `loader_words` are those of the file that is read. Where anything mentions weights, it is none.
     """
     function = ctx.function(call)
     targets = list(assigned_names(call, ctx))
@@ -69,7 +71,7 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
             by_function -= {"test"}
     if (said | by_function) & _WEIGHTS:
         return False
-    uses = [_told_by_uses(name, call, ctx) for name in targets]
+    uses = [_evidence_of_uses(name, call, ctx) for name in targets]
     if any(each.feeds_model for each in uses):
         return False
     return bool((said | by_function) & _DATASET) or any(each.is_indexed_in_loop for each in uses)
@@ -77,13 +79,13 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
 
 @dataclass(frozen=True)
 class _Uses:
-    """What the uses of a variable tell."""
+    """What the uses of a variable show."""
 
     feeds_model: bool
     is_indexed_in_loop: bool
 
 
-def _told_by_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
+def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
     scope = ctx.names.scope(call)
     known = ctx.module.fact(_known_uses)
     key = (id(ctx.names.owner(name, scope)), name)
@@ -98,7 +100,7 @@ def _known_uses(_facts: ModuleFacts) -> dict[tuple[int, str], _Uses]:
 
 
 def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
-    """Give the words in an expression: of its strings, and of its variables and attributes."""
+    """Return the words in an expression: of its strings, and of its variables and attributes."""
     found: set[str] = set()
     for part in (node, *ctx.tree.descendants(node)):
         if isinstance(part, cst.SimpleString):
@@ -113,7 +115,7 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
 
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
-    """Give the names that the value of a call, or an item of it, is bound to by its statement."""
+    """Yield the names that the value of a call, or an item of it, is bound to by its statement."""
     statement = ctx.statement(call)
     targets: list[cst.CSTNode] = []
     if isinstance(statement, cst.Assign):
@@ -131,7 +133,7 @@ def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
 
 
 def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
-    """Give the expressions around a call up to its statement."""
+    """Yield the expressions around a call up to its statement."""
     for ancestor in ctx.ancestors(call):
         if isinstance(ancestor, cst.BaseSmallStatement | cst.BaseSuite):
             return
@@ -139,7 +141,7 @@ def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
 
 
 def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
-    """Give where a name that is bound in the scope of a call is read."""
+    """Yield the reads of a name that is bound in the scope of a call."""
     scope = ctx.names.scope(call)
     if ctx.names.owner(name, scope) is not None:
         yield from ctx.names.uses(name, scope)

@@ -10,7 +10,8 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.consequences import Target
+from placement_lint.placement.domain.consequences import Destination
+from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
@@ -116,7 +117,6 @@ class DatasetOnDefaultDevice(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each loader."""
         name = ctx.name(node.func)
         source = _source_words(name, node, ctx)
         if source is None or not ctx.flow.runs_on_system_default(node):
@@ -136,7 +136,7 @@ class DatasetOnDefaultDevice(Rule):
 
 
 def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | None:
-    """Give the words of what a call loads; None where it loads no file of arrays."""
+    """Return the words of what a call loads; None where it loads no file of arrays."""
     arguments = Arguments(node)
     if name in _LOADERS:
         source = arguments.get(0, _LOADERS[name])
@@ -158,7 +158,7 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
 
 
 def _is_packaged(node: cst.Call, ctx: Context) -> bool:
-    """Tell whether a path leads to a file that ships with the code: those are small."""
+    """Return whether a path leads to a file that ships with the code: those are small."""
     pending: list[cst.CSTNode] = list(node.args)
     hops = 0
     while pending and hops < _MAX_HOPS:
@@ -177,7 +177,7 @@ def _is_packaged(node: cst.Call, ctx: Context) -> bool:
 
 
 def _is_placed_at_once(node: cst.Call, ctx: Context) -> bool:
-    """Tell whether the loaded value is at once given to something that says where it goes."""
+    """Return whether the loaded value is at once given to something that says where it goes."""
     for ancestor in ctx.ancestors(node):
         if isinstance(ancestor, cst.BaseSmallStatement | cst.BaseSuite):
             return False
@@ -188,7 +188,7 @@ def _is_placed_at_once(node: cst.Call, ctx: Context) -> bool:
 
 
 def _meets_arrays(load: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether other arrays are named in an expression, which may be anywhere."""
+    """Return whether other arrays are named in an expression, which may be anywhere."""
     around = set(ctx.ancestors(load))
     inside = {load, *ctx.tree.descendants(load)}
     return any(
@@ -201,7 +201,7 @@ def _meets_arrays(load: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bo
 
 
 def _gives_arrays(node: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether no call around gives what nobody knows here: an object cannot be put."""
+    """Return whether no call around gives what nobody knows here: an object cannot be put."""
     for around in ctx.tree.ancestors(node):
         known = not isinstance(around, cst.Call) or not any(
             isinstance(atom, values.Anything | values.External) for atom in ctx.flow.value(around)
@@ -232,7 +232,7 @@ def _on_host(node: cst.Call, ctx: Context) -> LaterPlan | None:
     if None in names:
         return None
     default_device, device_put, devices = names
-    host = Target(values.Device("cpu", 0))
+    host = Destination(Device("cpu", 0))
     committed = ctx.flow.committed_by(statement.value, host, moves=True)
 
     def plan() -> FixPlan | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import AllOf, AnyOf
 from placement_lint.rules.base import Rule
 from placement_lint.syntax.calls import Arguments, string_value
@@ -56,7 +56,7 @@ class DefaultDeviceArgumentIgnored(Rule):
     ```
 
     ## Fix safety
-    Shown on this page only, never applied: whether the arrays are to be committed to the host, kept
+    Display-only, on this page: whether the arrays are to be committed to the host, kept
     as NumPy (`framework="np"`) or left on the accelerator is the author's to say.
 
     ## What it does not flag
@@ -84,7 +84,6 @@ class DefaultDeviceArgumentIgnored(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each loader."""
         if ctx.is_call(node, "safetensors.safe_open"):
             _check_safe_open(node, ctx)
         elif ctx.is_call(node, "safetensors.flax.load_file", "safetensors.flax.load"):
@@ -129,13 +128,12 @@ def _check_load_file(node: cst.Call, ctx: Context) -> None:
 
 
 def _argument(call: cst.Call, value: cst.BaseExpression) -> cst.CSTNode:
-    """Give the argument as it is written, its keyword with it."""
     return next(argument for argument in call.args if argument.value is value)
 
 
 def _reads(node: cst.Call, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
-    """Give the calls that read tensors from what a `safe_open` gives, each with its file."""
-    opened = values.Place(ctx.flow.module.name, ctx.tree.index(node))
+    """Yield the calls that read tensors from what a `safe_open` gives, each with its file."""
+    opened = Place(ctx.flow.module.name, ctx.tree.index(node))
     for module in ctx.flow.program.modules.values():
         for place in sorted(module.record.reads.get(opened, ())):
             there = ctx.beside(place.module)

@@ -12,7 +12,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says, Uses, p
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
 from placement_lint.semantic.enclosing import is_asserted_to_fail
-from placement_lint.semantic.tracing import Staging, Stagings
+from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -109,7 +109,6 @@ class DevicePutInTraced(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call that puts an array on a device."""
         name = ctx.called(node)
         arguments = Arguments(node)
         operand: cst.BaseExpression | None
@@ -123,18 +122,18 @@ class DevicePutInTraced(Rule):
             return
         if target is None or not names_device(target, ctx) or is_asserted_to_fail(node, ctx):
             return
-        staging = ctx.module.fact(Stagings).around(node, COMPILING)
-        if staging is not None:
+        traced_by = ctx.module.fact(TracedFunctions).around(node, COMPILING)
+        if traced_by is not None:
             ctx.report(
                 node,
-                _message(name or "", staging),
-                confidence=Confidence.DEFINITE if staging.is_certain else Confidence.LIKELY,
+                _message(name or "", traced_by),
+                confidence=Confidence.DEFINITE if traced_by.is_certain else Confidence.LIKELY,
                 fix=None if operand is None else _plan(node, operand),
             )
 
 
-def _message(name: str, staging: Staging) -> str:
-    tracing = staging.tracing
+def _message(name: str, traced_by: TracedBy) -> str:
+    tracing = traced_by.tracing
     short = name.replace("jax.numpy.", "jnp.")
     if name in _CREATORS:
         return f"device= of {short} is ignored in a function that {tracing.name} compiles"

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count
-from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_at_every_turn
+from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +33,7 @@ class HostArrayResent(Rule):
     function on every iteration of the loop.
 
     ## Why is this bad?
-    A NumPy array lives on the host. Each call sends it to the device anew: all of it, at every
+    A NumPy array lives on the host. Each call sends it to the device again: all of it, on every
     step, however often it was sent before. The JAX array that was made of it is dropped after the
     call.
 
@@ -82,8 +81,8 @@ class HostArrayResent(Rule):
     go; calls under an `if`, or after a `continue`; a program that is pinned to the CPU; tests.
 
     ## Verified by
-    The proof counts the transfers from host to device that JAX logs: one for each of four turns;
-    after the fix, one.
+    The proof counts the transfers from host to device that JAX logs: one on each of four
+    iterations; after the fix, one.
 
     ## References
     - [Transfer guard](https://docs.jax.dev/en/latest/transfer_guard.html): a NumPy argument of a
@@ -98,16 +97,15 @@ class HostArrayResent(Rule):
     needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call of a jitted function in a loop."""
         inner = loop_around(node, ctx)
         if not isinstance(inner, cst.For | cst.While):
             return
         compiled = jitted(node.func, ctx)
-        if compiled is None or compiled.is_placed or not runs_at_every_turn(node, inner, ctx):
+        if compiled is None or compiled.is_placed or not runs_in_each_iteration(node, inner, ctx):
             return
         if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module):
             return
-        if ctx.module.fact(Stagings).around(node, frozenset(TraceKind)) is not None:
+        if ctx.module.fact(TracedFunctions).is_traced(node):
             return
         for argument in compiled.traced_arguments(node):
             if not isinstance(argument, cst.Name):
@@ -126,7 +124,7 @@ class HostArrayResent(Rule):
 
 
 def _made_outside(name: cst.Name, loop: cst.For | cst.While, ctx: Context) -> Binding | None:
-    """Give where a NumPy array is made that nothing changes, if that is not in the loop."""
+    """Return where a NumPy array is made that nothing changes, if that is not in the loop."""
     bindings = ctx.names.bindings(name)
     if len(bindings) != 1 or bindings[0].value is None:
         return None
@@ -144,7 +142,7 @@ def _made_outside(name: cst.Name, loop: cst.For | cst.While, ctx: Context) -> Bi
 
 
 def _uses(name: cst.Name, ctx: Context) -> Iterator[cst.Name]:
-    """Give every place that reads the same variable."""
+    """Yield every place that reads the same variable."""
     for each in ctx.names.uses(name.value, ctx.names.scope(name)):
         if not isinstance(ctx.parent(each), cst.AssignTarget):
             yield each
@@ -161,14 +159,14 @@ def _is_jitted_argument(use: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _is_first(name: cst.Name, loop: cst.For | cst.While, ctx: Context) -> bool:
-    """Tell whether no call of the same turn was given the array before."""
+    """Return whether no call of the same iteration was given the array before."""
     place = ctx.tree.index(name)
     return not any(
         ctx.tree.index(use) < place
         and ctx.tree.is_inside(use, loop.body)
         and _is_jitted_argument(use, ctx)
         and loop_around(use, ctx) is loop
-        and runs_at_every_turn(use, loop, ctx)
+        and runs_in_each_iteration(use, loop, ctx)
         for use in _uses(name, ctx)
     )
 

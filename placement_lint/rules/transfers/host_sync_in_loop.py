@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, TABLE, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
-from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_at_every_turn
+from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class HostSyncInLoop(Rule):
 
     ## Why is this bad?
     JAX hands work to the device and goes on at once, so that the next step is prepared while this
-    one runs. Reading a result waits for the device to be done: it stands idle until the host has
+    one runs. Reading a result waits for the device to be done: it is idle until the host has
     loaded the next batch, dispatched the next step, and so on at every step.
 
     ## Example
@@ -117,48 +116,44 @@ class HostSyncInLoop(Rule):
     needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
-        """Look at a loop."""
-        _look_at(node, node.body, ctx)
+        _check_loop(node, node.body, ctx)
 
     def visit_While(self, node: cst.While, ctx: Context) -> None:
-        """Look at a loop."""
-        _look_at(node, node.body, ctx)
+        _check_loop(node, node.body, ctx)
 
     def visit_ListComp(self, node: cst.ListComp, ctx: Context) -> None:
-        """Look at a comprehension, which keeps all that it reads."""
-        _look_at(node, node.elt, ctx)
+        _check_loop(node, node.elt, ctx)
 
     def visit_DictComp(self, node: cst.DictComp, ctx: Context) -> None:
-        """Look at a comprehension, which keeps all that it reads."""
-        _look_at(node, node.value, ctx)
+        _check_loop(node, node.value, ctx)
 
 
-def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
+def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     inside = (body, *ctx.tree.descendants(body))
-    at_every_turn = [
+    in_each_iteration = [
         each
         for each in inside
         if isinstance(each, cst.Call | cst.FormattedStringExpression)
         and loop_around(each, ctx) is loop
-        and runs_at_every_turn(each, loop, ctx)
+        and runs_in_each_iteration(each, loop, ctx)
     ]
     tested = _tested_names(loop, ctx)
     steps = {
         id(each)
-        for each in at_every_turn
+        for each in in_each_iteration
         if isinstance(each, cst.Call)
         and _runs_on_device(each, ctx)
         and tested.isdisjoint(_bound_names(each, ctx))
     }
-    if not steps or is_in_test(loop, ctx) or _looks_at_clock(inside, ctx):
+    if not steps or is_in_test(loop, ctx) or _reads_clock(inside, ctx):
         return
     if is_pinned_to_cpu(ctx.module) or in_host_block(loop, ctx):
         return
-    if ctx.module.fact(Stagings).around(loop, frozenset(TraceKind)) is not None:
+    if ctx.module.fact(TracedFunctions).is_traced(loop):
         return
-    for each in at_every_turn:
+    for each in in_each_iteration:
         steps -= _waited_for(each, loop, steps, ctx)
-    for each in at_every_turn:
+    for each in in_each_iteration:
         for what in _read(each, ctx):
             step = _step_of(what, each, loop, steps, ctx)
             if step is None or not _is_kept(each, loop, ctx):
@@ -174,7 +169,7 @@ def _look_at(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
 
 
 def _runs_on_device(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call surely runs a jitted function, and that is not told to run on the CPU."""
+    """Whether a call surely runs a jitted function, and that is not told to run on the CPU."""
     function = jitted(call.func, ctx)
     return function is not None and not function.runs_on_host
 
@@ -182,7 +177,7 @@ def _runs_on_device(call: cst.Call, ctx: Context) -> bool:
 def _waited_for(
     node: cst.Call | cst.FormattedStringExpression, loop: Loop, steps: set[int], ctx: Context
 ) -> set[int]:
-    """Give the jitted calls whose results a call waits for, in so many words."""
+    """Return the jitted calls whose results a call waits for explicitly."""
     parts = (*ctx.tree.descendants(node),) if isinstance(node, cst.Call) else ()
     if not any(_says_to_wait(part, ctx) for part in parts):
         return set()
@@ -196,14 +191,14 @@ def _says_to_wait(node: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _looks_at_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
+def _reads_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
     return any((ctx.called(each) or "").startswith(_CLOCKS) for each in inside)
 
 
 def _read(
     node: cst.Call | cst.FormattedStringExpression, ctx: Context
 ) -> Iterator[cst.BaseExpression]:
-    """Give what a node turns into numbers or text on the host."""
+    """Yield what a node turns into numbers or text on the host."""
     if isinstance(node, cst.FormattedStringExpression):
         yield node.expression
         return
@@ -223,7 +218,9 @@ def _step_of(
     steps: set[int],
     ctx: Context,
 ) -> cst.CSTNode | None:
-    """Give the jitted call of the same turn that an expression is a result of, or a part of one."""
+    """Return the jitted call of the same iteration that an expression is a result of, or a
+    part of.
+    """
     while True:
         if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
             return None
@@ -260,13 +257,13 @@ def _step_of(
 
 
 def _is_computation(call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call computes with its arguments, and not just looks at their shapes."""
+    """Return whether a call computes with its arguments, and not just looks at their shapes."""
     row = TABLE.get(ctx.called(call) or "")
     return row is not None and row.effect in {Effect.COMPUTE, Effect.CONVERT, Effect.COPY}
 
 
 def _tested_names(loop: Loop, ctx: Context) -> set[str]:
-    """Give the names that a loop looks at to decide something: it waits for those in any case."""
+    """Return the names that a loop tests to decide something: it waits for those in any case."""
     tests = [
         each.test
         for each in (loop, *ctx.tree.descendants(loop))
@@ -281,7 +278,6 @@ def _tested_names(loop: Loop, ctx: Context) -> set[str]:
 
 
 def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
-    """Give the names that the results of a call are assigned to."""
     statement = ctx.parent(call)
     if not isinstance(statement, cst.Assign):
         return set()
@@ -294,7 +290,7 @@ def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
 
 
 def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> bool:
-    """Tell whether what an expression gives is surely only kept or shown."""
+    """Return whether what an expression gives is surely only kept or shown."""
     if depth == 0:
         return False
     child = node
@@ -332,7 +328,7 @@ def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> boo
 
 
 def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether a call only stores or shows what it is given."""
+    """Return whether a call only stores or shows what it is given."""
     if not isinstance(call, cst.Call):
         return False
     name = ctx.called(call)
@@ -348,7 +344,7 @@ def _target_is_kept(
     ctx: Context,
     depth: int,
 ) -> bool:
-    """Tell whether what is assigned to a target decides nothing in the loop."""
+    """Return whether what is assigned to a target decides nothing in the loop."""
     if isinstance(target, cst.Subscript):
         return isinstance(target.value, cst.Name)
     if not isinstance(target, cst.Name):
@@ -366,7 +362,7 @@ def _target_is_kept(
 
 
 def _is_target(name: cst.Name, ctx: Context) -> bool:
-    """Tell whether a name is assigned to here: by `+=`, or in an unpacking."""
+    """Return whether a name is assigned to here: by `+=`, or in an unpacking."""
     child: cst.CSTNode = name
     for parent in ctx.ancestors(name):
         if isinstance(parent, cst.AugAssign):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
-from placement_lint.semantic.tracing import Stagings
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -70,8 +69,8 @@ class ImplicitHostTransfer(Rule):
     No fix: where the array is to go is for the author to say.
 
     ## What it does not flag
-    Lists and numbers; values that are not surely NumPy arrays; loops, where each turn brings a new
-    batch (JDP406 finds those that bring the same one). A call with `device=`, inside of
+    Lists and numbers; values that are not surely NumPy arrays; loops, where each iteration has
+    a new batch (JDP406 finds those that bring the same one). A call with `device=`, inside of
     `jax.device_put`, or in a block that sets the default device or a transfer guard. Static
     arguments, and those of functions that are told where they go; what is traced; a program
     that is pinned to the CPU; tests.
@@ -93,12 +92,13 @@ class ImplicitHostTransfer(Rule):
     needs = AllOf(Jax(), AnyOf(b"jit", b"array"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each conversion, and at each call of a jitted function."""
         if ctx.called(node) in _CONVERTING:
             arguments = Arguments(node)
             first = arguments.get(0, "object", "a")
-            is_told = arguments.is_open or arguments.get(None, "device", "out_sharding") is not None
-            given = [] if first is None or is_told else [first]
+            is_placed = (
+                arguments.is_open or arguments.get(None, "device", "out_sharding") is not None
+            )
+            given = [] if first is None or is_placed else [first]
             receiver = (ctx.called(node) or "").replace("jax.numpy.", "jnp.")
         else:
             compiled = jitted(node.func, ctx)
@@ -118,7 +118,7 @@ class ImplicitHostTransfer(Rule):
 
 
 def _is_meant(node: cst.Call, ctx: Context) -> bool:
-    """Tell whether a call is one that the rule is about: no loop, and nothing says where to."""
+    """Return whether a call is one that the rule is about: no loop, and nothing says where to."""
     if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module):
         return False
     if ctx.inside_with(node, *_SPELT_OUT):
@@ -130,4 +130,4 @@ def _is_meant(node: cst.Call, ctx: Context) -> bool:
             return False
         if ctx.is_call(ancestor, *_PLACING):
             return False
-    return ctx.module.fact(Stagings).around(node, frozenset(TraceKind)) is None
+    return not ctx.module.fact(TracedFunctions).is_traced(node)

@@ -12,8 +12,9 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.functions import calls_inside, function_of
+from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ class JaxInDataWorker(Rule):
     ## Why is this bad?
     Each worker is a process of its own. One that was forked has the locks of JAX's threads and not
     the threads, and hangs at its first computation, or does so now and then; one that was
-    spawned starts JAX anew, and takes the accelerator, or three quarters of its memory, from the
+    spawned starts JAX again, and takes the accelerator, or three quarters of its memory, from the
     program that trains.
 
     ## Example
@@ -100,7 +101,6 @@ class JaxInDataWorker(Rule):
     needs = AllOf(Jax(), b"DataLoader", Uses(_TORCH, *_GRAIN))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at the making of a data loader."""
         name = ctx.called(node)
         if name == _TORCH:
             workers = Arguments(node).get(5, "num_workers")
@@ -128,7 +128,7 @@ class JaxInDataWorker(Rule):
 
 
 def _count(workers: cst.BaseExpression | None, ctx: Context) -> int | None:
-    """Give how many workers there are; None for some number that is not written out."""
+    """Return how many workers there are; None for some number that is not written out."""
     if workers is None:
         return 0
     return integer_value(followed(workers, ctx))
@@ -140,7 +140,7 @@ def _spawns(node: cst.Call) -> bool:
 
 
 def _is_kept_off(facts: ModuleFacts) -> bool:
-    """Tell whether the file speaks of the platform: then the workers may be told to use the CPU."""
+    """Whether the file mentions the platform: then the workers may be told to use the CPU."""
     return any(
         string_value(node) in {"JAX_PLATFORMS", "jax_platforms", "JAX_PLATFORM_NAME"}
         for node in facts.tree.every(cst.SimpleString)
@@ -148,7 +148,7 @@ def _is_kept_off(facts: ModuleFacts) -> bool:
 
 
 def _run_by_workers(node: cst.Call, name: str, ctx: Context) -> Iterator[Function]:
-    """Give the functions of this file that a loader's workers surely call."""
+    """Yield the functions of this file that a loader's workers surely call."""
     arguments = Arguments(node)
     if name == _TORCH:
         given = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
@@ -165,7 +165,7 @@ def _run_by_workers(node: cst.Call, name: str, ctx: Context) -> Iterator[Functio
             else []
         )
     for each in given:
-        function = function_of(each, ctx)
+        function = function_of(each, ctx.names)
         # A decorated function may be anything.
         if function is not None and not getattr(function, "decorators", ()):
             yield function
@@ -178,7 +178,7 @@ def _run_by_workers(node: cst.Call, name: str, ctx: Context) -> Iterator[Functio
 def _methods(
     node: cst.BaseExpression, names: tuple[str, ...], ctx: Context
 ) -> Iterator[cst.FunctionDef]:
-    """Give the methods of these names that an object has from the class that makes it here."""
+    """Yield the methods of these names that an object has from the class that makes it here."""
     maker = followed(node, ctx)
     if not isinstance(maker, cst.Call) or not isinstance(maker.func, cst.Name):
         return

@@ -13,8 +13,9 @@ from placement_lint.prefilter.conditions import AllOf, GivenFunction, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.functions import calls_inside, function_of
+from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from placement_lint.placement.facts.traced import Traced
@@ -96,7 +97,6 @@ class JaxInHostCallback(Rule):
     needs = AllOf(Jax(), GivenFunction(HOST_CALLBACKS, "callback"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at a call that takes a callback."""
         if ctx.called(node) not in HOST_CALLBACKS or failure_is_expected(node, ctx):
             return
         callback = Arguments(node).get(0, "callback")
@@ -105,7 +105,7 @@ class JaxInHostCallback(Rule):
         if _computes(callback, ctx):
             ctx.report(callback, _MESSAGE.format("this callback"))
             return
-        function = function_of(callback, ctx)
+        function = function_of(callback, ctx.names)
         for call in () if function is None else calls_inside(function, ctx, traced=False):
             name = ctx.called(call)
             if name is not None and runs_on_device(name):
@@ -116,7 +116,7 @@ class JaxInHostCallback(Rule):
 
 
 def _computes(callback: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether a callback is itself a JAX function, or one that `jax.jit` made."""
+    """Return whether a callback is itself a JAX function, or one that `jax.jit` made."""
     name = ctx.name(callback)
     if name is not None and runs_on_device(name):
         return True
@@ -124,7 +124,7 @@ def _computes(callback: cst.BaseExpression, ctx: Context) -> bool:
     row = TABLE.get(maker or "")
     if row is not None and row.effect is Effect.TRANSFORM:
         return True
-    function = function_of(callback, ctx)
+    function = function_of(callback, ctx.names)
     traced = ctx.module.fact(_traced)
     return isinstance(function, cst.FunctionDef) and traced.computation(function) is not None
 

@@ -8,7 +8,8 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Given, Jax, Uses, passed
+from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
@@ -105,14 +106,13 @@ class JitDeviceArgument(Rule):
             passed(b"device"),
         ),
         Uses(*_DEPRECATED, *_REFUSED),
-        Given(
+        ArgumentMatches(
             (*_DEPRECATED, *_REFUSED, "functools.partial"),
             r"\b(?:backend|device)[\s\\]*=(?!=)",
         ),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each call of jit, and at each `partial` of it."""
         name = ctx.called(node)
         if name == "functools.partial":
             inner = Arguments(node).get(0, "func")
@@ -146,7 +146,7 @@ def _message(name: str, keyword: str) -> str:
 
 
 def _passes_both(call: cst.Call) -> bool:
-    """Tell whether variables are passed on as both arguments: one of them has to be None."""
+    """Return whether variables are passed on as both arguments: one of them has to be None."""
     given = [
         argument.value
         for argument in call.args
@@ -156,7 +156,7 @@ def _passes_both(call: cst.Call) -> bool:
 
 
 def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> Confidence | None:
-    """Say how sure it is that an argument is not None; None where it may well be."""
+    """Return how certain it is that an argument is not None; None where it may well be."""
     made = followed(node, ctx)
     if string_value(made) is not None or isinstance(made, cst.Subscript):
         return Confidence.DEFINITE
@@ -186,7 +186,7 @@ def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -
 
 
 def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
-    """Say with `out_shardings` what `device` said."""
+    """Express by `out_shardings` what `device` said."""
     keywords = {each.keyword.value for each in call.args if each.keyword is not None}
     if keywords & _SHARDINGS or keywords >= _ARGUMENTS or any(each.star for each in call.args):
         return None
@@ -215,21 +215,21 @@ def _plan(call: cst.Call, argument: cst.Arg, ctx: Context) -> FixPlan | None:
     return FixPlan(level, what, build, imports=needed([sharding, devices]))
 
 
-def _device(node: cst.BaseExpression, ctx: Context) -> values.Device | None:
-    """Give the device that an argument of jit means; None for one that is not known."""
+def _device(node: cst.BaseExpression, ctx: Context) -> Device | None:
+    """Return the device that an argument of jit means; None for one that is not known."""
     platform = string_value(followed(node, ctx))
     if platform is not None:
-        return values.Device(platform, 0)
+        return Device(platform, 0)
     held = ctx.flow.value(node)
     only = next(iter(held)) if len(held) == 1 else None
     return only.device if isinstance(only, values.TheDevice) else None
 
 
-def _is_given_committed(call: cst.Call, device: values.Device | None, ctx: Context) -> bool:
-    """Tell whether a call that is seen gives a jitted function what is committed elsewhere."""
+def _is_given_committed(call: cst.Call, device: Device | None, ctx: Context) -> bool:
+    """Return whether a call that is seen gives a jitted function what is committed elsewhere."""
     return any(
         array.committed
-        and values.differ(array.device, device, accelerator=ctx.flow.accelerator) is not False
+        and differ(array.device, device, accelerator=ctx.flow.accelerator) is not False
         for each in _calls(call, ctx)
         for argument in each.args
         for array in values.arrays(ctx.flow.value(argument.value))
@@ -237,7 +237,7 @@ def _is_given_committed(call: cst.Call, device: values.Device | None, ctx: Conte
 
 
 def _calls(jit: cst.Call, ctx: Context) -> Iterator[cst.Call]:
-    """Give the calls of what a call of jit gives: at once, or by its name."""
+    """Yield the calls of what a call of jit gives: at once, or by its name."""
     parent = ctx.parent(jit)
     name: str | None = None
     if isinstance(parent, cst.Call) and parent.func is jit:

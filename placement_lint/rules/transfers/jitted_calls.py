@@ -1,4 +1,6 @@
-"""Which calls run a function that `jax.jit` compiled, and what runs at every turn of a loop."""
+"""Which calls run a function that `jax.jit` compiled, and what runs on every iteration of a
+loop.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.enclosing import ancestors_in_function
-from placement_lint.semantic.functions import function_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,14 +44,14 @@ class Jitted:
     static: frozenset[int | str] | None
     """Positions and names of its static parameters; None: which ones is not known."""
     is_placed: bool
-    """It is told where its arguments or results are."""
+    """It has an argument that says where its arguments or results are."""
     is_method: bool = False
     """Its first parameter is bound."""
     runs_on_host: bool = False
-    """It is told to run on the CPU."""
+    """Its arguments place it on the CPU."""
 
     def traced_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
-        """Give the arguments of a call of it that are certainly no static ones."""
+        """Return the arguments of a call of it that are certainly no static ones."""
         if self.static is None or any(argument.star for argument in call.args):
             return []
         names = _parameters(self.function)
@@ -67,7 +69,7 @@ class Jitted:
 
 
 def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
-    """Give the compiled function that an expression surely is; None where it may be another.
+    """Return the compiled function that an expression surely is; None where it may be another.
 
     A name that only a decorated `def` binds, or only `jax.jit(…)`; `self.name`, decorated in the
     class around, or assigned there once; `jax.jit(…)` itself.
@@ -83,7 +85,7 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
             return _decorated(node, ctx, is_method=False)
         return _made_by(value, ctx) if isinstance(value, cst.Call) else None
     if isinstance(function, cst.Attribute):
-        method = function_of(function, ctx)
+        method = function_of(function, ctx.names)
         if isinstance(method, cst.FunctionDef):
             return _decorated(method, ctx, is_method=True)
         value = _own_attribute(function, ctx)
@@ -92,7 +94,7 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
 
 
 def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:
-    """Give the innermost loop of the same function that runs a node at every turn, or may."""
+    """Return the innermost loop of the same function that runs a node in each iteration, or may."""
     for child, ancestor in ancestors_in_function(node, ctx):
         if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
             return ancestor
@@ -105,8 +107,8 @@ def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:
     return None
 
 
-def runs_at_every_turn(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
-    """Tell whether nothing in a loop decides whether a node runs, but what ends the loop."""
+def runs_in_each_iteration(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
+    """Return whether nothing in a loop decides whether a node runs, but what ends the loop."""
     around = itertools.takewhile(lambda step: step[1] is not loop, ancestors_in_function(node, ctx))
     for child, ancestor in around:
         is_choice = isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
@@ -138,7 +140,7 @@ def _decorated(node: cst.FunctionDef, ctx: Context, *, is_method: bool) -> Jitte
 
 
 def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
-    """Give what `jax.jit(f, …)` makes, or `functools.partial(jax.jit, …)(f)`."""
+    """Return what `jax.jit(f, …)` makes, or `functools.partial(jax.jit, …)(f)`."""
     calls = [call]
     maker: cst.BaseExpression | None = call.func
     if isinstance(maker, cst.Call) and ctx.is_call(maker, "functools.partial"):
@@ -148,7 +150,7 @@ def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
     if ctx.name(maker) not in JITS or given is None:
         return None
     # A bound method, or a partial, has parameters that its calls do not pass.
-    function = function_of(given, ctx) if isinstance(given, cst.Name | cst.Lambda) else None
+    function = function_of(given, ctx.names) if isinstance(given, cst.Name | cst.Lambda) else None
     return _described(function, calls, ctx)
 
 
@@ -177,7 +179,7 @@ def _described(
 
 
 def _constants(node: cst.BaseExpression) -> set[int | str] | None:
-    """Give the numbers and strings that are written out; None where something else is."""
+    """Return the numbers and strings that are written out; None where something else is."""
     elements = (
         [element.value for element in node.elements]
         if isinstance(node, cst.Tuple | cst.List)
@@ -203,7 +205,7 @@ def _parameters(function: Function | None) -> list[str]:
 
 
 def _own_attribute(node: cst.Attribute, ctx: Context) -> cst.BaseExpression | None:
-    """Give what `self.name` is, where the class around assigns it once and for all."""
+    """Return what `self.name` is, where the class around assigns it once and for all."""
     if not isinstance(node.value, cst.Name) or node.value.value != "self":
         return None
     owner = next((each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)), None)
@@ -216,7 +218,7 @@ def _own_attribute(node: cst.Attribute, ctx: Context) -> cst.BaseExpression | No
 def _assigned_attributes(
     facts: ModuleFacts,
 ) -> dict[tuple[int, str], list[cst.BaseExpression | None]]:
-    """Give what is assigned to attributes in each class; None: more than an expression says."""
+    """Return what is assigned to attributes in each class; None: more than an expression says."""
     tree = facts.tree
     found: dict[tuple[int, str], list[cst.BaseExpression | None]] = {}
     for node in tree.every(cst.FunctionDef, cst.Attribute):

@@ -42,7 +42,7 @@ _MAX_DEPTH = 6
 def makes_numpy_array(
     node: cst.BaseExpression, ctx: Context, *, own: bool = False, depth: int = _MAX_DEPTH
 ) -> bool:
-    """Tell whether an expression surely is an array of NumPy, and no number.
+    """Return whether an expression surely is an array of NumPy, and no number.
 
     Names are followed that are bound once. With `own`, only what shares its memory with nothing
     else counts: it is changed through its own name or not at all.
@@ -86,7 +86,7 @@ def _call_makes(node: cst.Call, ctx: Context, own: bool, depth: int) -> bool:
 
 
 def only_reads(use: cst.CSTNode, ctx: Context) -> bool:
-    """Tell whether a use of an array neither changes it nor hands it to what may."""
+    """Return whether a use of an array neither changes it nor hands it to what may."""
     parent = ctx.parent(use)
     if isinstance(parent, cst.Attribute):
         if parent.attr.value in METADATA_ATTRIBUTES:

@@ -22,7 +22,7 @@ _NUMBERS = ("builtins.", "math.")
 
 
 def creator_of(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
-    """Give the call that makes the array of an expression, below what leaves its size alone.
+    """Return the call that makes the array of an expression, below what leaves its size alone.
 
     That is arithmetic with numbers, as in `jax.random.normal(key, shape) * 0.02`, and methods such
     as `astype`. For any other expression, the expression itself.
@@ -33,7 +33,7 @@ def creator_of(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
 
 
 def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
-    """Give the array that an expression changes, but not in size."""
+    """Return the array that an expression changes, but not in size."""
     if isinstance(node, cst.BinaryOperation):
         if _is_number(node.right, ctx):
             return node.left
@@ -62,10 +62,10 @@ def _is_number(node: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpression | None:
-    """Give the expression that a name stands for, if being put is all that becomes of it.
+    """Return the expression that a name stands for, if being put is all that becomes of it.
 
-    It is assigned to the name in the same block, nothing reads the name between, and afterwards
-    the name stands for what was put, or is not used.
+    It is assigned to the name in the same block, nothing reads the name between, and afterwards the
+    name stands for what was put, or is not used.
     """
     made = _reaching(operand, ctx) or _assigned_just_before(operand, ctx)
     line = None if made is None else ctx.statement_line(made)
@@ -93,7 +93,7 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
 
 
 def is_put_later(made: cst.Call, ctx: Context) -> bool:
-    """Tell whether being put is all that becomes of what a call makes and a statement assigns."""
+    """Return whether being put is all that becomes of what a call makes and a statement assigns."""
     whole: cst.CSTNode = made
     statement = ctx.parent(made)
     while isinstance(statement, cst.BaseExpression) and creator_of(statement, ctx) is made:
@@ -105,7 +105,7 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
         return False
     uses = ctx.names.uses(target.value, ctx.names.scope(made))
     after = bisect_left(uses, ctx.tree.index(made), key=ctx.tree.index)
-    # What is put is the next use, or the next but one where the name is assigned anew.
+    # What is put is the next use, or the next but one where the name is assigned again.
     for use in uses[after : after + 2]:
         argument = ctx.parent(use)
         put = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
@@ -121,12 +121,12 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
 
 
 def is_assigned(use: cst.Name, ctx: Context) -> bool:
-    """Tell whether a name stands alone on the left of an assignment."""
+    """Return whether a name is alone on the left of an assignment."""
     return isinstance(ctx.parent(use), cst.AssignTarget | cst.AnnAssign)
 
 
 def _first_from_inside(name: cst.Name, ctx: Context) -> int:
-    """Give the place of the first use of a variable in another scope than this one."""
+    """Return the place of the first use of a variable in another scope than this one."""
     scope = ctx.names.scope(name)
     key = (id(ctx.names.owner(name.value, scope)), name.value, id(scope))
     known = ctx.module.fact(_first_uses)
@@ -148,7 +148,7 @@ def _first_uses(_facts: ModuleFacts) -> dict[tuple[int, str, int], int]:
 
 
 def _reaching(name: cst.Name, ctx: Context) -> cst.BaseExpression | None:
-    """Give the one expression that made all that a name may stand for."""
+    """Return the one expression that made all that a name may stand for."""
     pending = list(ctx.flow.value(name))
     places = set()
     while pending:
@@ -166,7 +166,7 @@ def _reaching(name: cst.Name, ctx: Context) -> cst.BaseExpression | None:
 
 
 def _assigned_just_before(name: cst.Name, ctx: Context) -> cst.BaseExpression | None:
-    """Give what the last mention of a name before this one assigns to it."""
+    """Return what the last mention of a name before this one assigns to it."""
     scope = ctx.names.scope(name)
     uses = ctx.names.uses(name.value, scope)
     # The statement may assign what it puts to the same name.
@@ -184,7 +184,6 @@ def _assigned_just_before(name: cst.Name, ctx: Context) -> cst.BaseExpression | 
 
 
 def _assigns(statement: cst.CSTNode, name: str) -> bool:
-    """Tell whether a statement assigns to a name, and to nothing else."""
     if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
         target = statement.targets[0].target
     elif isinstance(statement, cst.AnnAssign):
@@ -195,7 +194,7 @@ def _assigns(statement: cst.CSTNode, name: str) -> bool:
 
 
 def _block_around(line: cst.CSTNode, ctx: Context) -> cst.CSTNode | None:
-    """Give the block that a line is in, or its `with` statements: what always runs with it."""
+    """Return the block that a line is in, or its `with` statements: what always runs with it."""
     block = ctx.parent(line)
     while block is not None and isinstance(around := ctx.parent(block), cst.With):
         block = ctx.parent(around)

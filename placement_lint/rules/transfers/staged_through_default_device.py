@@ -10,6 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
@@ -137,18 +138,17 @@ class StagedThroughDefaultDevice(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Look at each `device_put`, and at each creator that is told a device."""
         name = ctx.called(node)
         if name == "jax.device_put":
-            self._look_at_put(node, ctx)
+            self._check_put(node, ctx)
         elif name in _FILLING or name in _PUTTING:
             device = Arguments(node).get(None, "device")
             if device is not None:
-                self._look_at_filling(node, name, device, ctx)
+                self._check_filling(node, name, device, ctx)
         elif name in LIKE_CREATORS:
-            self._look_at_like(node, ctx)
+            self._check_like(node, ctx)
 
-    def _look_at_put(self, node: cst.Call, ctx: Context) -> None:
+    def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
         if target is None or arguments.is_open or ctx.flow.is_traced(node):
@@ -175,7 +175,7 @@ class StagedThroughDefaultDevice(Rule):
             fix=_put_plan(made, name, ctx) if made is whole else None,
         )
 
-    def _look_at_filling(
+    def _check_filling(
         self, node: cst.Call, name: str, device: cst.BaseExpression, ctx: Context
     ) -> None:
         count = element_count(node, ctx)
@@ -186,7 +186,7 @@ class StagedThroughDefaultDevice(Rule):
             return
         _report_filling(node, count is not None, ctx, _filling_plan(node, device, ctx))
 
-    def _look_at_like(self, node: cst.Call, ctx: Context) -> None:
+    def _check_like(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         like = arguments.get(0, "a", "x", "array")
         device = arguments.get(None, "device")
@@ -208,7 +208,7 @@ class StagedThroughDefaultDevice(Rule):
 
 
 def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
-    """Give the number of elements of an array that was made by a call, put or not."""
+    """Return the number of elements of an array that was made by a call, put or not."""
     made = followed(node, ctx)
     if isinstance(made, cst.Call) and ctx.is_call(made, "jax.device_put"):
         operand = Arguments(made).get(0, "x")
@@ -234,9 +234,9 @@ def _short(name: str) -> str:
 
 
 def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
-    """Tell whether a call makes a large array of no other: None: it does not, or it may not.
+    """Return whether a call makes a large array of no other.
 
-    False: it does, and nothing says that it is large.
+    None: it does not, or it may not. False: it does, and nothing says that it is large.
     """
     row = TABLE.get(name)
     arguments = Arguments(call)
@@ -279,7 +279,7 @@ def _is_uncommitted(key: cst.BaseExpression | None, ctx: Context) -> bool:
 
 
 def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
-    """Tell whether a value is made of nothing but uncommitted arrays that the call itself made."""
+    """Whether a value is made of nothing but uncommitted arrays that the call itself made."""
     index = ctx.tree.index(call)
     for atom in held:
         if isinstance(atom, values.Array):
@@ -295,29 +295,29 @@ def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
 
 
 def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> bool:
-    """Tell whether a target surely is not the default device where an array is made."""
+    """Return whether a target surely is not the default device where an array is made."""
     held = ctx.flow.value(target)
     if _is_sharding(target, ctx):
         # Of what stays whole, the part of the first device is the array that was made there.
-        is_split = not any(isinstance(each, values.Target) and each.replicated for each in held)
+        is_split = not any(isinstance(each, values.Sharding) and each.replicated for each in held)
         return is_split and ctx.flow.runs_on_system_default(made)
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
     return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
 
 
-def _differ_from_default(devices: list[values.Device | None], made: cst.Call, ctx: Context) -> bool:
+def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Context) -> bool:
     defaults = ctx.flow.default_devices(made)
     return bool(defaults) and all(
-        values.differ(device, default, accelerator=ctx.flow.accelerator) is True
+        differ(device, default, accelerator=ctx.flow.accelerator) is True
         for device in devices
         for default in defaults
     )
 
 
 def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether a target certainly spreads an array over devices."""
+    """Return whether a target certainly spreads an array over devices."""
     held = ctx.flow.value(target)
-    return bool(held) and all(isinstance(atom, values.Target) for atom in held)
+    return bool(held) and all(isinstance(atom, values.Sharding) for atom in held)
 
 
 # -- the fix ----------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
 
 
 def _is_unshared(array: cst.BaseExpression, ctx: Context) -> bool:
-    """Tell whether nothing surely changes a NumPy array after it was put.
+    """Return whether nothing surely changes a NumPy array after it was put.
 
     On the CPU `jax.device_put` uses the memory of the array, where `jnp.asarray` makes a copy.
     """

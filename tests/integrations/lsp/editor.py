@@ -13,6 +13,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from placement_lint.integrations.lsp.uris import uri_of
+from tests import warm
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -78,11 +79,10 @@ class Editor:
 
     async def __aenter__(self) -> Self:
         self._listen()
-        where: dict[str, Any] = {
-            "cwd": self.roots[0] if self.roots else None,
-            "env": self.environment or environment(),
-        }
-        await self.client.start_io(*COMMAND, **where)
+        around = self.environment or environment()
+        where: dict[str, Any] = {"cwd": self.roots[0] if self.roots else None, "env": around}
+        line = warm.command("placement_lint", "server", environment=around)
+        await self.client.start_io(*line, **where)
         answer = await self.client.initialize_async(
             types.InitializeParams(
                 capabilities=self._capabilities(),

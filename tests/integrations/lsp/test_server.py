@@ -627,12 +627,21 @@ SLOW_STEPS = {
 }
 
 
-@pytest.mark.parametrize("step", SLOW_STEPS.values(), ids=SLOW_STEPS)
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(step, id=name, marks=[] if name == "the imports" else [pytest.mark.every])
+        for name, step in SLOW_STEPS.items()
+    ],
+)
 @conversation
 async def test_a_document_that_takes_too_long_keeps_no_other_waiting(
     project: Path, tmp_path_factory: pytest.TempPathFactory, step: str
 ) -> None:
-    """Every question is answered: about it, and about others."""
+    """Every question is answered: about it, and about others.
+
+    In one step; `pytest -m every tests/integrations/lsp` tries the others.
+    """
     (project / "bomb.py").write_text(HAZARD, encoding="utf-8")
     faults = within(tmp_path_factory.mktemp("site"), Fault(step, "endless", "bomb.py"))
     options = {"file-time-limit": 1}

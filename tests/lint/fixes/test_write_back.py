@@ -64,7 +64,11 @@ def test_one_that_cannot_be_written_is_named_and_keeps_those_it_is_linked_with(
     }
     assert [each.change is None for each in found] == [True, True, False]
     note = f"not fixed: its fix also edits {two}, which cannot be written"
-    assert [each.skipped for each in found] == [Skipped(str(one), note, SkipKind.FIX), None, None]
+    assert [each.skipped for each in found] == [
+        Skipped(str(one), note, SkipKind.NOT_FIXED),
+        None,
+        None,
+    ]
     assert [path.read_text() for path in (one, two, apart)] == ["before", "someone else's", "after"]
 
 

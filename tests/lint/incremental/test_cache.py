@@ -25,6 +25,7 @@ from placement_lint.lint.incremental.cache_folder import clean
 from placement_lint.lint.incremental.cache_key import key_for
 from placement_lint.lint.incremental.tool_identity import code_of
 from placement_lint.lint.linter import Linter
+from tests import warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -624,9 +625,11 @@ def test_processes_tell_what_they_were_told(
 
 def placement_lint(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "placement_lint", "--isolated", *arguments],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        warm.command("placement_lint", "--isolated", *arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 class TestCommand:
@@ -650,9 +653,8 @@ class TestCommand:
     def test_it_is_left_in_the_project_and_nowhere_else(self, here: Path) -> None:
         write({"a/data.py": DATA, "pyproject.toml": "[tool.placement-lint]\n"})
         subprocess.run(
-            [sys.executable, "-m", "placement_lint", "data.py"], cwd="a", check=False,
-            capture_output=True,
-        )  # fmt: skip
+            warm.command("placement_lint", "data.py"), cwd="a", check=False, capture_output=True
+        )
         assert {path.name for path in here.iterdir()} == {"a", "pyproject.toml", FOLDER}
         assert Path(FOLDER, ".gitignore").read_text(encoding="utf-8") == "*\n"
 
@@ -723,7 +725,7 @@ class TestCommand:
         placement_lint(".")
         note = Path(FOLDER, "note.txt")
         note.write_text("mine", encoding="utf-8")
-        command = [sys.executable, "-m", "placement_lint", "clean"]
+        command = warm.command("placement_lint", "clean")
         said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
         assert said == f"Deleted {FOLDER}.\n"
         assert [*Path(FOLDER).iterdir()] == [note]
@@ -739,7 +741,7 @@ class TestCommand:
 
 def test_two_runs_at_once(here: Path) -> None:
     write({"data.py": DATA, "train.py": TRAIN})
-    commands = [[sys.executable, "-m", "placement_lint", "--isolated", "."]] * 4
+    commands = [warm.command("placement_lint", "--isolated", ".")] * 4
     runs = [subprocess.Popen(each, stdout=subprocess.PIPE, text=True) for each in commands]
     outputs: Iterable[str] = {each.communicate()[0] for each in runs}
     assert len({*outputs}) == 1

@@ -40,7 +40,7 @@ from placement_lint.semantic.module_summary import (
     Step,
     Summary,
 )
-from placement_lint.semantic.program_queries import ImportEffects, Origin
+from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
 SUMMARIES = Codec(tuple[Step, ...])
 STARTS = Does(Kind.STARTS, "jax.devices()", 2)
@@ -80,7 +80,7 @@ FINDING = Finding(
     fix=Fix(Applicability.SAFE, "do", (Edit("a.py", Span(1, 1, 1, 1), "text", 2),), "group"),
 )
 RESULT = FileResult((FINDING,), exact=False, suppressed=(Suppressed(FINDING, "why"),))
-ORIGIN = Origin("a.py", 3, "f()")
+ORIGIN = EffectOrigin("a.py", 3, "f()")
 DEPENDENCIES = Dependencies(
     {"a.b": "jax.jit", "c": None},
     {"numpy", "os"},

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
+from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     SYSTEM,
@@ -16,15 +18,7 @@ from placement_lint.placement.domain.state import (
     Variables,
     meet,
 )
-from placement_lint.placement.domain.values import (
-    HOST,
-    PLAIN,
-    SYSTEM_DEFAULT,
-    Device,
-    Place,
-    Plain,
-    value,
-)
+from placement_lint.placement.domain.values import HOST, PLAIN, Plain, value
 
 CPU = Device("cpu", 0)
 GPU = Device("gpu", 1)

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
+from placement_lint.placement.domain.contents import (
+    committed_to,
+    element_of,
+    iterated_of,
+    map_arrays,
+    without_parts,
+)
+from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
@@ -16,26 +26,21 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Array,
-    Device,
     DeviceList,
     Host,
     Mapping,
-    Place,
     Plain,
     Sequence,
     TheDevice,
     Value,
     arrays,
-    committed_to,
-    differ,
-    element_of,
-    iterated_of,
     join,
     limited,
-    map_arrays,
     value,
-    without_parts,
 )
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.keys import Key
 
 CPU, GPU, CUDA, TPU = (Device(name, 0) for name in ("cpu", "gpu", "cuda", "tpu"))
 SECOND, SOME, SYSTEM = Device("gpu", 1), Device("gpu", None), Device(None, 0)
@@ -179,7 +184,7 @@ def test_committing() -> None:
 
 LISTED = Sequence((value(ON_CPU), PLAIN), value(ON_CPU, Plain()))
 SOME_ITEMS = Sequence(None, value(ON_GPU))
-DICT = Mapping((("\x000", PLAIN), ("x", value(ON_CPU))), value(ON_GPU))
+DICT = Mapping(((0, PLAIN), ("x", value(ON_CPU))), value(ON_GPU))
 ELEMENTS = [
     (value(LISTED), 0, value(ON_CPU)),
     (value(LISTED), -1, PLAIN),
@@ -208,7 +213,7 @@ ELEMENTS = [
 
 
 @pytest.mark.parametrize(("of", "key", "expected"), ELEMENTS)
-def test_what_an_index_gives(of: Value, key: str | int | None, expected: Value) -> None:
+def test_what_an_index_gives(of: Value, key: Key | None, expected: Value) -> None:
     assert element_of(of, key) == expected
 
 

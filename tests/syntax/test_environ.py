@@ -3,7 +3,7 @@
 import libcst as cst
 import pytest
 
-from placement_lint.semantic.environ import settings, variables_set
+from placement_lint.syntax.environ import settings, variables_set
 from tests.rules.helpers import code, context
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from placement_lint.placement.facts.import_statements import modules_named, names_bound, star_import
+from placement_lint.syntax.import_statements import modules_named, names_bound, star_import
 
 CASES = {
     "import a": (["a"], [("a", "a")], None),

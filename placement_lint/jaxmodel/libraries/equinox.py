@@ -1,0 +1,30 @@
+"""equinox: measured with 0.11.10 to 0.13.8, the newest that each JAX takes (0.4.30 to 0.12.0.1)."""
+
+from __future__ import annotations
+
+from placement_lint.jaxmodel.effects import Effect, Gives, Library, rows
+
+_TRANSFORM = """
+filter_checkpoint filter_grad filter_hessian filter_jacfwd filter_jacrev filter_jit filter_vmap
+"""
+
+LIBRARY = Library(
+    rows=[
+        *rows("equinox", _TRANSFORM, Effect.TRANSFORM),
+        *rows("equinox", "filter_value_and_grad", Effect.TRANSFORM, gives=Gives.ARRAYS),
+        *rows("equinox", "apply_updates", Effect.COMPUTE, gives=Gives.ARRAYS),
+        *rows("equinox", "combine filter partition tree_at", Effect.REGROUP, gives=Gives.ARRAYS),
+        *rows("equinox", "filter_eval_shape", Effect.PLAIN),
+        *rows("equinox", "tree_serialise_leaves", Effect.HOST),
+        *rows("equinox", "tree_deserialise_leaves", Effect.LOAD, gives=Gives.ARRAYS),
+        *rows("equinox.nn", "Linear", Effect.INITIALISE, gives=Gives.ARRAYS),
+    ],
+    taking_apart=frozenset(
+        {
+            "equinox.filter",
+            "equinox.filter_shard",
+            "equinox.partition",
+            "equinox.tree_at",
+        }
+    ),
+)

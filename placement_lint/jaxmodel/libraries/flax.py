@@ -1,0 +1,47 @@
+"""flax: measured with 0.8.5 to 0.12.12, the newest that each JAX takes (0.4.30 to 0.12.0.1)."""
+
+from __future__ import annotations
+
+from placement_lint.jaxmodel.effects import Effect, Gives, Library, rows
+
+_ACTIVATIONS = """
+celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid log_softmax
+logsumexp one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus standardize swish tanh
+"""
+
+LIBRARY = Library(
+    rows=[
+        *rows("flax.linen", _ACTIVATIONS, Effect.COMPUTE),
+        *rows("flax.linen.Module", "init", Effect.INITIALISE, gives=Gives.ARRAYS),
+        *rows("flax.linen.Module", "apply", Effect.COMPUTE),
+        *rows("flax.nnx", _ACTIVATIONS, Effect.COMPUTE),
+        *rows("flax.nnx", "grad jit remat vmap", Effect.TRANSFORM),
+        *rows("flax.nnx", "value_and_grad", Effect.TRANSFORM, gives=Gives.ARRAYS),
+        *rows("flax.nnx", "Linear", Effect.INITIALISE, gives=Gives.ARRAYS),
+        *rows("flax.nnx", "state split", Effect.REGROUP, gives=Gives.ARRAYS),
+        *rows("flax.core", "freeze unfreeze", Effect.REGROUP, gives=Gives.ARRAYS),
+        *rows(
+            "flax.traverse_util", "flatten_dict unflatten_dict", Effect.REGROUP, gives=Gives.ARRAYS
+        ),
+        *rows(
+            "flax.serialization",
+            "from_state_dict to_state_dict",
+            Effect.REGROUP,
+            gives=Gives.ARRAYS,
+        ),
+        *rows(
+            "flax.serialization",
+            "from_bytes msgpack_restore msgpack_serialize to_bytes",
+            Effect.HOST,
+        ),
+    ],
+    taking_apart=frozenset(
+        {
+            "flax.jax_utils.replicate",
+            "flax.nnx.clone",
+            "flax.nnx.split",
+            "flax.nnx.state",
+            "flax.serialization.to_state_dict",
+        }
+    ),
+)

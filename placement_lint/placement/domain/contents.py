@@ -1,0 +1,167 @@
+"""What is in the containers of a value, and values with all that they hold changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.placement.domain.devices import Device, is_host
+from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
+from placement_lint.placement.domain.values import (
+    HOST,
+    MAX_DEPTH,
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    AnyTree,
+    Array,
+    DeviceList,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+    TheDevice,
+    join,
+    limited,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom, Value
+
+ArrayChange: TypeAlias = "Callable[[Array], Atom]"
+AtomChange: TypeAlias = "Callable[[Atom], Atom]"
+
+
+def without_parts(of: Value) -> Value:
+    """Return a value without what is in its containers: of a list, `x.T` computes nothing."""
+    return frozenset(Plain() if isinstance(a, Sequence | Mapping | AnyTree) else a for a in of)
+
+
+def map_arrays(of: Value, change: ArrayChange, depth: int = MAX_DEPTH) -> Value:
+    """Return a value with every array in it, and in its containers, changed."""
+    return map_atoms(of, lambda a: change(a) if isinstance(a, Array) else a, depth)
+
+
+def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
+    """Return a value with everything in it changed, in its containers what these hold."""
+    changed: list[Atom] = []
+    for atom in of:
+        if depth and isinstance(atom, Sequence):
+            items = atom.items and tuple(map_atoms(item, change, depth - 1) for item in atom.items)
+            element = map_atoms(atom.element, change, depth - 1)
+            changed.append(replace(atom, items=items, element=element))
+        elif depth and isinstance(atom, Mapping):
+            pairs = tuple((key, map_atoms(item, change, depth - 1)) for key, item in atom.items)
+            changed.append(Mapping(pairs, map_atoms(atom.element, change, depth - 1), atom.site))
+        elif isinstance(atom, AnyTree):
+            changed.append(AnyTree(map_atoms(atom.leaf, change, 0)))
+        else:
+            changed.append(change(atom))
+    return limited(frozenset(changed))
+
+
+def committed_to(
+    of: Value, devices: Iterable[Device | None], by: frozenset[Place] = NOWHERE
+) -> Value:
+    """Return a value after all of its arrays, and NumPy arrays, were put on one of the devices.
+
+    `by`: the expressions that do so.
+    """
+    places = tuple(devices)
+
+    def on_device(atom: Atom, device: Device | None) -> Atom:
+        via = by if is_host(device) else NOWHERE
+        if isinstance(atom, Array):
+            return replace(atom, device=device, committed=True, via=via, supposed=NO_CAUSES)
+        if isinstance(atom, Host | Plain | Anything):
+            return Array(device, committed=True, via=via)
+        if isinstance(atom, Sequence):
+            items = atom.items and tuple(
+                frozenset(on_device(inner, device) for inner in item) for item in atom.items
+            )
+            element = frozenset(on_device(inner, device) for inner in atom.element)
+            return replace(atom, items=items, element=element, site=None)
+        if isinstance(atom, Mapping):
+            pairs = tuple(
+                (key, frozenset(on_device(inner, device) for inner in item))
+                for key, item in atom.items
+            )
+            return Mapping(pairs, frozenset(on_device(inner, device) for inner in atom.element))
+        return atom
+
+    return limited(frozenset(on_device(atom, device) for atom in of for device in places))
+
+
+_DATA = (Anything, Array, Host, Plain)
+
+
+def is_data(of: Value) -> bool:
+    """Whether a value is arrays that were not placed on purpose, plain values, and trees of them.
+
+    Nothing in it can be called, and no device is in it.
+    """
+    for atom in of:
+        if isinstance(atom, Array):
+            if atom.committed or (atom.origin is not None and atom.origin.device is not None):
+                return False
+        elif isinstance(atom, Sequence | Mapping):
+            if not all(map(is_data, atom.parts())):
+                return False
+        elif isinstance(atom, AnyTree):
+            if not is_data(atom.leaf):
+                return False
+        elif not isinstance(atom, _DATA):
+            return False
+    return True
+
+
+def iterated_of(of: Value, position: int | None = None) -> Value:
+    """Return what iterating over the containers in a value gives, of a dict its keys.
+
+    `position`: of the one that is asked for. Arrays are ignored.
+    """
+    return element_of(frozenset(_KEYS if isinstance(a, Mapping) else a for a in of), position)
+
+
+def element_of(of: Value, key: Key | None = None) -> Value:
+    """Return what indexing the containers in a value gives; arrays are ignored."""
+    found: list[Value] = []
+    for atom in of:
+        if isinstance(atom, AnyTree):
+            # Of an array it is another one, which may be elsewhere.
+            found.append(frozenset({atom}) if isinstance(key, str | Member) else UNKNOWN)
+        elif isinstance(atom, Sequence):
+            if atom.items is not None and isinstance(key, int):
+                # One of another place raises.
+                inside = -len(atom.items) <= key < len(atom.items)
+                found.append(atom.items[key] if inside else NOTHING)
+            elif atom.items is not None:
+                found.append(join(*atom.items) if atom.items else NOTHING)
+            else:
+                found.append(atom.element)
+        elif isinstance(atom, Mapping):
+            known = dict(atom.items)
+            if key is None:
+                found.append(join(*known.values(), atom.element))
+            else:
+                found.append(known.get(key, atom.element))
+        elif isinstance(atom, Host):
+            found.append(frozenset({atom}) if isinstance(key, str | Member) else HOST)
+        elif isinstance(atom, Plain):
+            found.append(PLAIN)
+        elif isinstance(atom, DeviceList):
+            index = key if isinstance(key, int) and key >= 0 else None
+            found.append(frozenset({TheDevice(Device(atom.platform, index))}))
+        elif not isinstance(atom, Array):
+            found.append(UNKNOWN)
+    return join(*found) if found else frozenset()
+
+
+_KEYS = Sequence(None, PLAIN)
+"""The keys of a dict: no array can be one."""

@@ -1,0 +1,34 @@
+"""The keys of dicts, and the places in lists, that are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an enumeration, by what tells it from all others."""
+
+    name: str
+
+
+Key: TypeAlias = str | int | Member
+"""What `container[key]` is certainly indexed by."""
+
+
+def key_order(key: Key) -> tuple[int, str]:
+    """Return what keys of several kinds are sorted by."""
+    if isinstance(key, int):
+        return 0, str(key)
+    return (1, key.name) if isinstance(key, Member) else (2, key)
+
+
+def sorted_items(items: Iterable[tuple[Key, _Item]]) -> tuple[tuple[Key, _Item], ...]:
+    """Return the items of a dict in an order that does not depend on how it was filled."""
+    return tuple(sorted(items, key=lambda item: key_order(item[0])))

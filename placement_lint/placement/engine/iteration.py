@@ -1,0 +1,198 @@
+"""Iteration: comprehensions, iterators that are consumed later, and what iterating gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.containers import of_site, view_of
+from placement_lint.placement.domain.contents import iterated_of, without_parts
+from placement_lint.placement.domain.places import Site, Taking
+from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.values import (
+    NOTHING,
+    UNKNOWN,
+    AnyTree,
+    Array,
+    Atom,
+    Container,
+    Instance,
+    Lazy,
+    Mapping,
+    Sequence,
+    Value,
+    arrays,
+    is_placed,
+    join,
+    limited,
+    value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.protocols import Evaluator
+
+
+class Iteration:
+    """Evaluates what iterates in one body."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        self.on = expressions
+        self.program = expressions.program
+        self.names = expressions.names
+
+    def comprehension(self, node: cst.ListComp | cst.SetComp, state: State) -> Value:
+        element = self._comprehended(node.for_in, [node.elt], state)[0]
+        return value(Sequence(None, element, self.on.targets.made(node)))
+
+    def dict_comprehension(self, node: cst.DictComp, state: State) -> Value:
+        _, element = self._comprehended(node.for_in, [node.key, node.value], state)
+        return value(Mapping((), element, self.on.targets.made(node)))
+
+    def generator(self, node: cst.GeneratorExp, state: State) -> Value:
+        """Evaluate a generator expression that is kept: its body runs where it is consumed."""
+        return self.later(node, [node.for_in.iter], state)
+
+    def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value:
+        """Evaluate a generator expression that the call it is passed to consumes."""
+        element = self._comprehended(node.for_in, [node.elt], state)[0]
+        return value(Sequence(None, element))
+
+    def _comprehended(
+        self, for_in: cst.CompFor, results: list[cst.BaseExpression], state: State
+    ) -> list[Value]:
+        held = self.on.evaluate(for_in.iter, state)
+        with self.on.loop():
+            clause: cst.CompFor | None = for_in
+            while clause is not None:
+                if clause is not for_in:
+                    held = self.on.evaluate(clause.iter, state)
+                self.on.targets.assign(
+                    clause.target, self.iterated(clause.iter, held, state), state
+                )
+                for condition in clause.ifs:
+                    self.on.evaluate(condition.test, state)
+                    if not self.on.operators.narrow(condition.test, state, holds=True):
+                        return [NOTHING for _ in results]
+                clause = clause.inner_for_in
+            return [self.on.evaluate(result, state) for result in results]
+
+    def later(
+        self, node: cst.BaseExpression, parts: list[cst.BaseExpression], state: State
+    ) -> Value:
+        """Evaluate parts of an expression, the rest of which runs where it is consumed."""
+        operands = tuple((self.on.index(part), self.on.evaluate(part, state)) for part in parts)
+        return value(Lazy(self.on.module.place(node), operands, self.on.in_loop))
+
+    def consume(self, lazy: Lazy, state: State) -> Value:
+        """Return what an iterator gives, which is consumed here."""
+        node = self.on.tree.nodes[lazy.place.node]
+        operands = {place: self.grown(held, state) for place, held in lazy.operands}
+        before, self.on.captured = self.on.captured, operands
+        self.on.operations.later = (
+            frozenset(self.on.captured) if self._is_kept(node) else frozenset()
+        )
+        try:
+            if isinstance(node, cst.GeneratorExp):
+                return self.consumed_generator(node, state)
+            return self.on.calls.at_once(node, state) if isinstance(node, cst.Call) else UNKNOWN
+        finally:
+            self.on.captured = before
+            self.on.operations.later = frozenset(before)
+
+    def _is_kept(self, node: cst.CSTNode) -> bool:
+        """Return whether an iterator outlives the expression that makes it.
+
+        Then it may never be consumed. A loop over it, or a built-in function that is given it,
+        consumes it at once; one that gives another iterator keeps it.
+        """
+        for ancestor in self.on.tree.ancestors(node):
+            if isinstance(ancestor, cst.For | cst.CompFor | cst.StarredElement):
+                return False
+            if isinstance(ancestor, cst.Call):
+                called = self.names.qualified(ancestor.func) or ""
+                if not self.on.calls.gives_iterator(called):
+                    return not called.startswith("builtins.")
+            elif not isinstance(ancestor, cst.Arg):
+                break
+        return True
+
+    def grown(self, held: Value, now: State, since: State | None = None) -> Value:
+        """Return what is iterated, with what its lists hold now: they may change meanwhile.
+
+        Those are known by the variables that hold them now, and held something else `since`.
+        """
+        found: set[Atom] = set()
+        for atom in held:
+            if isinstance(atom, Lazy):
+                operands = tuple((p, self.grown(part, now, since)) for p, part in atom.operands)
+                found.add(replace(atom, operands=operands))
+                continue
+            found.add(atom)
+            if isinstance(atom, Sequence) and atom.views is not None:
+                site, pairs = atom.views
+                for changed in self._held_now(site, now, since):
+                    if isinstance(changed, Mapping):
+                        found.add(view_of(changed, pairs=pairs))
+            if isinstance(atom, Container) and atom.site is not None:
+                found.update(self._held_now(atom.site, now, since))
+        return limited(frozenset(found))
+
+    def _held_now(self, site: Site, now: State, since: State | None) -> Iterator[Container]:
+        """Yield a container as variables hold it now that held something else before."""
+        for key in self.program.containers.holders(site):
+            before = None if since is None else self.program.held(key, since)
+            after = self.program.held(key, now)
+            if after is not None and after is not before:
+                yield from of_site(after, site)
+
+    def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
+        """Return what iterating over an expression gives; iterating over an array indexes it."""
+        held = self.program.functions.consumed(held, state)
+        if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
+            held = self.grown(held, state)
+        held = self.taken_apart(node, held, state)
+        objects = frozenset(atom for atom in held if isinstance(atom, Instance))
+        found = iterated_of(held - objects) if held - objects else NOTHING
+        for instance in objects:
+            found |= self.on.calls.objects.iterated_instance(instance, state)
+        indexed = frozenset(atom for atom in held if isinstance(atom, Array))
+        if indexed:
+            row = self.on.operations.computed(
+                self.on.index(node),
+                [(self.on.index(node), without_parts(held))],
+                state,
+                UseKind.INDEXED,
+                in_loop=self.on.in_loop,
+            )
+            taking = Taking(self.on.module.place(node), iterated=True)
+            if self.on.supposed is not None and taking in self.on.supposed.put_back:
+                made = self.on.operations.created(self.on.index(node), state)
+                row = self.on.supposed.returned(taking, row, made, alone=held == indexed)
+            found = join(found, row) if found else row
+        return found or UNKNOWN
+
+    def taken_apart(self, node: cst.CSTNode, held: Value, state: State) -> Value:
+        """Return a value in which a list of its parts is in the place of each unknown tree.
+
+        Such a tree may be an array: then its rows are wherever taking them puts them.
+        """
+        if not any(isinstance(atom, AnyTree) for atom in held):
+            return held
+        return frozenset(
+            Sequence(None, self.part(node, atom, state)) if isinstance(atom, AnyTree) else atom
+            for atom in held
+        )
+
+    def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value:
+        """Return what a part of a tree is, or what is computed of it, if it is an array."""
+        if self.on.operations.stays(tree.leaf, state):
+            return value(tree)
+        if any(is_placed(array) for array in arrays(tree.leaf)):
+            return UNKNOWN
+        rows = self.on.operations.created(self.on.index(node), state)
+        return value(AnyTree(join(tree.leaf, rows)))

@@ -1,0 +1,84 @@
+"""Literals: numbers, strings, lists, tuples, sets and dicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.containers import merged, of_items, with_item
+from placement_lint.placement.domain.values import (
+    NOTHING,
+    PLAIN,
+    Container,
+    Mapping,
+    Plain,
+    Sequence,
+    Value,
+    sole,
+    value,
+)
+from placement_lint.syntax.calls import string_value
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.protocols import Evaluator
+
+
+class Literals:
+    """Evaluates the literals of one body."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        self.on = expressions
+
+    def number(self, node: cst.CSTNode, state: State) -> Value:
+        return PLAIN
+
+    def string(self, node: cst.CSTNode, state: State) -> Value:
+        if isinstance(node, cst.ConcatenatedString):
+            pending: list[cst.CSTNode] = [node]
+            while pending:
+                part = pending.pop()
+                if isinstance(part, cst.ConcatenatedString):
+                    pending += (part.right, part.left)
+                elif isinstance(part, cst.FormattedString):
+                    self.formatted(part, state)
+        text = string_value(node)
+        return PLAIN if text is None else value(Plain(text))
+
+    def formatted(self, node: cst.FormattedString | cst.TemplatedString, state: State) -> Value:
+        """Evaluate an f-string: printing an array moves nothing, indexing one inside does."""
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringExpression | cst.TemplatedStringExpression):
+                self.on.evaluate(part.expression, state)
+        return PLAIN
+
+    def sequence(self, node: cst.List | cst.Tuple | cst.Set, state: State) -> Value:
+        items: list[Value] = []
+        written = sum(not isinstance(e, cst.StarredElement) for e in node.elements)
+        starred = isinstance(node, cst.Set)
+        for element in node.elements:
+            held = self.on.evaluate(element.value, state)
+            if isinstance(element, cst.StarredElement):
+                only = sole(held)
+                if isinstance(only, Sequence) and only.items is not None:
+                    items += only.items
+                    continue
+                starred = True
+                held = self.on.iteration.iterated(element.value, held, state)
+            items.append(held)
+        site = None if isinstance(node, cst.Tuple) else self.on.targets.made(node)
+        made = of_items(tuple(items), site, written=written)
+        return value(replace(made, items=None) if starred else made)
+
+    def dict_(self, node: cst.Dict, state: State) -> Value:
+        made: Container = Mapping((), NOTHING, self.on.targets.made(node))
+        for item in node.elements:
+            held = self.on.evaluate(item.value, state)
+            if isinstance(item, cst.DictElement):
+                key = self.on.subscripts.key(item.key, self.on.evaluate(item.key, state))
+                made = with_item(made, key, held)
+            else:
+                made = merged(made, held)
+        return value(made)

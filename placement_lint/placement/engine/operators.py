@@ -1,0 +1,167 @@
+"""Operators: arithmetic, comparisons, Boolean and conditional expressions, and tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.containers import merged, of_items
+from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.state import State, meet
+from placement_lint.placement.domain.values import (
+    HOST,
+    PLAIN,
+    UNKNOWN,
+    AnyTree,
+    Array,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+    Value,
+    join,
+    value,
+)
+from placement_lint.placement.engine.narrowing import TestedNames, compared, narrowed, truth
+
+if TYPE_CHECKING:
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
+
+
+class Operators:
+    """Evaluates the operators of one body."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        self.on = expressions
+        self.names = expressions.names
+
+    def binary(self, node: cst.BinaryOperation, state: State) -> Value:
+        """Evaluate an arithmetic operation; a long chain of them without recursion."""
+        chain = [node]
+        while isinstance(chain[-1].left, cst.BinaryOperation):
+            chain.append(chain[-1].left)
+        left = self.on.operand(chain[-1].left, state)
+        result = UNKNOWN
+        for link in reversed(chain):
+            right = self.on.operand(link.right, state)
+            result = self.compute(link, [left, right], state)
+            self.on.record.saw_value(self.on.index(link), result)
+            left = (self.on.index(link), result)
+        return result
+
+    def compute(self, node: cst.CSTNode, operands: list[Operand], state: State) -> Value:
+        """Return what an operator makes of its operands, recording what it copies."""
+        if isinstance(node, cst.BinaryOperation):
+            combined = self._combined(node, operands, state)
+            if combined is not None:
+                return combined
+        if not any(isinstance(atom, Array | AnyTree) for _, held in operands for atom in held):
+            held_atoms = {atom for _, held in operands for atom in held}
+            if all(isinstance(atom, Plain) for atom in held_atoms):
+                return PLAIN
+            if all(isinstance(atom, Plain | Host) for atom in held_atoms):
+                return HOST
+            return UNKNOWN
+        return self.on.operations.computed(
+            self.on.index(node), operands, state, UseKind.COMPUTED, in_loop=self.on.in_loop
+        )
+
+    def _combined(
+        self, node: cst.BinaryOperation, operands: list[Operand], state: State
+    ) -> Value | None:
+        """Return the list that `xs + ys` or `xs * n` makes, the dict of `d | e`; None: no such."""
+        (_, left), (_, right) = operands
+        if len(left) != 1 or len(right) != 1:
+            return None
+        (one,), (other,) = left, right
+        if isinstance(node.operator, cst.Add) and isinstance(one, Sequence):
+            if not isinstance(other, Sequence):
+                return None
+            if one.items is None or other.items is None:
+                return value(
+                    Sequence(None, join(one.element, other.element), self.on.targets.made(node))
+                )
+            return value(of_items(one.items + other.items, self.on.targets.made(node)))
+        if isinstance(node.operator, cst.Multiply) and isinstance(one, Sequence):
+            if not isinstance(other, Plain):
+                return None
+            return value(Sequence(None, one.element, self.on.targets.made(node)))
+        if isinstance(node.operator, cst.BitOr) and isinstance(one, Mapping):
+            if not isinstance(other, Mapping):
+                return None
+            return value(merged(replace(one, site=self.on.targets.made(node)), right))
+        return None
+
+    def unary(self, node: cst.UnaryOperation, state: State) -> Value:
+        operand = self.on.operand(node.expression, state)
+        if isinstance(node.operator, cst.Not):
+            ways = {truth(atom) for atom in operand[1]}
+            way = ways.pop() if len(ways) == 1 else None
+            return PLAIN if way is None else value(Plain(truth=not way))
+        return self.compute(node, [operand], state)
+
+    def boolean(self, node: cst.BooleanOperation, state: State) -> Value:
+        """Evaluate `and` and `or`: one of the operands."""
+        chain = [node]
+        while isinstance(chain[-1].left, cst.BooleanOperation):
+            chain.append(chain[-1].left)
+        held = self.on.evaluate(chain[-1].left, state)
+        for link in reversed(chain):
+            # What is certainly true is not handed on by `and`, nor what is false by `or`.
+            passes = isinstance(link.operator, cst.And)
+            kept = frozenset(a for a in held if not isinstance(a, Plain) or a.truth is not passes)
+            held = join(kept, self.on.evaluate(link.right, state))
+        return held
+
+    def comparison(self, node: cst.Comparison, state: State) -> Value:
+        """Evaluate a comparison: identity looks at nothing, all else computes."""
+        left = self.on.operand(node.left, state)
+        results = []
+        for target in node.comparisons:
+            right = self.on.operand(target.comparator, state)
+            way = compared(target.operator, left[1], right[1])
+            if way is not None:
+                results.append(value(Plain(truth=way)))
+            elif isinstance(target.operator, cst.Is | cst.IsNot):
+                results.append(PLAIN)
+            elif isinstance(target.operator, cst.In | cst.NotIn):
+                in_array = any(isinstance(atom, Array) for atom in right[1])
+                if in_array:
+                    self.compute(node, [left, right], state)
+                results.append(PLAIN)
+            else:
+                results.append(self.compute(node, [left, right], state))
+            left = right
+        return join(*results)
+
+    def conditional(self, node: cst.IfExp, state: State) -> Value:
+        """Evaluate a conditional expression: either side."""
+        self.on.evaluate(node.test, state)
+        first, second = state.copy(), state.copy()
+        ways = []
+        for branch, part, holds in ((first, node.body, True), (second, node.orelse, False)):
+            if self.narrow(node.test, branch, holds=holds):
+                ways.append(self.on.evaluate(part, branch))
+        held = join(*ways)
+        met = meet([first, second])
+        if met is not None:
+            state.become(met)
+        return held
+
+    def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool:
+        """Note what a test says of the variables in it; False where it cannot come out so."""
+        names = TestedNames(self.names.qualified, lambda node: self.on.evaluate(node, state))
+        found = narrowed(test, names, holds=holds)
+        if found is None:
+            return False
+        for operand, before, left in found:
+            if left != before and isinstance(operand, cst.Name | cst.Attribute):
+                # Another part of the test may have left less of it already.
+                now = self.on.evaluate(operand, state) & left
+                if not now:
+                    return False
+                self.on.targets.assign(operand, now, state)
+        return True

@@ -1,0 +1,193 @@
+"""Subscripts: an item of a container, a part of an array."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.containers import (
+    anonymous_outside,
+    is_container,
+    of_items,
+    sited,
+)
+from placement_lint.placement.domain.contents import element_of, without_parts
+from placement_lint.placement.domain.keys import Key, Member
+from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.values import (
+    ANYTHING,
+    NONE,
+    UNKNOWN,
+    Anything,
+    Array,
+    Atom,
+    DeviceList,
+    External,
+    Instance,
+    Plain,
+    Sequence,
+    Value,
+    arrays,
+    join,
+    sole,
+    value,
+)
+from placement_lint.syntax.calls import integer_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
+
+
+class Subscripts:
+    """Evaluates the subscripts of one body."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        self.on = expressions
+
+    def subscript(self, node: cst.Subscript, state: State) -> Value:
+        """Index: of a container, what it holds; of an array, a copy of all of it."""
+        # Nothing comes of indexing None.
+        held = self.on.evaluate(node.value, state)
+        held = held - NONE or held
+        indices: list[Operand] = []
+        for element in node.slice:
+            if isinstance(element.slice, cst.Index):
+                indices += self.on.operands(element.slice.value, state)
+            elif isinstance(element.slice, cst.Slice):
+                for bound in (element.slice.lower, element.slice.upper, element.slice.step):
+                    if bound is not None:
+                        indices.append(self.on.operand(bound, state))
+        found: set[Atom] = set()
+        key = self.key_of(node, state)
+        own = [atom for atom in held if isinstance(atom, Array)]
+        if any(isinstance(atom, Anything | External) for atom in held):
+            # It may be an array that is committed elsewhere, or an object that does anything.
+            for _, given in indices:
+                self.on.escapes(given, state)
+        if isinstance(node.slice[0].slice, cst.Slice) and any(
+            isinstance(atom, DeviceList) for atom in held
+        ):
+            return value(Sequence(None, element_of(held)))
+        part = _literal_slice(held, node)
+        if part is not None:
+            return value(replace(part, site=self.on.targets.made(node)))
+        if _is_whole(node) and not any(isinstance(atom, Instance) for atom in held):
+            # Of a list it gives another one.
+            return (
+                sited(anonymous_outside(held), self.on.targets.made(node))
+                if is_container(held)
+                else held
+            )
+        objects = frozenset(atom for atom in held if isinstance(atom, Instance))
+        for instance in objects:
+            argument = join(*(part for _, part in indices)) if indices else UNKNOWN
+            found |= self.on.calls.objects.special(instance, "__getitem__", [argument], state)
+        if held - objects:
+            others = held - objects
+            parts = (
+                others
+                if isinstance(key, str | Member)
+                else self.on.iteration.taken_apart(node, others, state)
+            )
+            found |= element_of(parts, key)
+        if own and not isinstance(key, str | Member):
+            found |= self._indexed(node, held, indices, state)
+        elif own:
+            found.add(ANYTHING)
+        return frozenset(found) or UNKNOWN
+
+    def _indexed(
+        self, node: cst.Subscript, held: Value, indices: list[Operand], state: State
+    ) -> Value:
+        place = self.on.index(node.value)
+        if any(True for _, index in indices for _ in arrays(index)):
+            self.on.operations.computed(
+                self.on.index(node), indices, state, UseKind.COMPUTED, in_loop=self.on.in_loop
+            )
+        return self.on.operations.computed(
+            self.on.index(node),
+            [
+                (place, without_parts(held)),
+                *[(i, v) for i, v in indices if any(True for _ in arrays(v))],
+            ],
+            state,
+            UseKind.INDEXED,
+            in_loop=self.on.in_loop,
+            judged=1,
+            certain=not _may_be_whole(node),
+        )
+
+    def key(self, node: cst.BaseExpression, held: Value) -> Key | None:
+        """Return the key that an expression, which has a value, certainly is: a text, a number."""
+        number = integer_value(node)
+        only = sole(held)
+        if number is None and isinstance(only, Plain):
+            return only.text if only.member is None else only.member
+        return number
+
+    def key_of(self, node: cst.Subscript, state: State) -> Key | None:
+        """Return the key in `container[key]`; None where it is not known."""
+        if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
+            return None
+        index = node.slice[0].slice.value
+        if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
+            return self.key(index, self.on.evaluate(index, state))
+        return integer_value(index)
+
+
+def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
+    """Return the part of a list of known length that a slice with literal bounds takes."""
+    only = sole(held)
+    index = node.slice[0].slice
+    if not isinstance(only, Sequence) or only.items is None or not isinstance(index, cst.Slice):
+        return None
+    bounds = (index.lower, index.upper, index.step)
+    numbers = [integer_value(bound) for bound in bounds]
+    missing = [bound is None for bound in bounds]
+    if any(n is None and not none for n, none in zip(numbers, missing, strict=True)):
+        return None
+    return of_items(only.items[slice(*numbers)] if numbers[2] != 0 else ())
+
+
+def _is_whole(node: cst.Subscript) -> bool:
+    """Return whether an index takes everything: `x[:]`, `x[...]`, `x[()]` give the array itself."""
+    if len(node.slice) != 1:
+        return False
+    part = node.slice[0].slice
+    if isinstance(part, cst.Slice):
+        return (
+            (part.lower is None or integer_value(part.lower) == 0)
+            and (part.upper is None or _is_length(part.upper, node.value))
+            and (part.step is None or integer_value(part.step) == 1)
+        )
+    if isinstance(part, cst.Index):
+        inner = part.value
+        return isinstance(inner, cst.Ellipsis) or (
+            isinstance(inner, cst.Tuple) and not inner.elements
+        )
+    return False
+
+
+def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
+    """Return whether an expression is `len(x)` or `x.shape[0]` of another."""
+    text = dotted(of)
+    if isinstance(node, cst.Call):
+        given = [argument.value for argument in node.args]
+        return dotted(node.func) == "len" and bool(text) and list(map(dotted, given)) == [text]
+    return isinstance(node, cst.Subscript) and dotted(node.value) == f"{text}.shape"
+
+
+def _may_be_whole(node: cst.Subscript) -> bool:
+    """Return whether an index is `x[:n]`: for an `n` that is large enough, JAX gives `x` itself."""
+    part = node.slice[0].slice
+    return (
+        len(node.slice) == 1
+        and isinstance(part, cst.Slice)
+        and (part.lower is None or integer_value(part.lower) == 0)
+        and part.step is None
+    )

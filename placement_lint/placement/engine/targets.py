@@ -1,0 +1,332 @@
+"""Assignment: to names, attributes, items and containers, under all the names that these have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.containers import (
+    changed_holders,
+    forget,
+    has_item,
+    is_container,
+    loosened,
+    merged,
+    of_items,
+    once,
+    unsure,
+    with_item,
+    with_more,
+    without_item,
+)
+from placement_lint.placement.domain.contents import iterated_of, map_arrays
+from placement_lint.placement.domain.state import State, Variable, variable
+from placement_lint.placement.domain.values import (
+    DOUBTFUL,
+    NOTHING,
+    UNKNOWN,
+    AnyTree,
+    Array,
+    Class,
+    Container,
+    DeviceList,
+    Host,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    join,
+    limited,
+    sole,
+    value,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.containers import Change
+    from placement_lint.placement.domain.places import Place, Site
+    from placement_lint.placement.engine.protocols import Evaluator
+    from placement_lint.syntax.names import Scope
+
+
+class Targets:
+    """Binds the targets of one body, and changes the containers that they are."""
+
+    def __init__(self, expressions: Evaluator) -> None:
+        self.on = expressions
+        self.program = expressions.program
+        self.names = expressions.names
+
+    def owner_of(self, node: cst.Name) -> Scope:
+        owner = self.names.owner(node.value, self.names.scope(node))
+        return owner if owner is not None else self.names.module_scope
+
+    def assign(self, target: cst.CSTNode, held: Value, state: State) -> None:
+        if isinstance(target, cst.Name):
+            self.program.bind(variable(self.owner_of(target), target.value), held, state)
+            self.on.record.saw_value(self.on.index(target), held)
+        elif isinstance(target, cst.Tuple | cst.List):
+            self._unpack(target, held, state)
+        elif isinstance(target, cst.Subscript):
+            self._store(target, held, state)
+        elif isinstance(target, cst.Attribute):
+            self._set_attribute(target, held, state)
+
+    def bound(self, node: cst.BaseExpression, held: Value, state: State) -> Value:
+        """Note, in what an expression made, that it is bound to a name: there it can be committed.
+
+        Only for one array or one loaded file: `device_put` around a container of other things
+        would fail on them.
+        """
+        whole = all(isinstance(a, Array) or (isinstance(a, Mapping) and not a.items) for a in held)
+        if not whole or isinstance(node, cst.Name | cst.Attribute):
+            return held
+        place = self.on.module.place(node)
+        if state.default.inherited:
+            return held
+        expression = state.default.expression
+
+        def note(array: Array) -> Array:
+            origin = array.origin
+            if origin is None or origin.device is None or origin.device != expression:
+                return array
+            if origin.commit_at != origin.created:
+                return array
+            return _with_commit_at(array, place)
+
+        return map_arrays(held, note)
+
+    def _unpack(self, target: cst.Tuple | cst.List, held: Value, state: State) -> None:
+        held = self.on.iteration.taken_apart(
+            target, self.program.functions.consumed(held, state), state
+        )
+        count = len(target.elements)
+        star = next(
+            (i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None
+        )
+        if any(isinstance(atom, DeviceList) for atom in held) and star is None and count == 1:
+            # `[device] = jax.devices()`: there is one.
+            self.assign(target.elements[0].value, iterated_of(held, 0), state)
+            return
+        for position, element in enumerate(target.elements):
+            if position == star:
+                part = _middle(held, star, count)
+            else:
+                key = position if star is None or position < star else position - count
+                part = iterated_of(held, key) or UNKNOWN
+            self.assign(element.value, part, state)
+
+    def _set_attribute(self, target: cst.Attribute, held: Value, state: State) -> None:
+        self.on.record.saw_value(self.on.index(target), held)
+        qualified = self.names.qualified(target)
+        if qualified is not None:
+            key = self.program.linking.attribute_of_module(self.on.module, qualified)
+            if key is not None:
+                if not self.program.linking.is_rebound(key):
+                    # Where it is not assigned to here, it is what it was.
+                    self.program.finish(
+                        {key: self.program.linking.imported(self.on.module, qualified, state)}
+                    )
+                self.program.linking.rebind(key, held, state)
+            else:
+                self.on.escapes(held, state)
+            return
+        receiver = self.on.evaluate(target.value, state)
+        for cls in receiver:
+            if isinstance(cls, Class):
+                self.program.linking.rebind(
+                    self.program.classes.variable(cls.place, target.attr.value), held, state
+                )
+        objects = [atom for atom in receiver if isinstance(atom, Instance)]
+        for instance in objects:
+            self.set_attribute(instance, target.attr.value, held, state, surely=len(receiver) == 1)
+        if len(objects) < len(receiver):
+            self.on.escapes(held, state)
+
+    def set_attribute(
+        self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
+    ) -> None:
+        """Set an attribute of an object; `surely` False: or of another one."""
+        self.program.objects.named_attribute(instance, name)
+        key = (instance, name)
+        setter = self.program.classes.setter(instance.cls, name)
+        if setter is not None:
+            arguments: dict[int | str, Value] = {0: value(instance), 1: held}
+            self.program.functions.call(setter, arguments, state, bound=True)
+            return
+        if self.program.classes.method(
+            instance.cls, "__setattr__"
+        ) is not None or self.program.classes.is_described(instance, name, state):
+            self.on.escapes(held, state)
+            held, surely = UNKNOWN, False
+        if not surely:
+            held = join(held, state.variables.get(key) or NOTHING)
+        elif is_container(held):
+            held = self.program.containers.owned(held, instance.site, again=self.on.in_loop)
+        self.program.bind(key, held, state)
+
+    def spoil(self, held: Value, state: State, other: Value = DOUBTFUL) -> None:
+        """Note that any attribute of an object may be set, by `vars(x)` or `x.__dict__`.
+
+        `other`: to what.
+        """
+        for atom in held:
+            if isinstance(atom, Instance):
+                for name in self.program.objects.attribute_names(atom):
+                    before = self.program.held((atom, name), state) or NOTHING
+                    self.program.bind((atom, name), join(before, other), state)
+
+    def _store(self, target: cst.Subscript, held: Value, state: State) -> None:
+        container = self.on.evaluate(target.value, state)
+        keys = [element.slice for element in target.slice]
+        for key in keys:
+            if isinstance(key, cst.Index):
+                self.on.evaluate(key.value, state)
+            elif isinstance(key, cst.Slice):
+                for bound in (key.lower, key.upper, key.step):
+                    if bound is not None:
+                        self.on.evaluate(bound, state)
+        for instance in container:
+            if isinstance(instance, Instance):
+                index = keys[0].value if isinstance(keys[0], cst.Index) else None
+                given = UNKNOWN if index is None else self.on.evaluate(index, state)
+                self.on.calls.objects.special(instance, "__setitem__", [given, held], state)
+        if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container):
+            self.on.escapes(held, state)
+        if any(isinstance(atom, AnyTree) for atom in container):
+            self.loosen(target.value, state)
+        if not is_container(container):
+            return
+        known = self.on.subscripts.key_of(target, state)
+        if isinstance(keys[0], cst.Slice):
+            held = iterated_of(held) or UNKNOWN
+        all_committed = held and all(isinstance(a, Array) and a.committed for a in held)
+
+        def stored(atom: Container) -> Container:
+            if all_committed and not has_item(atom, known):
+                # As a loop that commits every item does.
+                return loosened(atom)
+            return with_item(atom, known, held)
+
+        self.change(target.value, container, stored, state)
+
+    def delete_item(self, target: cst.Subscript, state: State) -> None:
+        held = self.on.evaluate(target.value, state)
+        if is_container(held):
+            key = None if self.on.in_loop else self.on.subscripts.key_of(target, state)
+            self.change(target.value, held, lambda c: without_item(c, key), state)
+
+    def augmented(self, node: cst.AugAssign, state: State) -> None:
+        """`x += y`: of a list or a dict a change, of all else `x = x + y`."""
+        target = self.on.operand(node.target, state)
+        if is_container(target[1]):
+            right = self.on.evaluate(node.value, state)
+            adds = isinstance(node.operator, cst.AddAssign)
+            element = self.on.iteration.iterated(node.value, right, state) if adds else UNKNOWN
+            only = sole(right)
+            items = only.items if isinstance(only, Sequence) and not self.on.in_loop else None
+
+            def change(container: Container) -> Container:
+                if adds and isinstance(container, Sequence):
+                    return with_more(container, items, element, -1)
+                if isinstance(node.operator, cst.BitOrAssign):
+                    return merged(container, right)
+                return loosened(container)
+
+            # Of a tuple it makes another one.
+            surely = not adds
+            self.change(node.target, target[1], change, state, surely=surely)
+            return
+        right_operand = self.on.operand(node.value, state)
+        held = self.on.operators.compute(node, [target, right_operand], state)
+        place, _ = target
+        read = self.on.record.values.get(place, target[1])
+        self.assign(node.target, held, state)
+        # The place stands for the operand: for what was read, not for what is stored.
+        self.on.record.values[place] = read
+
+    def made(self, node: cst.CSTNode) -> Site:
+        """Return the site of a container that an expression makes now."""
+        site = (self.on.module.place(node),)
+        self.program.containers.made(site, again=self.on.in_loop)
+        if self.program.functions.frame is not None:
+            self.program.functions.frame.made.add(site)
+        return site
+
+    def change(
+        self,
+        node: cst.BaseExpression,
+        held: Value,
+        change: Change,
+        state: State,
+        *,
+        surely: bool = True,
+    ) -> None:
+        """Change the containers that an expression is, under every name that they have.
+
+        `surely` False: of those under other names it is not sure that they are the same.
+        """
+        change = once(change)
+        own = self._variable_of(node, state)
+        containers = [atom for atom in held if isinstance(atom, Container)]
+        surely = surely and len(held) == 1
+        for site in {atom.site for atom in containers if atom.site is not None}:
+            known = surely and self.program.containers.is_one(site)
+            held_by = {
+                key: self.program.held(key, state)
+                for key in self.program.containers.holders(site)
+                if key != own
+            }
+            for key, after in changed_holders(held_by, site, change, surely=known):
+                self.program.bind(key, after, state)
+        if own is not None or isinstance(node, cst.Name | cst.Attribute):
+            new = [change(a) if isinstance(a, Container) else a for a in held]
+            self.assign(node, limited(frozenset(new)), state)
+        elif any(atom.site is None for atom in containers):
+            self.loosen(node, state)
+
+    def _variable_of(self, node: cst.BaseExpression, state: State) -> Variable | None:
+        """Return the variable, or the attribute of one object, that an expression is."""
+        if isinstance(node, cst.Name):
+            return variable(self.owner_of(node), node.value)
+        if isinstance(node, cst.Attribute):
+            qualified = self.names.qualified(node)
+            if qualified is not None:
+                return self.program.linking.attribute_of_module(self.on.module, qualified)
+            receiver = self.on.evaluate(node.value, state)
+            if len(receiver) == 1:
+                (atom,) = receiver
+                if isinstance(atom, Instance):
+                    return (atom, node.attr.value)
+        return None
+
+    def loosen(self, node: cst.BaseExpression, state: State) -> None:
+        """Forget for sure what a container holds, where something in it was or may be changed."""
+        while isinstance(node, cst.Subscript):
+            node = node.value
+        if not isinstance(node, cst.Name | cst.Attribute):
+            return
+        held = self.on.evaluate(node, state)
+        if is_container(held):
+            self.change(node, held, loosened, state)
+        elif any(isinstance(atom, AnyTree) for atom in held):
+            self.assign(node, UNKNOWN, state)
+
+    def may_change(self, held: Value, state: State) -> None:
+        """Note that something that nobody follows was given containers: it may change them."""
+        if is_container(held):
+            forget(held, state, self.program.containers, unsure)
+
+
+def _with_commit_at(array: Array, place: Place) -> Array:
+    origin = array.origin
+    return array if origin is None else replace(array, origin=replace(origin, commit_at=place))
+
+
+def _middle(held: Value, star: int, count: int) -> Value:
+    """Return what a starred target takes of a value that is unpacked into `count` targets."""
+    only = sole(held)
+    if not isinstance(only, Sequence) or only.items is None:
+        return value(Sequence(None, iterated_of(held) or UNKNOWN))
+    return value(of_items(only.items[star : len(only.items) - (count - star - 1)]))

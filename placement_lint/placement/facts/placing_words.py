@@ -1,0 +1,39 @@
+"""Words by which a placement comes in, or is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.tree import Tree
+
+_WORDS = frozenset(
+    """
+    _committed addressable_data addressable_devices addressable_shards array asarray backend
+    backends block_until_ready client committed copy_to_host_async default_backend default_device
+    device device_buffer device_buffers device_get device_kind device_put device_put_replicated
+    device_put_sharded devices format from_dlpack global_shards in_shardings is_committed
+    jax_default_device layout live_arrays local_devices memory_kind on_device_size_in_bytes
+    out_shardings platform platforms pmap set_mesh sharding shardings to_device to_dlpack
+    unsafe_buffer_pointer use_mesh with_memory_kind with_sharding_constraint
+    """.split()
+)
+"""Names, attributes and texts of what makes a placement, or of what rules ask where it is used."""
+
+
+def has_placing_word(tree: Tree, body: cst.CSTNode) -> bool:
+    """Whether a function has one of the words itself, whatever the functions do that it calls."""
+    parts = tree.every(cst.Name, cst.Attribute, cst.Arg, cst.SimpleString, below=body)
+    return any(_word(node) in _WORDS for node in parts)
+
+
+def _word(node: cst.CSTNode) -> str:
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    if isinstance(node, cst.Arg):
+        return "" if node.keyword is None else node.keyword.value
+    if isinstance(node, cst.SimpleString):
+        return node.raw_value
+    return node.value if isinstance(node, cst.Name) else ""

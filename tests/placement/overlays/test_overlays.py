@@ -1,0 +1,128 @@
+"""Every model of a library function is executed on that library, by the programs beside this file.
+
+A case is named after the functions that it calls. It begins with `HEAD`: `x` was made on the host,
+`y` on the default device, both uncommitted, so that a model that loses `x` misses a move. In
+brackets: how many uses of arrays the interpreter may not know, or the Python version that has the
+functions. What the transfer table has a row of is executed by `tests/jaxmodel/test_transfer.py`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import libcst as cst
+import pytest
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.placement.overlays import registry, stdlib
+from placement_lint.syntax.names import Names
+from placement_lint.syntax.tree import Tree
+from tests.differential.analysis import analyse
+from tests.differential.compare import compare
+from tests.differential.conftest import oracle
+from tests.marks import RUNS_PROGRAMS
+
+if TYPE_CHECKING:
+    from tests.differential.oracle_client import OracleClient
+
+__all__ = ["oracle"]
+
+HEAD = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+cpu = jax.devices("cpu")[0]
+with jax.default_device(cpu):
+    x = jnp.ones((4, 4))
+y = jnp.zeros((4, 4))
+"""
+_CASE = re.compile(
+    r"^# case: ([\w. ]+?)(?: \[(\d+) unknown\])?(?: \[since (3\.\d+)\])?\n(.*?)(?=^# case: |\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class OverlayCase:
+    """A program that calls library functions."""
+
+    names: tuple[str, ...]
+    unknown: int
+    since: tuple[int, ...]
+    text: str
+
+    def missing(self) -> str | None:
+        """Return why it cannot be executed here; None where it can."""
+        if sys.version_info < self.since:
+            return f"needs Python {'.'.join(map(str, self.since))}"
+        packages = sorted({name.partition(".")[0] for name in self.names})
+        absent = [each for each in packages if importlib.util.find_spec(each) is None]
+        return f"not installed: {', '.join(absent)}" if absent else None
+
+
+def cases_in(folder: Path) -> list[OverlayCase]:
+    """Read the cases of every file in a folder."""
+    return [
+        OverlayCase(
+            tuple(names.split()),
+            int(unknown or 0),
+            tuple(map(int, since.split("."))) if since else (),
+            HEAD + text,
+        )
+        for path in sorted(folder.glob("*.txt"))
+        for names, unknown, since, text in _CASE.findall(path.read_text(encoding="utf-8"))
+    ]
+
+
+CASES = cases_in(Path(__file__).parent)
+
+
+def called_in(text: str) -> set[str]:
+    """Return the qualified names of what a program calls."""
+    tree = Tree(cst.parse_module(text))
+    names = Names(tree)
+    return {names.qualified(node.func) or "" for node in tree.every(cst.Call)}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.names[0])
+def test_a_case_calls_what_it_is_named_after(case: OverlayCase) -> None:
+    assert set(case.names) <= called_in(case.text)
+    assert set(case.names) <= registry.models_by_name().keys()
+
+
+def test_every_model_is_executed() -> None:
+    executed = {name for case in CASES for name in case.names}
+    executed |= {row.name for row in transfer.ROWS}
+    assert registry.models_by_name().keys() - executed == set(), "without a case"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=RUNS_PROGRAMS) for case in CASES],
+    ids=lambda case: case.names[0],
+)
+def test_the_library_agrees(oracle: OracleClient, case: OverlayCase) -> None:
+    if (reason := case.missing()) is not None:
+        pytest.skip(reason)
+    modules = {"main": case.text}
+    comparison = compare(modules, analyse(modules), oracle.run(modules, [0]))
+    assert comparison.errors == {}
+    assert comparison.disagreements == []
+    assert comparison.uses > 0
+    assert comparison.unknown <= case.unknown
+
+
+def test_a_name_has_one_model() -> None:
+    with pytest.raises(ValueError, match="two models"):
+        registry.models("itertools.tee")(stdlib.teed)
+
+
+def test_every_effect_that_is_applied_has_a_model() -> None:
+    by_name = registry.models_by_name()
+    applied = {row.effect for row in transfer.TABLE.values() if row.name not in by_name}
+    assert applied <= registry.models_by_effect().keys()
