@@ -47,10 +47,13 @@ def run(pairs: list[tuple[str, str]]) -> list[tuple[list[object], list[object]]]
 
 @pytest.mark.parametrize(
     "count",
-    [pytest.param(_FEW, id="few"), pytest.param(_MANY, id="many", marks=pytest.mark.fuzz)],
+    [
+        pytest.param(_FEW, id="few", marks=pytest.mark.every),
+        pytest.param(_MANY, id="many", marks=pytest.mark.fuzz),
+    ],
 )
 def test_random_programs_make_their_arrays_where_it_was_meant(count: int) -> None:
-    """A few at every run, the same ones; a thousand with `pytest -m fuzz tests/blocks`."""
+    """The same few with `pytest -m every tests/blocks`; a thousand with `pytest -m fuzz`."""
     pytest.importorskip("jax")
     pairs: list[tuple[str, str]] = []
     blocks = 0

@@ -43,9 +43,12 @@ def outcome(oracle: OracleClient) -> Callable[[Modules, list[int]], Comparison]:
     return compared
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "level",
+    [pytest.param(level, marks=[] if level % 2 else [pytest.mark.every]) for level in LEVELS],
+)
 def test_sample(outcome: Callable[[Modules, list[int]], Comparison], level: int) -> None:
-    """The same few programs at every run; more of them with `pytest -m fuzz tests/differential`."""
+    """The same few programs; those of levels 2 and 4 with `pytest -m every tests/differential`."""
     total = Comparison()
     for number in _SAMPLE[level]:
         modules, seeds = random_program(number, level), [0, 1, number + 2]

@@ -18,7 +18,7 @@ from tests.trials import Trials
 SAMPLE = (
     "assignment, file size",
     "assignment, number of files",
-    "for that carries, nesting",
+    "assignment, nesting",
     "row of attributes, repetition",
 )
 

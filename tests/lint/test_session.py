@@ -260,11 +260,20 @@ STEPS = {
 PUT = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x[0]\n"
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(step, id=name, marks=[pytest.mark.every] if number % 2 else [])
+        for number, (name, step) in enumerate(STEPS.items())
+    ],
+)
 def test_what_takes_too_long_is_not_tried_again_before_it_changes(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what others ask is answered meanwhile."""
+    """And what others ask is answered meanwhile.
+
+    In two steps; `pytest -m every tests/lint/test_session.py` tries the others.
+    """
     monkeypatch.setattr(run_cache, "MOST_SECONDS", 0.6)
     files = {name: str(tmp_path / name) for name in ("a.py", "bomb.py", "train.py", "put.py")}
     texts = {"a.py": DATA, "bomb.py": PUT, "train.py": TRAIN, "put.py": PUT}
