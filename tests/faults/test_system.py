@@ -210,15 +210,21 @@ class TestReports:
 class TestCache:
     @pytest.mark.parametrize(
         ("part", "kind"),
-        [("_write", "full"), ("_read", "memory")]
+        [("cache_folder:CacheFolder.write", "full"), ("cache_folder:CacheFolder.read", "memory")]
         + [
             pytest.param(part, kind, marks=EVERY)
-            for part in ("_read", "_write", "_prune", "_make_folder", "_identity")
+            for part in (
+                *(
+                    f"cache_folder:CacheFolder.{name}"
+                    for name in ("read", "write", "prune", "make")
+                ),
+                *("cache:Cache._identity", "codec:Codec.decode"),
+            )
             for kind in ("full", "readonly", "forbidden", "unexpected", "memory", "recursion")
         ],
     )
     def test_that_fails(self, folder: Path, well: Said, part: str, kind: str) -> None:
-        fault = Fault(f"placement_lint.lint.incremental.cache:Cache.{part}", kind)
+        fault = Fault(f"placement_lint.lint.incremental.{part}", kind)
         for faults in ((fault,), (), (fault,)):
             said = run(folder, faults=faults)
             assert (said.code, said.places()) == (well.code, well.places())

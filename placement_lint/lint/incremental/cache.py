@@ -20,7 +20,6 @@ from placement_lint.files.store import digest
 from placement_lint.findings import INTERNAL_ERROR, IO_ERROR, Finding
 from placement_lint.isolation import isolating
 from placement_lint.lint.incremental.cache_folder import FILES, RUN, CacheFolder
-from placement_lint.lint.incremental.cache_key import KeyProblemError
 from placement_lint.lint.incremental.codec import Codec
 from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.incremental.tool_identity import tool_identity
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 FOLDER = ".placement_lint_cache"
 
 _FORMAT = 4
-_DAMAGED = (KeyProblemError, LookupError, OSError, TypeError, ValueError)
-"""What reading a cache raises that is not as it was written, or is deleted meanwhile."""
+_ABSENT_IF_DAMAGED = isolating(lambda _: None)
+"""A block that reads a cache: one that is damaged, or deleted meanwhile, is as good as absent."""
 _DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})
 """Findings of what could not be read, and of our own failures: the next run tries again."""
 
@@ -80,7 +79,7 @@ class Cache:
 
     def last(self) -> LastRun | None:
         """Read what the last run left; None where there is nothing of use."""
-        try:
+        with _ABSENT_IF_DAMAGED:
             value = self.folder.read(self.name + RUN)
             if value is None or value["identity"] != self._identity():
                 return None
@@ -90,8 +89,7 @@ class Cache:
                 for path, stamp, content, number in value["files"]
             }
             return LastRun(files, value["surroundings"], value["outcome"], value["second"])
-        except _DAMAGED:  # as good as absent
-            return None
+        return None
 
     def recall(
         self,
@@ -108,10 +106,11 @@ class Cache:
         renewed = _renewed(last, files, settings, store)
         if renewed is None:
             return None
-        try:
-            kept: _KeptOutcome = _kept_codec().decode(last.outcome)
-        except _DAMAGED:
-            return None  # as good as absent
+        kept: _KeptOutcome | None = None
+        with _ABSENT_IF_DAMAGED:
+            kept = _kept_codec().decode(last.outcome)
+        if kept is None:
+            return None
         outcome = Outcome(
             findings=kept.findings,
             skipped=kept.skipped,
@@ -144,12 +143,11 @@ class Cache:
     def _records(self, last: LastRun) -> Records | None:
         from placement_lint.lint.incremental.records import records_codec
 
-        try:
+        with _ABSENT_IF_DAMAGED:
             second, value = self.folder.read(self.name + FILES) or ("", None)
             records: Records = records_codec().decode(value)
-        except _DAMAGED:
-            return None  # as good as absent
-        return records if second == last.second else None
+            return records if second == last.second else None
+        return None
 
     def keep(self, surroundings: Any, previous: PreviousRun, outcome: Outcome) -> None:
         """Write what a run found out; what cannot be written is not kept."""
