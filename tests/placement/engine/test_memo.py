@@ -28,3 +28,36 @@ def test_executions_of_a_function(calls: str, executions: int) -> None:
 def test_a_recursive_call_is_executed_after_the_outer_one() -> None:
     found = interpreted("def f(x):\n    return f('b') if x else 1\nf('a')\n")
     assert found.program.now.executions == 2
+
+
+FOR_DATA = [
+    ("what has nothing to do with placements", "return x + 1", "f({0})\n", 3),
+    ("what has a word of them", "return jax.device_put(x)", "f({0})\n", 6),
+    ("what calls something that has one", "return put(x)", "f({0})\n", 12),
+    ("what is given a placement", "return x", "f([h, {0}])\n", 6),
+    ("what is given functions", "return x", "f(lambda: {0})\n", 6),
+    ("what runs under a default device", "return x", ON_CPU + "f({0})\n", 6),
+    ("a list of data is data", "return x", "f([{0}, k])\n", 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "call", "executions"), [case[1:] for case in FOR_DATA], ids=[c[0] for c in FOR_DATA]
+)
+def test_executions_for_different_data(body: str, call: str, executions: int) -> None:
+    found = interpreted(
+        "import jax\nimport jax.numpy as jnp\n"
+        f"h = jax.device_put(1, jax.devices('cpu')[0])\nk = jnp.ones(3)\n"
+        "def put(x):\n    return jax.device_put(x)\n"
+        f"def f(x):\n    {body}\n" + "".join(call.format(f"'{letter}'") for letter in "abcdef")
+    )
+    assert found.program.now.executions == executions
+
+
+def test_data_that_a_function_reads_is_unknown_to_one_execution_for_all() -> None:
+    found = interpreted(
+        "class C:\n    def __init__(self):\n        self.n = 'a'\n"
+        "    def step(self, by):\n        self.n = self.n + by\n        return self.n\n"
+        "c = C()\n" + "c.step('x')\nc.n = 'b'\n" * 20
+    )
+    assert found.program.now.executions <= 5
