@@ -33,7 +33,7 @@ def fingerprints(
     *,
     named: Callable[[str], str] | None = None,
 ) -> list[str]:
-    """Give a fingerprint for each finding, no two alike, whatever the order of the findings.
+    """Return a fingerprint for each finding, no two alike, whatever the order of the findings.
 
     `source_of` gives the text that the findings of a file are about; None where it cannot be had.
     `named` gives the name of a path to go by: by default itself, with forward slashes.
@@ -61,7 +61,7 @@ class Texts:
         self._scopes = [] if source is None else _scopes(source)
 
     def fingerprint(self, finding: Finding, named: Callable[[str], str] | None = None) -> str:
-        """Give a fingerprint that is the same for equal lines of one function.
+        """Return a fingerprint that is the same for equal lines of one function.
 
         A baseline counts these; whoever needs one that nothing else has takes `fingerprints`.
         """
@@ -69,7 +69,7 @@ class Texts:
         return _digest((finding.code, path, *self.context(finding)))
 
     def context(self, finding: Finding) -> tuple[str, ...]:
-        """Give the text of a finding's first line, and the names of what it stands in, outermost
+        """Return the text of a finding's first line, and the names of what it stands in, outermost
         first. Of a file whose text cannot be had, or that has become shorter, the message.
         """
         source = self._source
@@ -115,7 +115,7 @@ def _scopes(source: Source) -> list[_Scope]:
 
 
 def _depth(text: str) -> int:
-    """Give the columns of white space that a line begins with."""
+    """Return the columns of white space that a line begins with."""
     return len(text[: len(text) - len(text.lstrip())].expandtabs(_TAB))
 
 

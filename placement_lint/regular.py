@@ -49,7 +49,7 @@ _CHUNK = 1 * _MIB
 
 
 def most_of(path: str) -> int:
-    """Give how many bytes a source file may have."""
+    """Return how many bytes a source file may have."""
     return MOST_OF_NOTEBOOK if path.endswith(".ipynb") else MOST_OF_SOURCE
 
 
@@ -132,5 +132,5 @@ def _read(descriptor: int, most: int) -> bytes:
 
 
 def too_large(most: int) -> OSError:
-    """Give the error of a file with more bytes than these."""
+    """Return the error of a file with more bytes than these."""
     return OSError(errno.EFBIG, f"larger than {most // _MIB} MiB")

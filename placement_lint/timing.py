@@ -97,7 +97,7 @@ _WATCHES = [Stopwatch()]
 
 
 def watch() -> Stopwatch:
-    """Give the stopwatch of the run."""
+    """Return the stopwatch of the run."""
     return _WATCHES[-1]
 
 
@@ -141,7 +141,7 @@ class apart:  # noqa: N801
 
 
 def rows(seconds: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Give the parts that took any time, in their order."""
+    """Return the parts that took any time, in their order."""
     for part in PARTS:
         if seconds.get(part, 0.0) > 0:
             yield part, seconds[part]

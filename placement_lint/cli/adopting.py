@@ -95,7 +95,7 @@ class Adoption:
         return self._done(replace(outcome, findings=left), [silenced.file]), silenced.after
 
     def say(self, outcome: Outcome) -> bool:
-        """Say what was done, in a sentence each; tell whether that is all there is to be said."""
+        """Print what was done, in a sentence each; return whether that is all."""
         if self._args.quiet:
             return self._args.add_noqa is not None
         if self._baselines.known:
@@ -141,7 +141,7 @@ class Adoption:
         return replace(outcome, findings=left)
 
     def _shrink(self, outcome: Outcome, files: Sequence[str]) -> None:
-        """Say which entries are found no longer, or take them out."""
+        """Print which entries are no longer found, or remove them."""
         update = self._args.update_baseline
         if not (self._folders or update):
             return
@@ -173,7 +173,7 @@ class Adoption:
             raise baselines.BaselineError(message)
 
     def _looked_at(self, outcome: Outcome, files: Iterable[str]) -> Callable[[str, str], bool]:
-        """Tell which rules would have found what they find in which files."""
+        """Return a test, for a path and a code, of whether the rule looked at the file."""
         failed = {each.path for each in outcome.findings if each.code in NEVER_SILENT}
         failed.update(skipped.path for skipped in outcome.skipped)
         read = {os.path.realpath(path): path for path in files if path not in failed}

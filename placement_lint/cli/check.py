@@ -442,7 +442,7 @@ class _CheckCommand:
             raise SettingsError(message) from error
 
     def _origin(self, settings: Settings, selector: str) -> str:
-        """Say where a selector was written."""
+        """Return where a selector was written, for an error message."""
         given = settings_in(self.args)
         option = next((key for key in given if selector in _selectors_at(given, key)), None)
         return f"--{option.replace('_', '-')}" if option else str(settings.source or "--config")
@@ -507,7 +507,7 @@ class _CheckCommand:
         return code
 
     def _report_beside_diff(self, outcome: Outcome, settings: Settings) -> None:
-        """Say what could not be read or parsed, although the diff is the output."""
+        """Print what could not be read or parsed to standard error: the diff is the output."""
         from dataclasses import replace
 
         from placement_lint.cli.outputs import Outputs

@@ -1,6 +1,6 @@
 """The text of `--help`, kept in `help.txt`, so that nobody waits until it has been worked out.
 
-`python -m placement_lint.cli.help` writes it anew.
+`python -m placement_lint.cli.help` writes it again.
 """
 
 from __future__ import annotations

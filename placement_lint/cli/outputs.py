@@ -160,7 +160,7 @@ class Outputs:
             streams.complain(text.rstrip("\n"))
 
     def write_failure(self, message: str, setting: str | None) -> None:
-        """Say to who reads SARIF, which has a place for that, why there was no run."""
+        """Write why there was no run to the SARIF outputs, which have a place for that."""
         from placement_lint.lint.results import Outcome, Skipped
 
         outcome = Outcome((), (), 0, 0, 0, 0.0, (), lambda _: None)

@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
         }
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the arguments in one or two lines."""
+        """Print what is wrong with the arguments in one or two lines, and exit."""
         from placement_lint.report.escape import escape, shortened
 
         shown = escape(shortened(message))

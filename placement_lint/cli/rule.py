@@ -144,7 +144,7 @@ def _text(rule: Page, colours: Colours) -> str:
 
 
 def _proved(rule: Page) -> str:
-    """Say on which JAX its proof held; nothing where no record knows the proof as it is."""
+    """Return on which JAX its proof held; empty if no record has the proof as it is now."""
     from placement_lint.rules.proved import kept_sentence
 
     sentence = kept_sentence(rule.code)

@@ -50,7 +50,7 @@ def complain(text: str) -> None:
 
 
 def fail(message: str) -> None:
-    """Say, in a line on standard error, why what was asked for is not done."""
+    """Print a line on standard error: why what was asked for is not done."""
     from placement_lint.report.escape import escape, shortened
 
     complain(f"error: {escape(shortened(message))}")

@@ -171,10 +171,10 @@ class Look:
 
 
 class Shown:
-    """Gives paths as the linter shows them: from the current folder, where they are below that."""
+    """Paths as the linter shows them: relative to the current directory if they are below it."""
 
     def __init__(self) -> None:
-        """Take note of the folder: the program may take it away while it runs."""
+        """Remember the directory: the program may remove it while it runs."""
         self._here = os.path.join(os.getcwd(), "")
 
     def relative(self, path: str) -> str:

@@ -332,7 +332,7 @@ class _Walk:
     ) -> _Ignores:
         """Return what holds inside a folder: what holds above it, and its own .gitignore.
 
-        A repository inside another one starts anew.
+        A repository inside another one has its own rules.
         """
         levels = above.levels
         sources = []

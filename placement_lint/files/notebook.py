@@ -45,7 +45,7 @@ def read_notebook(path: str, data: bytes) -> Source:
 
 
 def with_cell_texts(source: Source, texts: Mapping[int, str]) -> Source:
-    """Return a notebook with other texts in some of its cells, masked anew."""
+    """Return a notebook with other texts in some of its cells, masked again."""
     return _assembled(source.path, {**source.cell_texts, **texts}.items(), source.document)
 
 

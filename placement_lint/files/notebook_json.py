@@ -78,7 +78,7 @@ def demand_rewritable(data: bytes) -> None:
 
 
 def lines_in_file(data: bytes) -> dict[int, list[int]]:
-    """Give, for each cell of a notebook, on which line of the file each of its lines begins.
+    """Return, for each cell of a notebook, on which line of the file each of its lines begins.
 
     Raises NotRewritableError.
     """

@@ -176,7 +176,7 @@ def _replace_all(staged: Iterable[_Staged]) -> None:
 
 @contextlib.contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Say of an error which file it is about."""
+    """Name the file in the error that is raised inside."""
     try:
         yield
     except WriteError as error:

@@ -100,7 +100,7 @@ class Plugin:
         except SettingsError as error:
             if multiprocessing.parent_process() is None:
                 raise _fatal(error) from error
-            # An exception in one of several processes may leave flake8 waiting for ever.
+            # An exception in one of several processes may leave flake8 waiting without end.
             message = f"cannot be checked: {error}"
             return (tool_finding(IoError, self._filename, message),)
 

@@ -298,7 +298,7 @@ class Analysis:
             from placement_lint.lint.suppressions.comments import Suppressions
 
             suppressions = Suppressions(editor, noqa=self.options.respect_noqa)
-            findings, suppressed = suppressions.sift(findings)
+            findings, suppressed = suppressions.apply(findings)
             if judged and not (self.broken or self.failures or self.failed):
                 findings += self._about_comments(suppressions)
         silent = {each for each in suppressed if self._is_sure_enough(each.finding)}
@@ -466,7 +466,7 @@ class Analysis:
 
 @functools.lru_cache(maxsize=512)
 def dispatch_table(rules: tuple[type[Rule], ...]) -> Table:
-    """Give, for each node type, the visitors in the order of the rules, each with its rule's place.
+    """Return the visitors by node type, in the order of the rules, each with its rule's place.
 
     Raises AttributeError where a rule's method names no LibCST node type.
     """

@@ -295,7 +295,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
 def _steps() -> Iterator[int]:
     """Return how many steps of imports the files of a program go beyond what is known, each time.
 
-    A placement seldom goes through more than two files. One that is handed on and on takes a round
+    A placement seldom goes through more than two files. One that is passed on further takes a round
     for each file, and each round takes in all files: so ever more are added at once.
     """
     yield from (0, 0)

@@ -55,7 +55,7 @@ class NameLookup:
         self.editor = editor
 
     def at(self, offset: int, where: Callable[[str, int], str]) -> NameInfo | None:
-        """Say what the name at an offset of the text stands for, if that is worth saying.
+        """Return what the name at an offset of the text stands for; None if nothing is known.
 
         On `tokens` in `self.tokens` that is the attribute, on `self` the object, and on a
         parameter what all calls together give. `where` writes a file and a line of it.
@@ -103,7 +103,7 @@ class NameLookup:
         return None
 
     def _use_of(self, parameter: cst.Name) -> cst.CSTNode | None:
-        """Return where a parameter is used; None where the name is bound anew, or never used.
+        """Return where a parameter is used; None where the name is bound again, or never used.
 
         Nothing is known of its own name in the signature, which no execution comes by.
         """

@@ -1,6 +1,6 @@
 """Work on many things at once, in processes, so that one that kills its process loses only itself.
 
-`multiprocessing.Pool` waits for ever for a worker that died; `ProcessPoolExecutor` says that one
+`multiprocessing.Pool` waits without end for a worker that died; `ProcessPoolExecutor` says that one
 did, though not over what. So only a few things are under way at any time, and when a worker dies,
 each of those is tried again where nothing else runs.
 """
@@ -152,7 +152,7 @@ class _Workers(Generic[T, R]):
     """Some processes, which are gone when the block is left, however it is left."""
 
     def __init__(self, work: Callable[[T], R], jobs: int) -> None:
-        # A forked process would inherit the locks of our other threads, held for ever.
+        # A forked process would inherit the locks of our other threads, held without end.
         context = multiprocessing.get_context("spawn")
         self._before = set(multiprocessing.active_children())
         try:

@@ -132,7 +132,7 @@ def _pass_over(
     progress: ProgressCount,
     previous: PreviousRun | None = None,
 ) -> tuple[Selection, list[CheckedFile]]:
-    """Look at every file in which something can be found; give the files, and what came of it."""
+    """Check every file in which something can be found; return the files, and the results."""
     pass_over = _Pass(paths, store, fix, progress, previous)
     try:
         run_deep(pass_over.prepare, request_for)
@@ -214,7 +214,7 @@ class _Pass:
         selection.findings += incomplete(selection, project, self.checked)
 
     def break_off(self) -> None:
-        """Say of each file that was not checked that the run was over before."""
+        """Report each file that was not checked because the run was over."""
         done = {one.path for one in self.checked}
         open_paths = {task.path for task in (*self.selection.tasks, *self.selection.parse_tasks)}
         if not self.selection.is_complete:

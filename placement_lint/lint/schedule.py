@@ -70,7 +70,7 @@ def check_all(
     jobs: int,
     progress: ProgressCount | None = None,
 ) -> list[CheckedFile]:
-    """Look at files, each alone; with several jobs in processes, whose death is a finding."""
+    """Check files, each alone; with several jobs in processes, whose death is a finding."""
     progress = progress or ProgressCount(len(tasks), no_progress)
     if jobs <= 1:
         return run_deep(_check_here, tasks, check_alone, progress)
@@ -164,7 +164,7 @@ class FileChecker:
 
 
 def check_task(task: Task, fix: FixMode, project: Project) -> CheckedFile:
-    """Look at a file as far as that is asked; what goes wrong is a finding.
+    """Check a file as the task asks; what goes wrong is a finding.
 
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
@@ -207,7 +207,7 @@ def ran_out(path: str, error: LimitError, seconds: float) -> CheckedFile:
 
 
 def check_alone(path: str, request: Request, fix: FixMode, project: Project) -> CheckedFile:
-    """Look at a file, alone; what goes wrong is a finding.
+    """Check a file alone; what goes wrong is a finding.
 
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
@@ -458,7 +458,7 @@ def _asks_for_sight(options: FileOptions, source: Source) -> bool:
 
 
 def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:
-    """Say that a file is not fixed where findings in it have fixes in principle."""
+    """Return why a file is not fixed although findings in it have fixes."""
     fixable = {rule.code for rule in request.options.rules if rule.fix is not None}
     if not any(finding.code in fixable for finding in result.findings):
         return None

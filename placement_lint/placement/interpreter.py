@@ -501,7 +501,7 @@ class Program:
 
 
 class _SameModules:
-    """Gives the modules of a program once more, and no others."""
+    """The modules of a program, for another execution of it."""
 
     def __init__(self, program: Program) -> None:
         self._program = program

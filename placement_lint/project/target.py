@@ -31,7 +31,7 @@ class Chosen:
     origin: str
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return it as one line for the user."""
         low, high = written(self.target.lowest), written(self.target.highest)
         return f"{low if low == high else f'{low} to {high}'} ({self.origin})"
 

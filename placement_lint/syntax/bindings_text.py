@@ -80,12 +80,12 @@ def read_imports(code: str) -> dict[str, list[Way]]:
     return ways.lists()
 
 
-def _module_before(code: str, floor: int, place: int) -> str | None:
+def _module_before(code: str, lowest: int, place: int) -> str | None:
     """Return the module of the statement whose `import` stands here; None: it has none."""
-    start = code.rfind("\n", floor, place) + 1
-    while floor < start and code[max(start - 2, 0) : start] == "\\\n":
-        start = code.rfind("\n", floor, start - 1) + 1
-    before = _BEFORE_IMPORT.search(code[max(start, floor) : place])
+    start = code.rfind("\n", lowest, place) + 1
+    while lowest < start and code[max(start - 2, 0) : start] == "\\\n":
+        start = code.rfind("\n", lowest, start - 1) + 1
+    before = _BEFORE_IMPORT.search(code[max(start, lowest) : place])
     origin = None if before is None else _FROM.search(before.group())
     return None if origin is None else "".join(origin["module"].replace("\\", " ").split())
 

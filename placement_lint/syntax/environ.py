@@ -27,7 +27,7 @@ class Setting(NamedTuple):
 
 
 def settings(node: cst.CSTNode, names: Names) -> Iterator[Setting]:
-    """Give each variable that an assignment or a call sets by its name."""
+    """Yield each variable that an assignment or a call sets by its name."""
     if isinstance(node, cst.Assign):
         for target in node.targets:
             key = _environ_key(target.target, names)
@@ -58,7 +58,7 @@ def settings(node: cst.CSTNode, names: Names) -> Iterator[Setting]:
 
 
 def variables_set(node: cst.CSTNode, names: Names) -> list[str]:
-    """Give the names of the variables that a node sets."""
+    """Return the names of the variables that a node sets."""
     return [setting.name for setting in settings(node, names)]
 
 

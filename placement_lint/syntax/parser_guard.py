@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ParserLimits:
     """The most of everything that the parser is given. No real program comes near."""
 
     tokens: int = 300_000
@@ -76,12 +76,12 @@ class Limits:
     indentation: int = 500_000
     """Sum over the lines of their levels of indentation beyond the eighth: about 1 kB each."""
 
-    def on_stack(self, share: float) -> Limits:
+    def on_stack(self, share: float) -> ParserLimits:
         """Return the limits for so much of the usual stack: only chains need more than 4 MB."""
         return replace(self, chain=int(self.chain * share), elifs=int(self.elifs * share))
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ParserLimits()
 
 
 class Excess(Enum):
@@ -185,7 +185,7 @@ _TOKEN_BYTES, _WEIGHT_BYTES = 4_000, 800
 and with sums of 7,000 numbers."""
 
 
-def too_deep(text: str, limits: Limits | None = None) -> TooDeep | None:
+def too_deep(text: str, limits: ParserLimits | None = None) -> TooDeep | None:
     """Return what in the source is too deep to be parsed, or None. Any text will do.
 
     Without `limits`, they are those of the stack that a thread gets here.
@@ -208,7 +208,7 @@ def demand_parsable(text: str) -> TooDeep | None:
     return None
 
 
-def _limits_here() -> Limits:
+def _limits_here() -> ParserLimits:
     share = stack_share()
     return DEFAULT_LIMITS if share == 1 else DEFAULT_LIMITS.on_stack(share)
 
@@ -220,7 +220,7 @@ def _needed(extent: Extent, tokens: int) -> tuple[float, float]:
     return seconds, _TOKEN_BYTES * tokens + _WEIGHT_BYTES * extent.weight
 
 
-def measure(text: str, limits: Limits = DEFAULT_LIMITS) -> Extent | TooDeep:
+def measure(text: str, limits: ParserLimits = DEFAULT_LIMITS) -> Extent | TooDeep:
     """Measure the source, stopping at the first thing beyond the limits. Any text will do.
 
     Short lines without nested brackets count as nothing: they are within every limit.
@@ -289,7 +289,7 @@ def _place(text: str, position: int) -> tuple[int, int]:
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
-def _longest_elifs(text: str, limits: Limits) -> int | TooDeep:
+def _longest_elifs(text: str, limits: ParserLimits) -> int | TooDeep:
     """Count the most `elif`s that hang together. Those inside strings are counted too."""
     chains: list[tuple[int, int]] = []
     total = longest = 0
@@ -312,7 +312,7 @@ def _longest_elifs(text: str, limits: Limits) -> int | TooDeep:
     return longest
 
 
-def _indentation(text: str, limits: Limits) -> int | TooDeep:
+def _indentation(text: str, limits: ParserLimits) -> int | TooDeep:
     """Add up the deep levels of all lines, those inside brackets and strings too."""
     if sum(map(len, _DEEP_INDENT.findall(text))) <= limits.indentation:
         return 0
@@ -369,7 +369,7 @@ class _ExceededError(Exception):
 class _Scan:
     """One pass over a source."""
 
-    def __init__(self, text: str, limits: Limits) -> None:
+    def __init__(self, text: str, limits: ParserLimits) -> None:
         self.text, self.limits = text, limits
         self.frame = _Frame()
         self.outer: list[_Frame] = []

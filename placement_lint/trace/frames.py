@@ -35,7 +35,7 @@ class Site(NamedTuple):
 
 
 class Frames:
-    """Tells the user's files from all others, and finds the innermost line of them."""
+    """Separates the user's files from all others, and finds the innermost line of them."""
 
     def __init__(self) -> None:
         paths = sysconfig.get_paths()

@@ -63,7 +63,7 @@ PARTS = (
     "placement_lint.project.program_view:WholeRun._line_of_call",
     "placement_lint.project.program_view:WholeRun.importing",
     "placement_lint.lint.suppressions.comments:Suppressions.__init__",
-    "placement_lint.lint.suppressions.comments:Suppressions.sift",
+    "placement_lint.lint.suppressions.comments:Suppressions.apply",
     "placement_lint.project.target:ProjectMetadata.target",
     "placement_lint.lint.check_program:ComponentCheck.load",
     "placement_lint.lint.check_program:ComponentCheck.find",

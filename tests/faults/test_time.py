@@ -88,14 +88,14 @@ STEPS = {
     "placement_lint.project.modules:_read_bindings": "names.py",
     "placement_lint.project.program_view:WholeRun._summed_up": "started.py",
     "placement_lint.lint.select_files:Selection._gains": "uses.py",
-    "placement_lint.lint.suppressions.comments:Suppressions.sift": "names.py",
+    "placement_lint.lint.suppressions.comments:Suppressions.apply": "names.py",
     "placement_lint.lint.schedule:_rules_to_run": "z_last.py",
 }
 """What there is to do about a file, and one about which there is."""
 FEW = {
     "placement_lint.project.modules:_read_bindings",
     "placement_lint.lint.select_files:Selection._gains",
-    "placement_lint.lint.suppressions.comments:Suppressions.sift",
+    "placement_lint.lint.suppressions.comments:Suppressions.apply",
 }
 
 

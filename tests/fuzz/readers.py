@@ -94,7 +94,7 @@ def _suppressions(source: Source) -> None:
             "JDP204", "device-put-discarded", "", source.path, Span(line, 1, line, 1),
             Severity.WARNING,
         )  # fmt: skip
-        spoken, silent = suppressions.sift([finding])
+        spoken, silent = suppressions.apply([finding])
         assert len(spoken) + len(silent) == 1
         assert all("\n" not in each.reason for each in silent)
 

@@ -15,7 +15,7 @@ from placement_lint.syntax.parser_guard import (
     DEFAULT_LIMITS,
     Excess,
     Extent,
-    Limits,
+    ParserLimits,
     TooDeep,
     measure,
     too_deep,
@@ -25,7 +25,7 @@ from tests.trials import Trials
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BOUNDLESS = Limits(*[10**15] * 7)
+BOUNDLESS = ParserLimits(*[10**15] * 7)
 
 
 def nested(opening: str, closing: str) -> Callable[[int], str]:
@@ -271,7 +271,7 @@ def test_what_is_in_fields_of_strings_is(prefix: str) -> None:
 
 
 def test_where_there_are_too_many_tokens_is_said() -> None:
-    found = too_deep("a\r\nb = c\n" * 40, Limits(tokens=20))
+    found = too_deep("a\r\nb = c\n" * 40, ParserLimits(tokens=20))
     assert found is not None
     assert (found.line, found.column, found.limit) == (8, 1, 20)
 
@@ -281,7 +281,7 @@ def test_where_there_are_too_many_tokens_is_said() -> None:
     [("a b 'c d'", 5), ("a 'b c' d", 9), ("a f'b{c}' d", 4), ("a b 'c d' 'e f' g", 5)],
 )
 def test_a_string_may_be_the_token_that_is_one_too_many(text: str, column: int) -> None:
-    found = too_deep(text, Limits(tokens=2))
+    found = too_deep(text, ParserLimits(tokens=2))
     assert found is not None
     assert (found.line, found.column) == (1, column)
 
@@ -304,7 +304,7 @@ def test_a_long_body_inside_many_brackets_is_refused() -> None:
 
 
 def test_the_place_is_where_the_limit_is_passed() -> None:
-    found = too_deep("é = 1\r\ny = (" + "[" * 250, Limits(brackets=3))
+    found = too_deep("é = 1\r\ny = (" + "[" * 250, ParserLimits(brackets=3))
     assert found == TooDeep(Excess.BRACKETS, 4, 3, 2, 8)
 
 
@@ -323,7 +323,7 @@ def test_separate_expressions_do_not_add_up() -> None:
 
 
 def test_elifs_of_separate_ifs_do_not_add_up_and_nested_ones_do() -> None:
-    limits = Limits(elifs=10)
+    limits = ParserLimits(elifs=10)
     assert too_deep(elifs(8) * 3, limits) is None
     inner = "".join("    " + line + "\n" for line in elifs(8).splitlines())
     refused = too_deep(elifs(8) + "else:\n" + inner, limits)
@@ -388,7 +388,7 @@ SCRAPS = st.lists(st.sampled_from(MARKS + WORDS), max_size=80).map("".join)
 
 @given(st.one_of(st.text(), SCRAPS, st.binary().map(lambda data: data.decode("latin-1"))))
 def test_nothing_makes_it_fail(text: str) -> None:
-    found = measure(text, Limits(2, 5, 1, 2, 20, 50, 2))
+    found = measure(text, ParserLimits(2, 5, 1, 2, 20, 50, 2))
     assert isinstance(found, TooDeep | Extent)
     if isinstance(found, TooDeep):
         assert found.size > found.limit
@@ -462,14 +462,14 @@ def test_the_work_grows_with_the_length_only(unit: str) -> None:
 )
 def test_quotes_in_strings_hide_no_tokens(text: str) -> None:
     many = f"x = ({text * 3}\n{'a + ' * 200})\n"
-    found = too_deep(many, Limits(tokens=200))
+    found = too_deep(many, ParserLimits(tokens=200))
     assert found is not None
     assert found.excess is Excess.TOKENS
     assert found.line == 2
 
 
 def test_elifs_and_indentation_end_with_their_block() -> None:
-    limits = Limits(elifs=10)
+    limits = ParserLimits(elifs=10)
     nested_ifs = "if a:\n" + "".join(f"    {line}\n" for line in elifs(8).splitlines())
     # Both hang together only where one is inside of the other.
     assert too_deep(nested_ifs + "elif b:\n    pass\n" * 8, limits) is None

@@ -51,7 +51,7 @@ class Snapshot:
     """The folders of the workspace."""
     settings: EditorSettings
     surroundings: int
-    """Which files there are, and their settings, are asked anew where this is another number."""
+    """Which files there are, and their settings, are read again when this number changes."""
 
     @cached_property
     def texts(self) -> dict[str, bytes]:
@@ -145,7 +145,7 @@ class AnalysisService:
         place: Callable[[Source], int],
         where: Callable[[str, int], str],
     ) -> NameInfo | None:
-        """Say what is known of the name at a place. `place` gives its offset in the text."""
+        """Return what is known of the name at a place. `place` gives its offset in the text."""
         known = self._known_in(snapshot, path)
         if known is None:
             return None
@@ -212,7 +212,7 @@ class AnalysisService:
         return frozenset(passed_over)
 
     def _renewed_settings(self, snapshot: Snapshot) -> tuple[ProjectSettings, bool]:
-        """Return the settings of the projects, and whether they were read anew."""
+        """Return the settings of the projects, and whether they were read again."""
         is_same = (
             self._surroundings == snapshot.surroundings
             and self._editor_settings == snapshot.settings

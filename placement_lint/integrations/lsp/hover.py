@@ -42,7 +42,7 @@ def _markdown(page: Page) -> str:
 
 
 def about(finding: Finding) -> str:
-    """Say what was found, and why that matters."""
+    """Return what was found, and why that matters."""
     said = [f"**{finding.code}** `{finding.name}`: {finding.message}"]
     fix = finding.fix
     if fix is not None:

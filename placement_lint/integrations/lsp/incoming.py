@@ -1,8 +1,8 @@
 """Standard input, without what is no message of the protocol.
 
 pygls (2.1) takes memory for as many bytes as a header announces, keeps a line of any length, waits
-for ever for an answer to a request whose `id` is none, and takes an object inside of a message for
-one more message. All this is seen to before it reads anything: what is handed on are requests,
+endlessly for an answer to a request whose `id` is none, and takes an object inside of a message for
+one more message. All this is seen to before it reads anything: what is passed on are requests,
 notifications and responses as JSON-RPC has them, each behind the one header that it needs.
 """
 

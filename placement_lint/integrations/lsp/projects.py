@@ -30,7 +30,7 @@ class ProjectSettings:
     """The settings of files; what cannot be used is a problem, and what held before goes on."""
 
     def __init__(self, editor: EditorSettings, before: ProjectSettings | None = None) -> None:
-        """Read all settings files anew. `before` has what held until now."""
+        """Read all settings files again. `before` has what held until now."""
         self.problems: set[Problem] = set()
         self._loader = SettingsLoader(options=editor.options)
         self._fallback = SettingsLoader(isolated=True, options=editor.options)

@@ -63,7 +63,7 @@ class Publisher:
         self._pulled.pop(uri, None)
 
     def push_problems(self, seen: SnapshotResult) -> None:
-        """Say in the settings files which of them cannot be used."""
+        """Publish, for each settings file, why it cannot be used."""
         by_uri: dict[str, list[Diagnostic]] = {}
         for problem in seen.problems:
             if problem.path is not None:

@@ -46,7 +46,7 @@ class Scheduler:
         self._thread = ThreadPoolExecutor(1, "placement-lint analysis")
 
     def soon(self) -> None:
-        """Look after a pause; one that has begun begins anew."""
+        """Check after a pause; a pause that has begun starts again."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(PAUSE, self._pause_is_over)

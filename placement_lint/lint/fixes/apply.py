@@ -128,7 +128,7 @@ class _TakenBackError(Exception):
         self.reason = reason
 
     def finding(self, together: Iterable[str]) -> Finding:
-        """Say so to the user, with the files in which fixes are taken back."""
+        """Return the finding that names the files in which fixes are taken back."""
         others = sorted({*together} - {self.path})
         message = InternalError.describe_taken_back(self.codes, self.reason, others)
         return tool_finding(InternalError, self.path, message)
@@ -249,7 +249,7 @@ class _Fixing:
         return fix.applicability is Applicability.SAFE
 
     def _check(self, path: str, result: FileResult) -> None:
-        """Look at a file after a round. Raises _TakenBackError where it must not be written."""
+        """Check a file after a round. Raises _TakenBackError where it must not be written."""
         problem = _broken(result, self.original[path].failed)
         if problem is not None:
             raise self._wrong(path, f"the result has {problem.message}")

@@ -72,13 +72,13 @@ def allowed(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
 
 
 def placed(fix: Fix, editor: Editor) -> Fix | None:
-    """Tell the edits of a fix by cell, in notebooks; None where it is none there."""
+    """Assign the edits of a fix to cells, in notebooks; None if it cannot be made there."""
     edits = in_own_cells(fix.edits, editor)
     return None if edits is None else replace(fix, edits=tuple(edits))
 
 
 def in_own_cells(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
-    """Tell edits of one file by its cells, where it has cells; None where they break one."""
+    """Assign the edits of one file to its cells, if it has cells; None if they break one."""
     if not editor.source.cells:
         if not editor.has_cells:
             if editor.source.as_written is None:

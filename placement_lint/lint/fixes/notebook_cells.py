@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def in_cells(source: Source, edits: Sequence[Edit]) -> list[Edit] | None:
-    """Tell edits of a notebook's text by its cells; None where they must not be made.
+    """Assign the edits of a notebook's text to its cells; None if they must not be made.
 
     That is where one of them goes over the end of a cell or touches what only IPython understands,
     or where a cell would no longer be Python by itself: a block cannot go on in the next cell.

@@ -90,7 +90,7 @@ def load(path: str) -> Baseline:
         raise BaselineError(message)
     versions = (table.get("version"), table.get("fingerprints"))
     if versions != (VERSION, FINGERPRINT_VERSION):
-        message = f"{path}: a baseline of another version of placement-lint; write it anew"
+        message = f"{path}: a baseline of another version of placement-lint; write it again"
         raise BaselineError(message)
     return Baseline(path, _entries(path, table.get("findings")))
 
@@ -149,7 +149,7 @@ def compare(
     findings: Sequence[Finding],
     sources: Callable[[str], Source | None],
 ) -> Compared:
-    """Tell new findings from known ones.
+    """Separate new findings from known ones.
 
     Of equal lines the first ones are the known ones: nobody can tell which of them was added.
     """

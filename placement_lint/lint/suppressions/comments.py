@@ -117,7 +117,7 @@ class Suppressions:
         for start, end in editor.spans.comments:
             self._read(start, end)
 
-    def sift(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Suppressed]]:
+    def apply(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Suppressed]]:
         """Part the findings that nothing silences from those that a comment does."""
         spoken: list[Finding] = []
         silent: list[Suppressed] = []

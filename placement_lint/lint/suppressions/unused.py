@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def complaints(
     suppressions: Suppressions, editor: Editor, checked: tuple[type[Rule], ...], sight: Sight
 ) -> Iterator[Finding]:
-    """Say which comments silence nothing, after every finding has been put to them.
+    """Yield a finding for each comment that silences nothing, after all findings were compared.
 
     `checked` are the rules whose findings these were. Places are those of the text, not of cells.
     """

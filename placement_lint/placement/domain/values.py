@@ -87,7 +87,7 @@ class Host(_Sized):
     """A NumPy array, or what gives one when it is indexed."""
 
     from_file: bool = False
-    """All of what a file holds: as large as data sets are."""
+    """All of what a file holds: as large as datasets are."""
     read: Place | None = None
     """It has the values of the JAX arrays that this expression is: `np.asarray(x)`."""
 

@@ -110,7 +110,7 @@ class Operators:
             chain.append(chain[-1].left)
         held = self.on.evaluate(chain[-1].left, state)
         for link in reversed(chain):
-            # What is certainly true is not handed on by `and`, nor what is false by `or`.
+            # What is certainly true does not pass through `and`, nor what is false by `or`.
             passes = isinstance(link.operator, cst.And)
             kept = frozenset(a for a in held if not isinstance(a, Plain) or a.truth is not passes)
             held = join(kept, self.on.evaluate(link.right, state))

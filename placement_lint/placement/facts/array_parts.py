@@ -48,7 +48,7 @@ def taking_of(module: Module, operation: int, operand: int) -> Taking | None:
 
 
 class Stays:
-    """Tells of one module whether what is taken of an array is only read on the host after that,
+    """Whether, in one module, what is taken of an array is only read on the host after that,
     or is put on a device explicitly: by the text alone, whatever the values are.
     """
 

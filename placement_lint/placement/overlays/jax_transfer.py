@@ -304,7 +304,7 @@ def host(call: LibraryCall) -> Value:
 
 @applies(Effect.PLAIN)
 def plain(call: LibraryCall) -> Value:
-    """Look at shapes and types."""
+    """Read shapes and types only."""
     call.operands()
     return PLAIN
 

@@ -311,5 +311,5 @@ def test_what_may_not_be_silenced_is_not() -> None:
     assert suppressions.covers(finding)
     failed = replace(finding, code="JDP903")
     assert not suppressions.covers(failed)
-    spoken, silent = suppressions.sift([finding, failed])
+    spoken, silent = suppressions.apply([finding, failed])
     assert (spoken, [each.finding for each in silent]) == ([failed], [finding])
