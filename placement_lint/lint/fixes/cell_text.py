@@ -98,7 +98,7 @@ class CellText:
     def _is_kept(self, after: _After) -> bool:
         """Return whether what a region is now is statements of its block, for sure."""
         region, text = after
-        if self._start_of(region.behind) < self.end and not text.endswith(("\n", "\r")):
+        if self._start_of(region.behind) < self.end and not _ends_line(text):
             return False
         # In as many blocks, of which there may not be any number, and behind a statement in the
         # same column.
@@ -209,3 +209,12 @@ class CellText:
             if self._line(block[0]) <= first and last <= end:
                 return block
         return None
+
+
+def _ends_line(text: str) -> bool:
+    """Return whether what follows a text begins a line of its own.
+
+    CPython 3.11 takes a backslash before the last line end for none, where that is CRLF.
+    """
+    lines = text.rstrip("\r\n")
+    return lines != text and not lines.endswith("\\")

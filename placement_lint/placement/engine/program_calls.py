@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.contents import iterated_of
-from placement_lint.placement.domain.state import State, chosen_defaults, meet, variable
+from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -276,7 +276,8 @@ class ObjectCalls:
                 if isinstance(node, cst.Call) and computes and not program.is_tracing:
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
-        if placed:
+        if placed or state.default.devices != SYSTEM:
+            # Under a default that is not known, who calls this may choose one.
             program.reach.hands_out()
         if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
             "optax."

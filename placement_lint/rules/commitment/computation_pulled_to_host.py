@@ -236,7 +236,7 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     if failure_is_expected(node, ctx) or are_by_dlpack(pull, ctx):
         return None
     extents = {
-        operand: [extent(array, ctx) for array in sorted(arrays, key=repr)]
+        operand: [extent(array, ctx) for array in sorted(arrays, key=lambda array: array.order)]
         for operand, arrays in sorted(pull.pulled.items())
     }
     pulled = {

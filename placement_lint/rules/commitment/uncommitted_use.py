@@ -47,7 +47,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     name = dotted(node)
     what = f"`{name}`" if name else "this array"
     often = " each time" if use.in_loop else ""
-    arrays = sorted(use.moved, key=repr)
+    arrays = sorted(use.moved, key=lambda array: array.order)
     origins = _origins(use)
     ctx.report(
         node,

@@ -97,6 +97,15 @@ def test_it_is_judged_as_by_all_of_it(name: str) -> None:
         assert text.is_python_after(edits) == is_python(after), after
 
 
+def test_a_backslash_before_the_line_end_joins_the_next_statement() -> None:
+    source, cell = in_a_cell(TEXTS["returns"])
+    text = CellText(source, cell)
+    behind = source.text.index("b = 1") + len("b = 1")
+    edits = [edit_of(source, behind, behind, "\\")]
+    assert not is_python(applied(source, edits, text.begin, text.end))
+    assert not text.is_python_after(edits)
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_is_plain_is_not_masked(name: str) -> None:
     source, cell = in_a_cell(TEXTS[name])
