@@ -178,19 +178,10 @@ class Memo:
         if any(self._program.reach.carries_placement(held, state) for held in bindings.values()):
             return None
         known = self._known(now.memo[place], key, state)
-        if known is not None and known.is_general:
+        if known is not None and known.is_general and not known.touches:
             self._forget_stored(place, bindings, state)
             return known
-        alike = [
-            execution
-            for (given, *others), executions in now.memo[place].items()
-            if (*others,) == key[1:]
-            and all(
-                held == shape[name] or (shape[name] == UNKNOWN and is_data(held))
-                for name, held in given
-            )
-            for execution in executions
-        ]
+        alike = self._alike(place, key)
         if len([each for each in alike if not each.is_general]) < _MAX_ALIKE or any(
             each.touches or not each.is_plain for each in alike
         ):
@@ -208,7 +199,22 @@ class Memo:
         execution.is_general = True
         for name in dict.fromkeys(name for each in alike for name in each.writes):
             execution.writes.setdefault(name, UNKNOWN)
-        return execution
+        # For other data than before it may lead to a placement: then it matters which.
+        return None if execution.touches else execution
+
+    def _alike(self, place: Place, key: CallKey) -> list[Execution]:
+        """Return the executions of a function for any data where a key has unknown arguments."""
+        shape = dict(key[0])
+        return [
+            execution
+            for (given, *others), executions in self._program.now.memo[place].items()
+            if (*others,) == key[1:]
+            and all(
+                held == shape[name] or (shape[name] == UNKNOWN and is_data(held))
+                for name, held in given
+            )
+            for execution in executions
+        ]
 
     def _key(self, bindings: dict[str, Value], state: State) -> CallKey:
         return (
