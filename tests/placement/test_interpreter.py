@@ -100,7 +100,7 @@ def last_blocks(depth: int) -> str:
 @pytest.mark.parametrize(
     ("make", "count"),
     [
-        (chain, 40),
+        pytest.param(chain, 40, marks=pytest.mark.every),
         pytest.param(diamonds, 30, marks=pytest.mark.every),
         (loops, 24),
         pytest.param(last_blocks, 8, marks=pytest.mark.every),

@@ -171,6 +171,7 @@ def test_a_parser_that_is_killed_is_seen_and_the_next_source_is_parsed() -> None
     assert third.startswith("ParserSyntaxError")
 
 
+@pytest.mark.every
 def test_brackets_at_the_limit_parse() -> None:
     limit = DEFAULT_LIMITS.brackets
     assert_parse({construct: source(limit) for construct, source in BRACKETS.items()})
@@ -185,6 +186,7 @@ def test_one_bracket_more_is_refused(construct: str) -> None:
     assert refused.message == "201 nested brackets, at most 200"
 
 
+@pytest.mark.every
 def test_chains_at_the_limit_parse() -> None:
     """But for those that take LibCST a second each: these at a fifth of it.
 

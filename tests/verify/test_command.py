@@ -275,6 +275,7 @@ def test_the_page_is_written_beside_what_is_printed(
     assert sizes[0] == 16 * 2**20
 
 
+@pytest.mark.every
 @pytest.mark.usefixtures("needs_jax")
 def test_a_real_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("JDP204", "--devices", "virtual", "-v") == 0

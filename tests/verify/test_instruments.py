@@ -10,7 +10,7 @@ from placement_lint.verify.proofs import Proof
 from placement_lint.verify.runner import Runner, run_side
 from tests.verify.warm import WarmRunner
 
-pytestmark = pytest.mark.usefixtures("needs_jax")
+pytestmark = [pytest.mark.usefixtures("needs_jax"), pytest.mark.every]
 WriteProof = Callable[[str], Proof]
 
 

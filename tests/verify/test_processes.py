@@ -114,6 +114,7 @@ def observe(run):
 """
 
 
+@pytest.mark.every
 @pytest.mark.usefixtures("needs_jax")
 def test_the_processes_are_of_one_jax_program(runner: Runner, write_proof: WriteProof) -> None:
     outcome = outcome_of(runner, write_proof(HEAD + DISTRIBUTED))

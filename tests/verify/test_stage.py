@@ -9,7 +9,7 @@ from placement_lint.verify.proofs import Proof
 from placement_lint.verify.runner import Runner, probe, run_side
 from placement_lint.verify.versions import is_within
 
-pytestmark = pytest.mark.usefixtures("needs_jax")
+pytestmark = [pytest.mark.usefixtures("needs_jax"), pytest.mark.every]
 WriteProof = Callable[[str], Proof]
 
 PROOF = '''"""Ask the stage a question."""

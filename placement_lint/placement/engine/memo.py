@@ -170,7 +170,8 @@ class Memo:
 
         None for one that may have: it is told apart by whatever it is called with.
         """
-        if chosen_defaults(state):
+        contexts = self._program.now.memo[place].values()
+        if sum(map(len, contexts)) < _MAX_ALIKE or chosen_defaults(state):
             return None
         shape = {name: UNKNOWN if is_data(held) else held for name, held in bindings.items()}
         key = self._key(shape, state)

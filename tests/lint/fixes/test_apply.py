@@ -303,6 +303,7 @@ def test_rules_without_fixes() -> None:
     assert (result.text, codes(result)) == (text, ["JDP801"])
 
 
+@pytest.mark.every
 def test_deep_code_is_fixed() -> None:
     # Python 3.12 writes out no more than some 750, whatever the stack.
     terms = 600 if sys.version_info[:2] == (3, 12) else 2_000
