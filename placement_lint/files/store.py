@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MOST_BYTES = 64 * 1024 * 1024
-MOST_DERIVED = 1_000_000
+MOST_DERIVED = 250_000
 """Characters. A LibCST tree takes some 40 bytes for each, the positions of its nodes 95, and a tree
 of Python's own parser 40 (LibCST 1.9.0, Python 3.11)."""
 
