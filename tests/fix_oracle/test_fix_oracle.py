@@ -61,6 +61,7 @@ def test_sample(oracle: WatchClient) -> None:
     assert check(oracle, sample)[RAN] >= 3
 
 
+@pytest.mark.every
 def test_some_own_programs(oracle: WatchClient) -> None:
     """Some of the shapes that a fix has to survive; `test_own_programs` takes all."""
     programs = own_programs()

@@ -275,7 +275,7 @@ class _Tables:
                 return table
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(suites())
 def test_scopes_agree_with_cpython(lines: list[str]) -> None:
     text = "\n".join(lines) + "\n"

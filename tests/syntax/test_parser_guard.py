@@ -215,6 +215,7 @@ def test_one_link_more_is_refused(construct: str) -> None:
     assert refused.excess is excess
 
 
+@pytest.mark.every
 def test_chains_that_parse_slowly_parse() -> None:
     """At a part of the limit; at the limit itself with `pytest -m every tests/files`."""
     assert_parse(

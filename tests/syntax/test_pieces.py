@@ -77,7 +77,7 @@ def compare(files: list[Path], rounds: int) -> None:
 
 def test_it_is_the_same_module() -> None:
     """`pytest -m every -k same_module` compares them for every file of this project."""
-    compare(FILES[::30], 3)
+    compare(FILES[::60], 3)
 
 
 @pytest.mark.every

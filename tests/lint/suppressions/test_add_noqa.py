@@ -243,8 +243,8 @@ def without_comments(text: str) -> str:
 @pytest.mark.parametrize(
     ("newline", "first", "step"),
     [
-        ("\n", 0, 5),
-        ("\r\n", 2, 17),
+        ("\n", 0, 15),
+        ("\r\n", 2, 34),
         pytest.param("\n", 0, 1, marks=pytest.mark.every),
         pytest.param("\r\n", 0, 1, marks=pytest.mark.every),
     ],
@@ -268,6 +268,7 @@ def test_every_fixture_is_clean_afterwards(newline: str, first: int, step: int) 
     assert counted > 0.8 * len(cases)
 
 
+@pytest.mark.every
 def test_files_are_as_they_were_for_the_tokenizer() -> None:
     from tests.variants import Layout
 
