@@ -9,6 +9,16 @@ celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sig
 logsumexp one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus standardize swish tanh
 """
 
+LINEN_LAYERS = tuple(
+    """
+    BatchNorm Bidirectional ConvLocal ConvTranspose Conv Dense DenseGeneral
+    Dropout Einsum Embed GRUCell GroupNorm InstanceNorm LSTMCell LayerNorm MGUCell
+    MultiHeadAttention MultiHeadDotProductAttention OptimizedLSTMCell PReLU RMSNorm RNN
+    SelfAttention Sequential SimpleCell SpectralNorm WeightNorm
+    """.split()
+)
+"""Classes of Linen that are modules."""
+
 LIBRARY = Library(
     rows=[
         *rows("flax.linen", _ACTIVATIONS, Effect.COMPUTE),
@@ -35,6 +45,13 @@ LIBRARY = Library(
             Effect.HOST,
         ),
     ],
+    classes={
+        "flax.linen.Module": frozenset(
+            {"__call__", "apply", "bind", "init", "init_with_output", "lazy_init"}
+        ),
+        "flax.training.train_state.TrainState": frozenset({"apply_gradients", "create", "replace"}),
+    },
+    aliases={"flax.linen.module.Module": "flax.linen.Module"},
     taking_apart=frozenset(
         {
             "flax.jax_utils.replicate",

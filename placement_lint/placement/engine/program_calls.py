@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
@@ -32,9 +33,11 @@ from placement_lint.placement.domain.values import (
     Getter,
     Host,
     Instance,
+    LibraryMethod,
     Mapping,
     Method,
     NamedTupleType,
+    Optimizer,
     Partial,
     Plain,
     PlainContext,
@@ -118,7 +121,10 @@ class ObjectCalls:
             for atom in sorted(computations, key=order_of):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
-        others = held - computations
+        methods = frozenset(atom for atom in held if isinstance(atom, LibraryMethod))
+        for method in sorted(methods, key=order_of):
+            found |= self.on.calls.library_method(node, method, None, state)
+        others = held - computations - methods
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
@@ -233,6 +239,12 @@ class ObjectCalls:
                 more=passed.more,
                 call=self.on.module.place(node),
             )
+        if isinstance(atom, LibraryMethod):
+            return self.on.calls.library_method(node, atom, passed, state)
+        if isinstance(atom, AnyTree | Instance | Optimizer):
+            method = self._calling(atom)
+            if method is not None:
+                return self.on.calls.library_method(node, method, passed, state)
         if isinstance(atom, Method):
             return self._method_called(atom.function, value(atom.receiver), passed, state, node)
         if isinstance(atom, Class):
@@ -288,6 +300,18 @@ class ObjectCalls:
             self.on.escapes(held, state)
             self.on.targets.may_change(held, state)
         return DOUBTFUL if atom == DOUBT else UNKNOWN
+
+    def _calling(self, atom: AnyTree | Instance | Optimizer) -> LibraryMethod | None:
+        """Return what calling an object calls, if that is a method of a library."""
+        name: str | None = None
+        if isinstance(atom, Optimizer):
+            name = "optax.GradientTransformation.init" if atom.is_init else None
+        elif isinstance(atom, AnyTree):
+            name = method_of(atom.cls, "__call__")
+        elif self.on.program.classes.method(atom.cls, "__call__") is None:
+            cls = self.on.program.classes.library_class(atom.cls)
+            name = None if cls is None else method_of(cls, "__call__")
+        return None if name is None else LibraryMethod(name, atom)
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
         """Note what a name stands for whose module was read only now."""
