@@ -19,6 +19,16 @@ LINEN_LAYERS = tuple(
 )
 """Classes of Linen that are modules."""
 
+NNX_LAYERS = tuple(
+    """
+    BatchNorm Conv ConvTranspose Dropout Einsum Embed GRUCell GroupNorm InstanceNorm LSTMCell
+    LayerNorm Linear LinearGeneral LoRALinear MultiHeadAttention OptimizedLSTMCell RMSNorm
+    SimpleCell
+    """.split()
+)
+"""Modules of nnx."""
+NNX_VARIABLES = tuple("BatchStat Cache Intermediate Param Variable".split())
+
 LIBRARY = Library(
     rows=[
         *rows("flax.linen", _ACTIVATIONS, Effect.COMPUTE),
@@ -49,15 +59,15 @@ LIBRARY = Library(
         "flax.linen.Module": frozenset(
             {"__call__", "apply", "bind", "init", "init_with_output", "lazy_init"}
         ),
+        "flax.nnx.Module": frozenset({"__call__"}),
+        "flax.nnx.Optimizer": frozenset({"update"}),
+        "flax.nnx.Rngs": frozenset({"__call__"}),
         "flax.training.train_state.TrainState": frozenset({"apply_gradients", "create", "replace"}),
     },
     aliases={"flax.linen.module.Module": "flax.linen.Module"},
     taking_apart=frozenset(
         {
             "flax.jax_utils.replicate",
-            "flax.nnx.clone",
-            "flax.nnx.split",
-            "flax.nnx.state",
             "flax.serialization.to_state_dict",
         }
     ),

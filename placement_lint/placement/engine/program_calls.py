@@ -118,16 +118,24 @@ class ObjectCalls:
             if any(atom.changes_objects for atom in computations):
                 for _, given in laid_out.operands:
                     self.on.targets.spoil(given, state, UNKNOWN)
+                self._loosen_modules(node, state)
             for atom in sorted(computations, key=order_of):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
-        methods = frozenset(atom for atom in held if isinstance(atom, LibraryMethod))
-        for method in sorted(methods, key=order_of):
-            found |= self.on.calls.library_method(node, method, None, state)
-        others = held - computations - methods
+        methods = {atom: method for atom in held if (method := self._library_method(atom))}
+        for called in sorted(methods, key=order_of):
+            found |= self.on.calls.library_method(node, methods[called], None, state)
+        others = held - computations - methods.keys()
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
+
+    def _loosen_modules(self, node: cst.Call, state: State) -> None:
+        """Forget what the variables hold that are modules of nnx, which a call is given."""
+        for argument in node.args:
+            held = self.on.record.values.get(self.on.index(argument.value), NOTHING)
+            if any(isinstance(a, AnyTree) and a.cls.startswith("flax.nnx.") for a in held):
+                self.on.targets.loosen(argument.value, state)
 
     def _computed(
         self,
@@ -239,12 +247,9 @@ class ObjectCalls:
                 more=passed.more,
                 call=self.on.module.place(node),
             )
-        if isinstance(atom, LibraryMethod):
-            return self.on.calls.library_method(node, atom, passed, state)
-        if isinstance(atom, AnyTree | Instance | Optimizer):
-            method = self._calling(atom)
-            if method is not None:
-                return self.on.calls.library_method(node, method, passed, state)
+        method = self._library_method(atom)
+        if method is not None:
+            return self.on.calls.library_method(node, method, passed, state)
         if isinstance(atom, Method):
             return self._method_called(atom.function, value(atom.receiver), passed, state, node)
         if isinstance(atom, Class):
@@ -301,16 +306,19 @@ class ObjectCalls:
             self.on.targets.may_change(held, state)
         return DOUBTFUL if atom == DOUBT else UNKNOWN
 
-    def _calling(self, atom: AnyTree | Instance | Optimizer) -> LibraryMethod | None:
-        """Return what calling an object calls, if that is a method of a library."""
+    def _library_method(self, atom: Atom) -> LibraryMethod | None:
+        """Return the method of a library that calling a thing calls, if it is one."""
         name: str | None = None
+        if isinstance(atom, LibraryMethod):
+            return atom
         if isinstance(atom, Optimizer):
             name = "optax.GradientTransformation.init" if atom.is_init else None
         elif isinstance(atom, AnyTree):
             name = method_of(atom.cls, "__call__")
-        elif self.on.program.classes.method(atom.cls, "__call__") is None:
-            cls = self.on.program.classes.library_class(atom.cls)
-            name = None if cls is None else method_of(cls, "__call__")
+        elif isinstance(atom, Instance):
+            classes = self.on.program.classes
+            if classes.method(atom.cls, "__call__") is None:
+                name = method_of(classes.library_class(atom.cls) or "", "__call__")
         return None if name is None else LibraryMethod(name, atom)
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,6 +12,7 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     External,
     Sequence,
@@ -22,7 +24,6 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.pytrees import tree_of
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.overlays.registry import ObjectCall
 
@@ -70,7 +71,8 @@ def receiver_place(call: ObjectCall) -> int:
     node = call.node
     if isinstance(node, cst.Call):
         function = node.func
-        node = function.value if isinstance(function, cst.Attribute) else function
+        is_method = isinstance(function, cst.Attribute) and not call.name.endswith(".__call__")
+        node = function.value if is_method and isinstance(function, cst.Attribute) else function
     return call.on.index(node)
 
 
@@ -88,18 +90,25 @@ def replaced(call: ObjectCall, tree: Value, operands: list[Operand]) -> Value:
     return call.rebuilt(tree, lambda _: made)
 
 
-def with_arrays(atoms: Value) -> Value:
-    """Return those of the alternatives that are arrays."""
-    return frozenset(atom for atom in atoms if isinstance(atom, Array))
-
-
 def several(*items: Value) -> Value:
     """Return a tuple."""
     return value(Sequence(items, join(*items)))
 
 
-def of_class(cls: str, *atoms: Atom) -> Value:
+def held_by(cls: str, leaves: Value) -> Value:
     """Return an object of a class of a library, whose arrays are these."""
-    from placement_lint.placement.domain.values import AnyTree
+    if not leaves:
+        return value(AnyTree(NOTHING, cls))
+    return frozenset(
+        replace(atom, cls=cls) if isinstance(atom, AnyTree) else atom for atom in tree_of(leaves)
+    )
 
-    return value(AnyTree(frozenset(atoms), cls))
+
+def in_an_object(leaves: Value) -> Value:
+    """Return arrays that are made in an object which `jax.device_put` may refuse."""
+    return frozenset(
+        replace(atom, origin=replace(atom.origin, is_apart=False))
+        if isinstance(atom, Array) and atom.origin is not None
+        else atom
+        for atom in leaves
+    )

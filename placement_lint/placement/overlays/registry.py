@@ -184,6 +184,13 @@ class ObjectCall:
         is_open = self.arguments.rest is not None or self.arguments.more is not None
         return UNKNOWN if is_open else None
 
+    def named(self, position: int, *names: str) -> str | None:
+        """Return the qualified name of what is passed, if a name is written out."""
+        if not isinstance(self.node, cst.Call):
+            return None
+        node = Arguments(self.node).get(position, *names)
+        return None if node is None else self.on.names.qualified(node)
+
     def created(self, *, certain: bool = True, is_small: bool = False) -> Value:
         """Return an array that the call makes on the default device."""
         return self.on.operations.created(

@@ -19,6 +19,7 @@ import libcst as cst
 import pytest
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.libraries import methods
 from placement_lint.placement.overlays import registry, stdlib
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
@@ -80,25 +81,37 @@ def cases_in(folder: Path) -> list[OverlayCase]:
 
 
 CASES = cases_in(Path(__file__).parent)
+MODELS = {*registry.models_by_name(), *registry.models_of_objects()}
+CLASSES = {name.rpartition(".")[0] for name in methods()}
 
 
 def called_in(text: str) -> set[str]:
-    """Return the qualified names of what a program calls."""
+    """Return the qualified names of what a program calls, and those of methods: `*.init`."""
     tree = Tree(cst.parse_module(text))
     names = Names(tree)
-    return {names.qualified(node.func) or "" for node in tree.every(cst.Call)}
+    called = [node.func for node in tree.every(cst.Call)]
+    methods = {f"*.{func.attr.value}" for func in called if isinstance(func, cst.Attribute)}
+    return {names.qualified(func) or "" for func in called} | methods
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.names[0])
 def test_a_case_calls_what_it_is_named_after(case: OverlayCase) -> None:
-    assert set(case.names) <= called_in(case.text)
-    assert set(case.names) <= registry.models_by_name().keys()
+    called = called_in(case.text)
+    for name in case.names:
+        cls, _, method = name.rpartition(".")
+        of_object = cls in CLASSES and (f"*.{method}" in called or method == "__call__")
+        assert name in called or of_object, name
+    assert set(case.names) <= MODELS
 
 
 def test_every_model_is_executed() -> None:
     executed = {name for case in CASES for name in case.names}
     executed |= {row.name for row in transfer.ROWS}
-    assert registry.models_by_name().keys() - executed == set(), "without a case"
+    assert MODELS - executed == set(), "without a case"
+
+
+def test_every_method_of_a_library_has_a_model() -> None:
+    assert methods() <= registry.models_of_objects().keys()
 
 
 @pytest.mark.parametrize(
