@@ -66,6 +66,14 @@ def bind(call: ObjectCall) -> Value:
     )
 
 
+@objects("transformers.FlaxPreTrainedModel.__call__")
+def pretrained(call: ObjectCall) -> Value:
+    """`model(**tokens, params=params)`: computes with the parameters that it is given, or its own."""
+    if call.argument(None, "params") is not None:
+        return applied(call)
+    return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)
+
+
 @objects(f"{_MODULE}.__call__")
 def called(call: ObjectCall) -> Value:
     """`module(x)`: computes with its parameters, if it is bound to any."""

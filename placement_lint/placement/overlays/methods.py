@@ -167,6 +167,9 @@ class MethodCalls:
         state: State,
     ) -> Value:
         """Call a method of one thing that a value may be, which is no array."""
+        if isinstance(atom, Host) and atom.from_file and name in {"item", "tolist"}:
+            # An array of objects, which may be arrays of JAX.
+            return UNKNOWN
         if isinstance(atom, Host):
             return _host_method(atom, name)
         if isinstance(atom, Mapping):
@@ -192,6 +195,8 @@ class MethodCalls:
             self.on.targets.may_change(given, state)
         if isinstance(atom, AnyTree):
             return self._tree_method(node, receiver, atom, name, state)
+        if name == "as_numpy_iterator":
+            return value(Sequence(None, value(AnyTree(HOST))))
         return HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
 
     def _sent(self, node: cst.Call, held: Value, state: State) -> Value:

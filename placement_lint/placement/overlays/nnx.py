@@ -113,6 +113,9 @@ def optimizer(call: ObjectCall) -> Value:
     model, tx = call.argument(0, "model"), call.argument(1, "tx")
     if model is None or tx is None:
         return UNKNOWN
+    if call.name != _OPTIMIZER or call.argument(2, "wrt") is None:
+        # It holds the model, which `update` changes.
+        call.on.targets.spoil(model, call.state, UNKNOWN)
     made = initialised(call, tx, model)
     leaves = call.arrays_of(made)
     if not leaves or is_open(leaves):

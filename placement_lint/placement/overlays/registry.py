@@ -191,6 +191,10 @@ class ObjectCall:
         node = Arguments(self.node).get(position, *names)
         return None if node is None else self.on.names.qualified(node)
 
+    def keyword(self, name: str) -> cst.BaseExpression | None:
+        """Return what is written out for an argument that is passed by its name."""
+        return Arguments(self.node).get(None, name) if isinstance(self.node, cst.Call) else None
+
     def created(self, *, certain: bool = True, is_small: bool = False) -> Value:
         """Return an array that the call makes on the default device."""
         return self.on.operations.created(
