@@ -68,7 +68,7 @@ def bind(call: ObjectCall) -> Value:
 
 @objects("transformers.FlaxPreTrainedModel.__call__")
 def pretrained(call: ObjectCall) -> Value:
-    """`model(**tokens, params=params)`: computes with the parameters that it is given, or its own."""
+    """`model(**tokens, params=params)`: computes with these parameters, else with its own."""
     if call.argument(None, "params") is not None:
         return applied(call)
     return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)

@@ -2,8 +2,9 @@
 
 A case is named after the functions that it calls. It begins with `HEAD`: `x` was made on the host,
 `y` on the default device, both uncommitted, so that a model that loses `x` misses a move. In
-brackets: how many uses of arrays the interpreter may not know, or the Python version that has the
-functions. What the transfer table has a row of is executed by `tests/jaxmodel/test_transfer.py`.
+brackets: how many uses of arrays the interpreter may not know, the Python version that has the
+functions, or `every` for a slow case, which runs by `pytest -m every` only. What the transfer table
+has a row of is executed by `tests/jaxmodel/test_transfer.py`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ with jax.default_device(cpu):
 y = jnp.zeros((4, 4))
 """
 _CASE = re.compile(
-    r"^# case: ([\w. ]+?)(?: \[(\d+) unknown\])?(?: \[since (3\.\d+)\])?\n(.*?)(?=^# case: |\Z)",
+    r"^# case: ([\w. ]+?)(?: \[(\d+) unknown\])?(?: \[since (3\.\d+)\])?(?: \[(every)\])?\n"
+    r"(.*?)(?=^# case: |\Z)",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -55,6 +57,7 @@ class OverlayCase:
     names: tuple[str, ...]
     unknown: int
     since: tuple[int, ...]
+    is_slow: bool
     text: str
 
     def missing(self) -> str | None:
@@ -73,10 +76,11 @@ def cases_in(folder: Path) -> list[OverlayCase]:
             tuple(names.split()),
             int(unknown or 0),
             tuple(map(int, since.split("."))) if since else (),
+            bool(every),
             HEAD + text,
         )
         for path in sorted(folder.glob("*.txt"))
-        for names, unknown, since, text in _CASE.findall(path.read_text(encoding="utf-8"))
+        for names, unknown, since, every, text in _CASE.findall(path.read_text(encoding="utf-8"))
     ]
 
 
@@ -116,7 +120,10 @@ def test_every_method_of_a_library_has_a_model() -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=RUNS_PROGRAMS) for case in CASES],
+    [
+        pytest.param(case, marks=[*RUNS_PROGRAMS, *[pytest.mark.every] * case.is_slow])
+        for case in CASES
+    ],
     ids=lambda case: case.names[0],
 )
 def test_the_library_agrees(oracle: OracleClient, case: OverlayCase) -> None:
