@@ -12,6 +12,7 @@ from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
+    HOST,
     UNKNOWN,
     AnyTree,
     Class,
@@ -28,6 +29,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
+from placement_lint.placement.facts.annotations import Annotated, field_as
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
     accessor_kind,
@@ -204,11 +206,13 @@ class Classes:
         if held is None and instance in self._program.now.instances.get(instance.cls, ()):
             held = self._program.now.final.get(key)
         if held:
-            return held
+            return self.as_annotated(instance.cls, name, held)
         function = self.method(instance.cls, name)
         if function is None:
             inherited = self._class_variable(instance.cls, name, state)
-            return self._library_method(instance, name) if inherited == UNKNOWN else inherited
+            if inherited == UNKNOWN:
+                inherited = self._library_method(instance, name)
+            return self.as_annotated(instance.cls, name, inherited)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
@@ -224,6 +228,21 @@ class Classes:
         usage = None if computation.usage is None else computation.usage.bound()
         of, bound = value(Function(function)), (value(instance),)
         return value(replace(computation, usage=usage, of=of, bound=bound))
+
+    def as_annotated(self, cls: Place, name: str, held: Value) -> Value:
+        """Return what a field holds, where nobody knows that but its annotation."""
+        if held != UNKNOWN or self.annotated_field(cls, name) is not Annotated.NUMPY:
+            return held
+        return HOST
+
+    def annotated_field(self, cls: Place, name: str) -> Annotated | None:
+        """Return what a field of a class is by its annotation."""
+        for place in self.bases(cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            said = field_as(node, name, module.names) if isinstance(node, cst.ClassDef) else None
+            if said is not None:
+                return said
+        return None
 
     def library_class(self, cls: Place) -> str | None:
         """Return the class of a library that a class derives from, of which methods are known."""
