@@ -119,10 +119,13 @@ class ObjectCalls:
                 for _, given in laid_out.operands:
                     self.on.targets.spoil(given, state, UNKNOWN)
                 self._loosen_modules(node, state)
+                laid_out.operands = [
+                    (at, _replaced_modules(each)) for at, each in laid_out.operands
+                ]
             for atom in sorted(computations, key=order_of):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
-        methods = {atom: method for atom in held if (method := self._library_method(atom))}
+        methods = {atom: method for atom in held if (method := self._library_method(atom, held))}
         for called in sorted(methods, key=order_of):
             found |= self.on.calls.library_method(node, methods[called], None, state)
         others = held - computations - methods.keys()
@@ -247,7 +250,7 @@ class ObjectCalls:
                 more=passed.more,
                 call=self.on.module.place(node),
             )
-        method = self._library_method(atom)
+        method = self._library_method(atom, value(atom))
         if method is not None:
             return self.on.calls.library_method(node, method, passed, state)
         if isinstance(atom, Method):
@@ -306,8 +309,11 @@ class ObjectCalls:
             self.on.targets.may_change(held, state)
         return DOUBTFUL if atom == DOUBT else UNKNOWN
 
-    def _library_method(self, atom: Atom) -> LibraryMethod | None:
-        """Return the method of a library that calling a thing calls, if it is one."""
+    def _library_method(self, atom: Atom, held: Value) -> LibraryMethod | None:
+        """Return the method of a library that calling a thing calls, if it is one.
+
+        `held`: what is called, which may be something else: then its arrays may be others too.
+        """
         name: str | None = None
         if isinstance(atom, LibraryMethod):
             return atom
@@ -315,6 +321,8 @@ class ObjectCalls:
             name = "optax.GradientTransformation.init" if atom.is_init else None
         elif isinstance(atom, AnyTree):
             name = method_of(atom.cls, "__call__")
+            if atom.leaf and ANYTHING in held:
+                atom = replace(atom, leaf=atom.leaf | UNKNOWN)
         elif isinstance(atom, Instance):
             classes = self.on.program.classes
             if classes.method(atom.cls, "__call__") is None:
@@ -623,6 +631,17 @@ class ObjectCalls:
                 return UNKNOWN
             held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
         return held
+
+
+def _replaced_modules(held: Value) -> Value:
+    """Return an argument of `nnx.jit(f)`: modules have the arrays that the call gives them.
+
+    Those that they had are copied once, with the first call (measured with flax 0.12).
+    """
+    return frozenset(
+        ANYTHING if isinstance(atom, AnyTree) and atom.cls.startswith("flax.nnx.") else atom
+        for atom in held
+    )
 
 
 def _with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
