@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.files.source import Source
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Applicability, Finding
 from placement_lint.lint.check_file import lint_source, passes_filter
 from placement_lint.lint.file_results import FileOptions, FileResult, Sight
@@ -57,10 +58,14 @@ def rules_for(code: str) -> tuple[type[Rule], ...]:
     return (*default_rules(), rule) if rule.pedantic else default_rules()
 
 
+STORE = FileStore()
+"""One for all texts, as in a run: the settings of the project are read once."""
+
+
 @functools.lru_cache(maxsize=64)
 def linted(source: Source, rules: tuple[type[Rule], ...]) -> FileResult:
     """Lint a text once for all that look at what is found in it."""
-    return lint_source(source, FileOptions(rules, sight=Sight.WHOLE))
+    return lint_source(source, FileOptions(rules, sight=Sight.WHOLE), store=STORE)
 
 
 def lint(text: str, code: str) -> list[Finding]:

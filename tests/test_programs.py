@@ -219,14 +219,14 @@ def lines(files: dict[str, Text]) -> set[Place]:
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(program, id=program.id, marks=[pytest.mark.every] if number % 3 else [])
+        pytest.param(program, id=program.id, marks=[pytest.mark.every] if number % 6 else [])
         for number, program in enumerate(RUNNABLE)
     ],
 )
 def test_run(program: ProgramCase) -> None:
     """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed.
 
-    One program in three; the others with `pytest -m every tests/test_programs.py -k test_run`.
+    One program in six; the others with `pytest -m every tests/test_programs.py -k test_run`.
     """
     if program.missing:
         pytest.skip(f"there is no {', '.join(program.missing)}")

@@ -18,7 +18,7 @@ from tests.trials import Trials
 SAMPLE = (
     "assignment, file size",
     "assignment, number of files",
-    "assignment, nesting",
+    pytest.param("assignment, nesting", marks=pytest.mark.every),
     "row of attributes, repetition",
 )
 

@@ -159,7 +159,7 @@ def test_the_same_is_found_in_random_programs(name: str) -> None:
     levels = LEVELS[2:4] if of_functions else LEVELS[:4]
 
     @settings(
-        max_examples=30 if of_functions else 12,
+        max_examples=20 if of_functions else 8,
         phases=[Phase.generate],
         deadline=None,
         database=None,

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("needs_jax")
 WriteProof = Callable[[str], Proof]
 
 SHIPPED = find_proofs(proof_folder())
-ALWAYS = ("JDP201", "JDP302", "JDP401", "JDP900")
+ALWAYS = ("JDP201", "JDP900")
 every_claim = pytest.mark.parametrize(
     "code",
     [code if code in ALWAYS else pytest.param(code, marks=pytest.mark.attack) for code in SHIPPED],
@@ -167,9 +167,10 @@ def test_the_claim_holds_and_every_attack_on_it_fails(
                 attack.blind(instrument)
 
 
-def test_the_attacks_that_always_run_cover_the_instruments_and_exist(warm: WarmRunner) -> None:
-    assert set(ALWAYS) <= SHIPPED.keys()
-    used = {seen.instrument for code in ALWAYS for seen in genuine(code, warm)[0].observations}
+@pytest.mark.attack
+def test_the_attacks_cover_the_instruments(warm: WarmRunner) -> None:
+    codes = ("JDP201", "JDP302", "JDP401", "JDP900")
+    used = {seen.instrument for code in codes for seen in genuine(code, warm)[0].observations}
     assert used >= BLINDFOLDS.keys() - {".committed"}
 
 
