@@ -18,7 +18,6 @@ from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.observation import SideOutcome, Verdict, judge
 from placement_lint.verify.proofs import FRESH, Proof, find_proofs, proof_folder
 from placement_lint.verify.runner import Environment, Runner, probe, reason_to_skip, run_side
-from tests.trials import Trials
 from tests.verify.warm import CAN_FORK, WarmRunner
 
 pytestmark = pytest.mark.usefixtures("needs_jax")
@@ -146,25 +145,28 @@ class Attack:
 
 @every_claim
 def test_the_claim_holds_and_every_attack_on_it_fails(
-    warm: WarmRunner, here: Environment, write_proof: WriteProof, code: str
+    subtests: pytest.Subtests,
+    warm: WarmRunner,
+    here: Environment,
+    write_proof: WriteProof,
+    code: str,
 ) -> None:
     reason = reason_to_skip(SHIPPED[code], here)
     if reason:
         pytest.skip(reason)
     attack = Attack(code, warm, write_proof)
-    with Trials() as trials:
-        with trials.of("the claim holds"):
-            verdict = judge(*attack.genuine)
-            assert verdict.problems == ()
-            assert verdict.ok
-        for kept, lost in (SIDES, SIDES[::-1]):
-            with trials.of(f"{kept} in the place of {lost}"):
-                attack.put_in_place(kept, lost)
-        with trials.of("the same is measured in both"):
-            attack.measure_the_same()
-        for instrument in attack.instruments():
-            with trials.of(f"blinded: {instrument}"):
-                attack.blind(instrument)
+    with subtests.test("the claim holds"):
+        verdict = judge(*attack.genuine)
+        assert verdict.problems == ()
+        assert verdict.ok
+    for kept, lost in (SIDES, SIDES[::-1]):
+        with subtests.test(f"{kept} in the place of {lost}"):
+            attack.put_in_place(kept, lost)
+    with subtests.test("the same is measured in both"):
+        attack.measure_the_same()
+    for instrument in attack.instruments():
+        with subtests.test(f"blinded: {instrument}"):
+            attack.blind(instrument)
 
 
 @pytest.mark.attack
