@@ -250,6 +250,8 @@ class Sequence(_Container):
     """Of a named tuple: the names of its items."""
     cls: Place | None = None
     """Of a named tuple: its class, where that is of the program."""
+    library: str = ""
+    """Of an object of a library whose fields are known: its class there."""
     views: tuple[Site, bool] | None = None
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
 
@@ -269,6 +271,8 @@ class AnyTree(_Holder):
     """A value of unknown structure, perhaps one array: every array in it is one of the leaf."""
 
     leaf: Value
+    cls: str = ""
+    """The class of a library that it is an object of, which says what its methods do."""
 
 
 @dataclass(frozen=True)
@@ -398,6 +402,15 @@ class Method(_Holder):
     """A function with its first argument bound."""
 
     function: Place
+    receiver: Atom
+
+
+@dataclass(frozen=True)
+class LibraryMethod(_Holder):
+    """A method of an object of a library, or of a class that derives from one of it."""
+
+    name: str
+    """Its qualified name: `flax.linen.Module.init`."""
     receiver: Atom
 
 
@@ -543,8 +556,8 @@ Atom: TypeAlias = (
     Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Sharding
     | DefaultDeviceContext | PlainContext | Dispatched | Executor | ExitStack | Future | Getter
     | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
-    | Instance | Method | Partial | External | Generator | Lazy | Coroutine | Computation
-    | Anything
+    | Instance | LibraryMethod | Method | Partial | External | Generator | Lazy | Coroutine
+    | Computation | Anything
 )  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 
