@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import leaves_of
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
@@ -14,6 +15,7 @@ from placement_lint.placement.domain.values import (
     Array,
     External,
     Host,
+    Instance,
     Plain,
     Value,
 )
@@ -139,6 +141,19 @@ class Flow:
         if not self.tree.contains(node):
             return UNKNOWN
         return self.record.values.get(self.tree.index(node), UNKNOWN)
+
+    def leaves(self, node: cst.CSTNode) -> Iterator[Value]:
+        """Yield the leaves of the tree that an expression may be, its objects taken apart."""
+        found = list(leaves_of(self.value(node)))
+        if not any(isinstance(atom, Instance) for leaf in found for atom in leaf):
+            yield from found
+            return
+        for leaf in found:
+            rest = frozenset(atom for atom in leaf if not isinstance(atom, Instance))
+            if rest:
+                yield rest
+        for array in self.record.parts.get(self.tree.index(node), ()):
+            yield frozenset({array})
 
     def is_array(self, node: cst.CSTNode) -> bool:
         """Return whether an expression certainly is a JAX array."""
