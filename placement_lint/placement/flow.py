@@ -142,18 +142,12 @@ class Flow:
             return UNKNOWN
         return self.record.values.get(self.tree.index(node), UNKNOWN)
 
-    def leaves(self, node: cst.CSTNode) -> Iterator[Value]:
-        """Yield the leaves of the tree that an expression may be, its objects taken apart."""
-        found = list(leaves_of(self.value(node)))
-        if not any(isinstance(atom, Instance) for leaf in found for atom in leaf):
-            yield from found
-            return
-        for leaf in found:
-            rest = frozenset(atom for atom in leaf if not isinstance(atom, Instance))
-            if rest:
-                yield rest
-        for array in self.record.parts.get(self.tree.index(node), ()):
-            yield frozenset({array})
+    def tree_of(self, node: cst.CSTNode) -> Value:
+        """Return what an expression may be, with dicts of their leaves in the place of objects."""
+        held = self.value(node)
+        if not any(isinstance(atom, Instance) for leaf in leaves_of(held) for atom in leaf):
+            return held
+        return self.record.trees.get(self.tree.index(node), held)
 
     def is_array(self, node: cst.CSTNode) -> bool:
         """Return whether an expression certainly is a JAX array."""

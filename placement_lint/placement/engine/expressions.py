@@ -209,7 +209,7 @@ class Expressions:
         for place, held in operands:
             parts = self.program.trees.spread(held, state)
             if parts is not held:
-                self.record.saw_parts(place, arrays(parts))
+                self.record.saw_tree(place, parts)
             found.append((place, parts))
         return found
 

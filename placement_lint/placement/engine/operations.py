@@ -25,11 +25,13 @@ from placement_lint.placement.domain.values import (
     Value,
     arrays,
     limited,
+    sole,
 )
 from placement_lint.placement.domain.values import Sequence as SequenceOf
 
 if TYPE_CHECKING:
     from collections import abc
+    from collections.abc import Iterator
 
     from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.record import Record, UseKind
@@ -200,12 +202,12 @@ class Operations:
 
     def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
         """Return the operands that surely are committed to different devices."""
-        committed = [
-            (place, devices)
+        committed = dict.fromkeys(
+            (place, frozenset(devices))
             for place, held in operands
             for part in _parts(held)
             if (devices := _surely_committed_to(part))
-        ]
+        )
         found: set[tuple[int, Device]] = set()
         for one, other in itertools.combinations(committed, 2):
             if all(
@@ -330,13 +332,17 @@ def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array
     )
 
 
-def _parts(held: Value) -> tuple[Value, ...]:
-    """Return the items of a list of known length; all else is one part."""
-    if len(held) == 1:
-        (atom,) = held
-        if isinstance(atom, SequenceOf) and atom.items:
-            return atom.items
-    return (held,)
+def _parts(held: Value) -> Iterator[Value]:
+    """Yield the leaves of a tree whose structure is known; all else is one part."""
+    atom = sole(held)
+    if isinstance(atom, SequenceOf) and atom.items:
+        for item in dict.fromkeys(atom.items):
+            yield from _parts(item)
+    elif isinstance(atom, SequenceOf | Mapping) and any(atom.parts()):
+        for part in dict.fromkeys(atom.parts()):
+            yield from _parts(part)
+    else:
+        yield held
 
 
 def _surely_committed_to(held: Value) -> set[Device]:

@@ -359,7 +359,7 @@ def _put_nowhere(call: LibraryCall, given: cst.BaseExpression | None, held: Valu
     if given is not None:
         parts = trees.spread(held, call.state)
         if parts is not held:
-            call.on.record.saw_parts(call.index(given), arrays(parts))
+            call.on.record.saw_tree(call.index(given), parts)
 
     def put(leaf: Value) -> Value:
         kept = frozenset(atom for atom in leaf if isinstance(atom, Array | Anything))

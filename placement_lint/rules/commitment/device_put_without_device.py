@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, Uses
@@ -148,7 +148,7 @@ def _check_tree(
     call: cst.Call, operand: cst.BaseExpression, defaults: Devices, ctx: Context
 ) -> None:
     """Report a tree of which arrays surely are elsewhere, each of them."""
-    leaves = list(ctx.flow.leaves(operand))
+    leaves = contents.leaves_of(ctx.flow.tree_of(operand))
     large = [leaf for leaf in leaves if not _is_small(leaf)]
     elsewhere = [leaf for leaf in large if _are_elsewhere(leaf, defaults, ctx)]
     if not elsewhere:
