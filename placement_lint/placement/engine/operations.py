@@ -17,6 +17,7 @@ from placement_lint.placement.domain.values import (
     DOUBT,
     MAX_DEPTH,
     Anything,
+    AnyTree,
     Array,
     External,
     Host,
@@ -333,16 +334,25 @@ def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array
 
 
 def _parts(held: Value) -> Iterator[Value]:
-    """Yield the leaves of a tree whose structure is known; all else is one part."""
-    atom = sole(held)
+    """Yield the leaves of a tree whose structure is known; all else is one part.
+
+    A dict that a loop fills counts as filled.
+    """
+    atom = sole(frozenset(atom for atom in held if not _is_empty(atom)))
     if isinstance(atom, SequenceOf) and atom.items:
         for item in dict.fromkeys(atom.items):
             yield from _parts(item)
+    elif isinstance(atom, AnyTree):
+        yield from _parts(atom.leaf)
     elif isinstance(atom, SequenceOf | Mapping) and any(atom.parts()):
         for part in dict.fromkeys(atom.parts()):
             yield from _parts(part)
     else:
         yield held
+
+
+def _is_empty(atom: Atom) -> bool:
+    return isinstance(atom, SequenceOf | Mapping) and not any(atom.parts())
 
 
 def _surely_committed_to(held: Value) -> set[Device]:

@@ -299,7 +299,13 @@ def host(call: LibraryCall) -> Value:
         return HOST
     for _, held in operands:
         call.program.objects.take_apart(held)
-    return call.on.read(call.node, operands)
+    read = call.on.read(call.node, operands)
+    if len(operands) == 1 and all(isinstance(atom, Container) for atom in operands[0][1]):
+        # Of a tree it gives another one.
+        return call.program.trees.rebuilt(
+            operands[0][1], lambda _: read, call.place, call.state, is_given=True
+        )
+    return read
 
 
 @applies(Effect.PLAIN)
