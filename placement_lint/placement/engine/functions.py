@@ -108,7 +108,7 @@ class Functions:
         given = (*arguments.values(), rest or NOTHING, more or NOTHING)
         if (
             isinstance(node, cst.FunctionDef)
-            and node in module.traced
+            and module.traced.is_decorated(node)
             and not self._program.is_tracing
         ):
             for held in given:
