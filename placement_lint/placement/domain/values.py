@@ -191,6 +191,13 @@ class PlainContext(_Holder):
 
 
 @dataclass(frozen=True)
+class ContextFactory(_Holder):
+    """What makes a context without an argument: `functools.partial(jax.default_device, d)`."""
+
+    context: Value
+
+
+@dataclass(frozen=True)
 class TensorFile(_Sized):
     """A file opened by `safetensors.safe_open` for JAX."""
 
@@ -541,8 +548,8 @@ class Anything(_Sized):
 
 Atom: TypeAlias = (
     Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Sharding
-    | DefaultDeviceContext | PlainContext | Dispatched | Executor | ExitStack | Future | Getter
-    | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
+    | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
+    | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
     | Instance | Method | Partial | External | Generator | Lazy | Coroutine | Computation
     | Anything
 )  # fmt: skip

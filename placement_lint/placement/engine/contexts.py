@@ -46,6 +46,10 @@ _NEUTRAL_JAX = frozenset({
 
 def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
     """Return whether a context manager that is not followed leaves the default device alone."""
+    if isinstance(node, cst.Name):
+        bindings = module.names.bindings(node)
+        bound = bindings[0].value if len(bindings) == 1 else None
+        node = node if bound is None else bound
     function = node.func if isinstance(node, cst.Call) else node
     name = module.names.qualified(function)
     if name is None:

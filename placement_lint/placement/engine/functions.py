@@ -264,7 +264,9 @@ class Functions:
         self._program.now.results[place] = (
             result if before_this is None else join(before_this, result)
         )
-        self._program.reach.left(frame, result, writes, state, sets_default=base is not None)
+        self._program.reach.left(
+            frame, result, writes, state, sets_default=base is not None or bool(changed[1])
+        )
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
         objects = self._program.objects.own(frame, writes, result) if frame.objects else set()
