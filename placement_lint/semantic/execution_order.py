@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.program_queries import EffectOrigin
 
 _CALL_DEPTH = 8
-_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,8 @@ class Timeline:
 
     def _before_calls(self, node: cst.CSTNode) -> Event | None:
         """Return a start before every call of the function that a node is in, in any file."""
-        function = next((a for a in self.tree.ancestors(node) if isinstance(a, _FUNCTIONS)), None)
+        around = self.tree.ancestors(node)
+        function = next((a for a in around if isinstance(a, cst.FunctionDef | cst.Lambda)), None)
         if (
             not isinstance(function, cst.FunctionDef)
             or not self._is_plain(function)

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.import_statements import MISSING_MODULE, member, source_module
+from placement_lint.syntax.import_statements import (
+    MISSING_MODULE,
+    member,
+    source_module,
+    star_import,
+)
 
 if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
@@ -191,9 +196,9 @@ class Names:
         """Resolve a name as code in this scope sees it."""
         owner = self.owner(name, scope)
         if owner is None:
-            if name in _BUILTINS and not self.module_scope.has_star_import:
-                return Known(f"builtins.{name}")
-            return UNKNOWN
+            if self.module_scope.has_star_import:
+                return self._star_exported(name)
+            return Known(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
         key = (id(owner), name)
         if key not in self._by_scope:
             if key in self._resolving:
@@ -281,6 +286,22 @@ class Names:
                 if isinstance(name, str) and not name.startswith("."):
                     return Known(name)
         return UNKNOWN
+
+    def _star_exported(self, name: str) -> Resolution:
+        """Resolve a name that nothing binds but, perhaps, `from … import *`; the last one does."""
+        if self._exports is None or name.startswith("_"):
+            return UNKNOWN
+        for module in self.star_imports:
+            exported = self._exports(member(module, name))
+            if exported is not None:
+                return Known(exported)
+        return UNKNOWN
+
+    @cached_property
+    def star_imports(self) -> list[str]:
+        """The modules of all star imports, the last one first."""
+        found = map(star_import, self.import_statements)
+        return [module for module in found if module is not None][::-1]
 
     def _follow_export(self, name: str) -> Resolution:
         if self._exports is not None:

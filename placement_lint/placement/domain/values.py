@@ -549,9 +549,9 @@ class Anything(_Sized):
 Atom: TypeAlias = (
     Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Sharding
     | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
-    | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
-    | Instance | Method | Partial | External | Generator | Lazy | Coroutine | Computation
-    | Anything
+    | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
+    | Function | Class | Instance | Method | Partial | External | Generator | Lazy | Coroutine
+    | Computation | Anything
 )  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 
