@@ -108,7 +108,7 @@ class Flow:
         `alone`: nothing that is taken of them is put back.
         """
         origins = [array.origin for array in arrays]
-        if any(origin is None or origin.device is None for origin in origins):
+        if any(o is None or o.device is None or o.is_chosen for o in origins):
             return None
         places = [origin.commit_at for origin in origins if origin is not None]
         return self.program.commitments.of(places, alone=alone)

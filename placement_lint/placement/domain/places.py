@@ -47,3 +47,5 @@ class ArrayOrigin:
     """The expression that a `device_put` around commits it: the one that is bound to a name."""
     device: Place | None
     """The expression that names the default device in force; None: none is."""
+    is_chosen: bool = False
+    """That expression chooses, when it runs, between this device and the system's default."""

@@ -178,6 +178,8 @@ class DefaultDeviceContext(_Holder):
     """What `as` binds."""
     maker: Place | None = None
     """The call of a generator function that made it, where that goes on at its end."""
+    chosen_by: Place | None = None
+    """The conditional expression that gives one device or the system's default."""
 
 
 @dataclass(frozen=True)

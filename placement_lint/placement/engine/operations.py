@@ -87,8 +87,16 @@ class Operations:
         # Made on one of several devices, it can be committed to none of them.
         named = default.expression if len(default.devices) == 1 else None
         origin = ArrayOrigin(place, place, named)
+        chosen = ArrayOrigin(place, place, default.chosen_by, is_chosen=True)
+        is_choice = default.chosen_by is not None and len(default.devices) == 2
         atoms = {
-            Array(device, committed=False, origin=origin, is_small=is_small, is_weak=is_weak)
+            Array(
+                device,
+                committed=False,
+                origin=chosen if is_choice and device != SYSTEM_DEFAULT else origin,
+                is_small=is_small,
+                is_weak=is_weak,
+            )
             for device in default.devices
         }
         return limited(frozenset(atoms) if certain else frozenset({*atoms, DOUBT}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -25,7 +25,11 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.engine.contexts import entered_default, is_neutral_context
+from placement_lint.placement.engine.contexts import (
+    chosen_between,
+    entered_default,
+    is_neutral_context,
+)
 from placement_lint.placement.engine.patterns import bind_pattern, matched
 from placement_lint.syntax.import_statements import modules_named, names_bound
 
@@ -523,6 +527,9 @@ class Statements:
         given = objects.entered_value(held, state)
         entered = entered_default(held)
         if entered is not None:
+            if entered.may_be_absent and len(entered.devices) == 1 and None not in entered.devices:
+                chosen_by = chosen_between(self.module, item.item)
+                entered = replace(entered, chosen_by=chosen_by)
             state.blocks = (*state.blocks, entered)
         if item.asname is not None:
             self.expressions.targets.assign(item.asname.name, given, state)

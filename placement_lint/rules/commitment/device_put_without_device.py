@@ -193,8 +193,9 @@ def _name_device(
     arrays: list[values.Array],
     ctx: Context,
 ) -> LaterPlan | None:
-    places = {array.origin.device for array in arrays if array.origin is not None}
-    if len(places) != 1:
+    origins = [array.origin for array in arrays if array.origin is not None]
+    places = {origin.device for origin in origins}
+    if len(places) != 1 or any(origin.is_chosen for origin in origins):
         return None
     place = places.pop()
     if place is None or place.module != ctx.flow.module.name:
