@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import calls_inside
@@ -91,7 +92,8 @@ class FunctionsElsewhere:
         return self._callers[key]
 
     def _found_callers(self, path: str, function: str) -> CallsFromElsewhere:
-        first: EffectOrigin | None = None
+        starts: list[EffectOrigin | None] = []
+        traced: list[str | None] = []
         for importer in sorted(self._importing(path)):
             if importer == path or is_test_path(importer):
                 continue
@@ -101,12 +103,18 @@ class FunctionsElsewhere:
             if facts is None:
                 return CallsFromElsewhere(True, None)
             uses = [*self._uses(path, function, importer, facts)]
-            starts = [_start_before(use, facts) for use in uses]
+            starts += [_start_before(use, facts) for use in uses]
+            traced += [_traced_at(use, facts) for use in uses]
             facts.let_go()
-            if None in starts:
+            if None in starts and None in traced:
                 return CallsFromElsewhere(True, None)
-            first = first or next(iter(starts), None)
-        return UNUSED if first is None else CallsFromElsewhere(True, first)
+        if not starts:
+            return UNUSED
+        return CallsFromElsewhere(
+            True,
+            None if None in starts else starts[0],
+            None if None in traced else traced[0],
+        )
 
     def _uses(
         self, path: str, function: str, importer: str, facts: ModuleFacts
@@ -214,3 +222,13 @@ def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
     if event is None:
         return None
     return event.origin or EffectOrigin(facts.path, facts.line_of(event.node), event.what)
+
+
+def _traced_at(use: cst.CSTNode, facts: ModuleFacts) -> str | None:
+    """Return what compiles the function that calls another one; None if perhaps nothing does."""
+    call = facts.tree.parent(use)
+    if not isinstance(call, cst.Call) or call.func is not use:
+        return None
+    functions = facts.fact(TracedFunctions)
+    by = functions.around(use, COMPILING) or functions.only_from(use, COMPILING)
+    return None if by is None else by.tracing.name

@@ -67,6 +67,8 @@ class CallsFromElsewhere:
     is_used: bool
     start: EffectOrigin | None
     """What has started the backend before each of them; None if something may not have."""
+    traced_by: str | None = None
+    """What compiles the functions that they are in; None if one may be in no such function."""
 
 
 class RunView(Protocol):
