@@ -22,6 +22,7 @@ from placement_lint.syntax.import_statements import (
     source_module,
     star_import,
 )
+from placement_lint.syntax.marimo_cells import is_cell
 
 if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
@@ -127,6 +128,9 @@ class Names:
         self._resolving: set[tuple[int, str]] = set()
         self._uses: dict[tuple[int, str], list[cst.Name]] | None = None
         self._aliases: dict[int, dict[str, list[str]]] = {}
+        self.has_cells = False
+        self.cells: set[int] = set()
+        """The functions that are cells of a marimo notebook, as `id`: the module is their scope."""
         _ScopeBuilder(self).build()
 
     @cached_property
@@ -366,6 +370,10 @@ class _ScopeBuilder:
     # -- one method a node type ---------------------------------------------------------------
 
     def function(self, node: cst.FunctionDef, scope: Scope) -> None:
+        if self.names.has_cells and is_cell(node):
+            # The names in its body are those of the module, and so are its parameters.
+            self.names.cells.add(id(node))
+            return
         self.bind(scope, node.name.value, Binding(BindingKind.FUNCTION, node))
         inner = self.enter(ScopeKind.FUNCTION, node, scope)
         self.type_parameters(node.type_parameters, inner)
@@ -488,6 +496,7 @@ class _ScopeBuilder:
     def import_(self, node: cst.Import, scope: Scope) -> None:
         for alias in node.names:
             name = dotted(alias.name)
+            self.names.has_cells |= name == "marimo"
             if alias.asname is not None:
                 binding = Binding(BindingKind.IMPORT, alias, name)
                 self.bind(scope, _as_name(alias.asname), binding)

@@ -238,6 +238,15 @@ class Statements:
                 pending += [element.value for element in target.elements]
         return state
 
+    def _cell(self, node: cst.FunctionDef, state: State) -> State:
+        """Execute a cell of a marimo notebook, which runs as the top of a module does."""
+        before = state.copy()
+        body = node.body.body
+        last = body[-1] if body else None
+        if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return):
+            body = body[:-1]
+        return self.block(body, state) or before
+
     def return_(self, node: cst.Return, state: State) -> None:
         held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
         frame = self.program.functions.frame
@@ -276,7 +285,9 @@ class Statements:
 
     # -- definitions --------------------------------------------------------------------------
 
-    def function(self, node: cst.FunctionDef, state: State) -> State:
+    def function(self, node: cst.FunctionDef, state: State) -> State | None:
+        if id(node) in self.module.names.cells:
+            return self._cell(node, state)
         """`def f(…)`: its defaults and decorators run now, its body when it is called."""
         for decorator in node.decorators:
             self.expressions.evaluate(decorator.decorator, state)
