@@ -241,6 +241,8 @@ class Program:
             place = module.place(node)
             if self._is_executed(place) or node in module.traced:
                 continue
+            if id(node) in module.names.cells:
+                continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             self._unasked.add(place)

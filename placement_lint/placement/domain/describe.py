@@ -11,6 +11,7 @@ from placement_lint.placement.domain.values import (
     Class,
     Computation,
     Container,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -89,6 +90,7 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
 
 _NAMES: dict[type, str] = {
     Computation: "a function that computes on the default device",
+    ContextFactory: "what makes a context manager",
     DeviceList: "a list of devices",
     Dispatched: "a function that dispatches by type",
     Executor: "an executor",

@@ -178,6 +178,8 @@ class DefaultDeviceContext(_Holder):
     """What `as` binds."""
     maker: Place | None = None
     """The call of a generator function that made it, where that goes on at its end."""
+    chosen_by: Place | None = None
+    """The conditional expression that gives one device or the system's default."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,13 @@ class PlainContext(_Holder):
     """What `as` binds."""
     maker: Place | None = None
     """The call of a generator function that made it, where that goes on at its end."""
+
+
+@dataclass(frozen=True)
+class ContextFactory(_Holder):
+    """What makes a context without an argument: `functools.partial(jax.default_device, d)`."""
+
+    context: Value
 
 
 @dataclass(frozen=True)
@@ -554,10 +563,10 @@ class Anything(_Sized):
 
 Atom: TypeAlias = (
     Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Sharding
-    | DefaultDeviceContext | PlainContext | Dispatched | Executor | ExitStack | Future | Getter
-    | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
-    | Instance | LibraryMethod | Method | Partial | External | Generator | Lazy | Coroutine
-    | Computation | Anything
+    | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
+    | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
+    | Function | Class | Instance | LibraryMethod | Method | Partial | External | Generator | Lazy
+    | Coroutine | Computation | Anything
 )  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 

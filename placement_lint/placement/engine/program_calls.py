@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Class,
     Computation,
     Container,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     Dispatched,
@@ -268,6 +269,8 @@ class ObjectCalls:
                 more=passed.more,
             )
             return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, ContextFactory) and passed == CallArguments([]):
+            return atom.context
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:

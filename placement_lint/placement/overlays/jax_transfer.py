@@ -300,7 +300,13 @@ def host(call: LibraryCall) -> Value:
         return HOST
     for _, held in operands:
         call.program.objects.take_apart(held)
-    return call.on.read(call.node, operands)
+    read = call.on.read(call.node, operands)
+    if len(operands) == 1 and all(isinstance(atom, Container) for atom in operands[0][1]):
+        # Of a tree it gives another one.
+        return call.program.trees.rebuilt(
+            operands[0][1], lambda _: read, call.place, call.state, is_given=True
+        )
+    return read
 
 
 @applies(Effect.PLAIN)
@@ -356,11 +362,21 @@ def _put_nowhere(call: LibraryCall, given: cst.BaseExpression | None, held: Valu
     """`jax.device_put(x)`: what is no array becomes one, on the default device."""
     if call.state.default.devices != SYSTEM:
         held = call.on.calls.objects.read(given, held, call.state)
-    kept = frozenset(
-        atom
-        for atom in held
-        if isinstance(atom, Array | Mapping | Sequence | AnyTree | Instance | Anything)
-    )
+    trees = call.program.trees
+    if given is not None:
+        parts = trees.spread(held, call.state)
+        if parts is not held:
+            call.on.record.saw_tree(call.index(given), parts)
+
+    def put(leaf: Value) -> Value:
+        kept = frozenset(atom for atom in leaf if isinstance(atom, Array | Anything))
+        return kept if len(kept) == len(leaf) else kept | call.created()
+
+    if any(isinstance(atom, Container | Instance) for atom in held):
+        placed = trees.rebuilt(held, put, call.place, call.state, is_put=True)
+        call.program.objects.supersede(held, placed, call.state)
+        return placed
+    kept = frozenset(atom for atom in held if isinstance(atom, Array | AnyTree | Anything))
     if len(kept) == len(held):
         return held
     made = call.created()
