@@ -15,6 +15,7 @@ import libcst as cst
 
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.counterfactual.requests import Requests
+from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     SYSTEM,
@@ -46,6 +47,7 @@ from placement_lint.placement.engine.objects import Objects
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
+from placement_lint.placement.facts.compiled import lead_to_putting
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
@@ -106,6 +108,7 @@ class Program:
         """Those of what happens, and those on tracers."""
         self._expressions: tuple[dict[str, Expressions], dict[str, Expressions]] = {}, {}
         """The evaluators, by module: those of what happens, and those on tracers."""
+        self._compiling = False
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
         self._assumed_traced: set[Place] = set()
@@ -139,7 +142,9 @@ class Program:
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name], but=used)
-        if any(_enters_default_in_function(module) for module in self.modules.values()):
+        if self.follows_compiled or any(
+            _enters_default_in_function(module) for module in self.modules.values()
+        ):
             for name in given:
                 with interpreting(name):
                     self._trace_functions(self.modules[name])
@@ -275,7 +280,7 @@ class Program:
                 or place in self._assumed_traced
             )
             if is_traced and place not in self._traced.executed:
-                with self.on_tracers():
+                with self.on_tracers(), self.compiling(node in module.compiled):
                     self.functions.execute(place, {}, self._outside(module))
 
     def _run_classes(self, module: Module) -> None:
@@ -350,6 +355,30 @@ class Program:
     def is_tracing(self) -> bool:
         """Whether what is executed now runs on tracers."""
         return self.now is self._traced
+
+    @property
+    def running(self) -> Running:
+        """How what is executed now runs."""
+        if not self.is_tracing:
+            return Running.EAGERLY
+        return Running.COMPILED if self._compiling else Running.ON_TRACERS
+
+    @contextlib.contextmanager
+    def compiling(self, is_compiling: bool = True) -> Iterator[None]:
+        """Execute what is inside, if it is traced, as a part of a compiled program."""
+        before, self._compiling = self._compiling, self._compiling or is_compiling
+        try:
+            yield
+        finally:
+            self._compiling = before
+
+    @functools.cached_property
+    def follows_compiled(self) -> bool:
+        """Whether compiled code is executed for what it does to shardings, whatever it is given."""
+        modules = list(map(self.modules.get, self._given))
+        return any(m is not None and m.compiled.names_shardings for m in modules) and (
+            lead_to_putting(m.compiled for m in modules if m is not None)
+        )
 
     @property
     def suspensions(self) -> Suspensions:

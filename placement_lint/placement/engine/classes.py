@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -25,6 +26,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
+from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
     accessor_kind,
@@ -145,6 +147,8 @@ class Classes:
                 found.append(self._tuple_attribute(atom, atom.cls, name, state))
             elif isinstance(atom, Class):
                 found.append(self._class_attribute(atom, name, state))
+            elif isinstance(atom, Mesh | Sharding | Spec):
+                found.append(mesh_attribute(atom, name))
             elif isinstance(atom, Optimizer) and name == "init":
                 found.append(value(replace(atom, is_init=True)))
             else:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Generator, Value
 
 CallKey: TypeAlias = (
-    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
+    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool, bool]"
 )
-"""A way to call a function: with which arguments, under which default device, in a loop or not."""
+"""A way to call a function: with which arguments, under which default device, in a loop or
+not, compiled or not."""
 
 
 @dataclass
