@@ -196,7 +196,7 @@ class Classes:
         key: Variable = (instance, name)
         self._program.functions.note_read(key)
         held = state.variables.get(key)
-        if held is None and instance in self._program.now.instances.get(instance.cls, ()):
+        if held is None and self._program.now.made(instance):
             held = self._program.now.final.get(key)
         if held:
             return held

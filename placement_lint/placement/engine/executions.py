@@ -115,6 +115,12 @@ class ExecutionLedger:
         beneath = [] if self.beneath is None else self.beneath.attributes_of(cls)
         return [*dict.fromkeys((*beneath, *self.attributes.get(cls, ())))]
 
+    def made(self, instance: Instance) -> bool:
+        """Return whether an object was made here, or in what happened."""
+        if instance in self.instances.get(instance.cls, ()):
+            return True
+        return self.beneath is not None and self.beneath.made(instance)
+
     def on_tracers(self) -> ExecutionLedger:
         """Return an empty one, in which nothing happens that is seen here.
 
