@@ -28,6 +28,7 @@ from placement_lint.placement.domain.state import (
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
+    UNKNOWN,
     Container,
     Function,
     Instance,
@@ -47,7 +48,7 @@ from placement_lint.placement.engine.objects import Objects
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.compiled import lead_to_putting
+from placement_lint.placement.facts.compiled import lead_to_placing
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
@@ -279,6 +280,12 @@ class Program:
                 or module.traced.is_handed_over(node)
                 or place in self._assumed_traced
             )
+            is_method = isinstance(node, cst.FunctionDef) and isinstance(
+                _definer(module, node), cst.ClassDef
+            )
+            if is_method and self.follows_compiled and node in module.compiled:
+                # It is executed on an object, as the class's makers leave it.
+                continue
             if is_traced and place not in self._traced.executed:
                 with self.on_tracers(), self.compiling(node in module.compiled):
                     self.functions.execute(place, {}, self._outside(module))
@@ -320,12 +327,38 @@ class Program:
                     continue
                 self._unasked.add(function)
                 branch = state.copy()
-                self.functions.call(function, {0: value(receiver)}, branch, bound=True)
+                self._call_method(function, receiver, branch)
                 self._keep_arrays(receiver, branch, later)
             if later.variables.differences(state.variables):
                 # Who calls them may call them again, after one another.
                 for function in uncalled:
-                    self.functions.call(function, {0: value(receiver)}, later.copy(), bound=True)
+                    self._call_method(function, receiver, later.copy())
+            self._compile_methods(methods, module, receiver, later)
+
+    def _call_method(self, function: Place, receiver: Instance, state: State) -> None:
+        """Execute a method of which it is not known what it is called with."""
+        node = self.node(function)
+        params = node.params if isinstance(node, cst.FunctionDef) else None
+        has_rest = params is not None and isinstance(params.star_arg, cst.Param)
+        has_more = params is not None and params.star_kwarg is not None
+        self.functions.call(
+            function,
+            {0: value(receiver)},
+            state,
+            bound=True,
+            rest=UNKNOWN if has_rest else None,
+            more=UNKNOWN if has_more else None,
+        )
+
+    def _compile_methods(
+        self, methods: list[cst.FunctionDef], module: Module, receiver: Instance, state: State
+    ) -> None:
+        """Execute, as compiled code, the methods that are compiled and that nobody called."""
+        for method in methods if self.follows_compiled else ():
+            place = module.place(method)
+            if method in module.compiled and place not in self._traced.executed:
+                with self.on_tracers(), self.compiling():
+                    self._call_method(place, receiver, state.copy())
 
     def _keep_arrays(self, receiver: Instance, after: State, kept: State) -> None:
         """Let the attributes that are arrays also be what a method made of them."""
@@ -375,10 +408,7 @@ class Program:
     @functools.cached_property
     def follows_compiled(self) -> bool:
         """Whether compiled code is executed for what it does to shardings, whatever it is given."""
-        modules = list(map(self.modules.get, self._given))
-        return any(m is not None and m.compiled.names_shardings for m in modules) and (
-            lead_to_putting(m.compiled for m in modules if m is not None)
-        )
+        return lead_to_placing(self.modules[name].compiled for name in self._given)
 
     @property
     def suspensions(self) -> Suspensions:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 _DECORATING = frozenset(name for name, tracing in TRACINGS.items() if tracing.decorates)
 _SHARDINGS = frozenset({"NamedSharding", "PartitionSpec"})
-_PUTTING = frozenset({"device_put", "to_device"})
+_PUTTING = frozenset({"device_put"})
+_CONSTRAINING = frozenset({"with_sharding_constraint"})
+_TYPED_MESHES = frozenset({"Explicit", "make_mesh"})
+"""Words for meshes of which the axes may be Explicit."""
 
 
 class Compiled:
@@ -41,6 +44,19 @@ class Compiled:
     def functions(self) -> Iterable[Function]:
         """Every such function, by a decorator or as an argument."""
         return self._functions.values()
+
+    @cached_property
+    def named(self) -> set[str]:
+        """The last parts of the names in what is given to be compiled."""
+        found: set[str] = set()
+        for call in self._tree.every(cst.Call):
+            name = self._names.qualified(call.func)
+            for position, keyword in TRACINGS[name].parameters if name in OVER_WHOLE_ARRAYS else ():
+                given = Arguments(call).get(position, keyword)
+                if given is not None:
+                    below = self._tree.every(cst.Name, cst.Attribute, below=given)
+                    found.update(map(_text, (given, *below)))
+        return found
 
     @cached_property
     def _functions(self) -> dict[int, Function]:
@@ -84,13 +100,22 @@ class Compiled:
         return any(node.value in _SHARDINGS for node in self._tree.every(cst.Name))
 
     @cached_property
-    def puts(self) -> bool:
-        """Whether a function of the module puts an array to something."""
-        return any(
-            isinstance(ancestor, cst.FunctionDef | cst.Lambda)
+    def may_be_explicit(self) -> bool:
+        """Whether the module has a word for meshes of which the axes may be Explicit."""
+        words = self._tree.every(cst.Name, cst.Attribute)
+        return any(_text(node) in _TYPED_MESHES for node in words)
+
+    @cached_property
+    def actions(self) -> frozenset[str]:
+        """Of `PUTTING` and `CONSTRAINING`, what functions of the module do."""
+        return frozenset(
+            action
             for call in self._tree.every(cst.Call)
-            if _puts(call)
-            for ancestor in self._tree.ancestors(call)
+            if (action := _action(call)) is not None
+            and any(
+                isinstance(ancestor, cst.FunctionDef | cst.Lambda)
+                for ancestor in self._tree.ancestors(call)
+            )
         )
 
     @cached_property
@@ -102,37 +127,49 @@ class Compiled:
         return found
 
     def named_in(self, function: Function) -> set[str]:
-        """Return the last parts of the names in a function, `PUTTING` among them if it puts."""
-        found: set[str] = set()
-        for node in self._tree.every(cst.Name, cst.Attribute, below=function):
-            found.add(node.value if isinstance(node, cst.Name) else node.attr.value)
-        if any(map(_puts, self._tree.every(cst.Call, below=function))):
-            found.add(PUTTING)
-        return found
+        """Return the last parts of the names in a function, and what it does: see `actions`."""
+        found = set(map(_text, self._tree.every(cst.Name, cst.Attribute, below=function)))
+        done = map(_action, self._tree.every(cst.Call, below=function))
+        return found | {action for action in done if action is not None}
 
 
 PUTTING = "\0device_put"
 """Stands for a call that puts an array to something, in the names of a function."""
+CONSTRAINING = "\0with_sharding_constraint"
+"""Stands for a call that constrains an array to a sharding."""
 
 
-def _puts(call: cst.Call) -> bool:
-    """Return whether a call says where an array is to be, as far as its text tells."""
-    name = call.func
-    last = name.attr.value if isinstance(name, cst.Attribute) else ""
-    if isinstance(name, cst.Name):
-        last = name.value
-    if last in _PUTTING:
-        return last == "to_device" or len(call.args) > 1
-    return any(each.keyword is not None and each.keyword.value == "device" for each in call.args)
+def _text(node: cst.CSTNode) -> str:
+    """Return the last part of a name."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
-def lead_to_putting(modules: Iterable[Compiled]) -> bool:
-    """Return whether compiled code of a program may come by a call that puts an array somewhere.
+def _action(call: cst.Call) -> str | None:
+    """Return which of the two a call does, as far as its text tells."""
+    name = _text(call.func)
+    if name in _CONSTRAINING:
+        return CONSTRAINING
+    keywords = {each.keyword.value for each in call.args if each.keyword is not None}
+    is_putting = "device" in keywords or (name in _PUTTING and len(call.args) > 1)
+    return PUTTING if is_putting else None
 
-    Functions are followed by the last parts of their names, whatever these stand for.
+
+def lead_to_placing(modules: Iterable[Compiled]) -> bool:
+    """Return whether compiled code of a program may come by a call that places an array.
+
+    That is one that puts it to something; or, where a mesh may have Explicit axes, one that
+    constrains it. Functions are followed by the last parts of their names, whatever these stand
+    for.
     """
     every = list(modules)
-    if not any(module.puts for module in every):
+    if not any(module.names_shardings for module in every):
+        return False
+    wanted = {PUTTING}
+    if any(module.may_be_explicit for module in every):
+        wanted.add(CONSTRAINING)
+    if not any(wanted & module.actions for module in every):
         return False
     called: dict[str, set[str]] = {}
     for module in every:
@@ -141,13 +178,13 @@ def lead_to_putting(modules: Iterable[Compiled]) -> bool:
     pending = [
         name
         for module in every
-        for function in module.functions
-        for name in module.named_in(function)
+        for names in (module.named, *map(module.named_in, module.functions))
+        for name in names
     ]
     seen: set[str] = set()
     while pending:
         name = pending.pop()
-        if name == PUTTING:
+        if name in wanted:
             return True
         if name not in seen:
             seen.add(name)
