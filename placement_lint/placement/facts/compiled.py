@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 _DECORATING = frozenset(name for name, tracing in TRACINGS.items() if tracing.decorates)
-_SHARDINGS = frozenset({"NamedSharding", "PartitionSpec"})
+_SHARDINGS = frozenset({"NamedSharding", "P", "PartitionSpec"})
 _PUTTING = frozenset({"device_put"})
 _CONSTRAINING = frozenset({"with_sharding_constraint"})
-_TYPED_MESHES = frozenset({"Explicit", "make_mesh"})
-"""Words for meshes of which the axes may be Explicit."""
 
 
 class Compiled:
@@ -95,15 +93,26 @@ class Compiled:
     # -- what is called ---------------------------------------------------------------------------
 
     @cached_property
-    def names_shardings(self) -> bool:
-        """Whether the module has the word for a sharding over a mesh."""
-        return any(node.value in _SHARDINGS for node in self._tree.every(cst.Name))
+    def makes_shardings(self) -> bool:
+        """Whether the module calls what makes shardings over meshes."""
+        return not self._calls.isdisjoint(_SHARDINGS)
 
     @cached_property
     def may_be_explicit(self) -> bool:
         """Whether the module has a word for meshes of which the axes may be Explicit."""
-        words = self._tree.every(cst.Name, cst.Attribute)
-        return any(_text(node) in _TYPED_MESHES for node in words)
+        return "make_mesh" in self._calls or any(
+            node.attr.value == "Explicit" for node in self._tree.every(cst.Attribute)
+        )
+
+    @cached_property
+    def _calls(self) -> frozenset[str]:
+        """The last parts of the names that the module calls."""
+        return frozenset(map(self._name, self._tree.every(cst.Call)))
+
+    def _name(self, call: cst.Call) -> str:
+        """Return the last part of the name of what is called, by the name that it has there."""
+        qualified = self._names.qualified(call.func)
+        return _text(call.func) if qualified is None else qualified.rpartition(".")[2]
 
     @cached_property
     def actions(self) -> frozenset[str]:
@@ -111,7 +120,7 @@ class Compiled:
         return frozenset(
             action
             for call in self._tree.every(cst.Call)
-            if (action := _action(call)) is not None
+            if (action := self._action(call)) is not None
             and any(
                 isinstance(ancestor, cst.FunctionDef | cst.Lambda)
                 for ancestor in self._tree.ancestors(call)
@@ -129,8 +138,21 @@ class Compiled:
     def named_in(self, function: Function) -> set[str]:
         """Return the last parts of the names in a function, and what it does: see `actions`."""
         found = set(map(_text, self._tree.every(cst.Name, cst.Attribute, below=function)))
-        done = map(_action, self._tree.every(cst.Call, below=function))
-        return found | {action for action in done if action is not None}
+        for call in self._tree.every(cst.Call, below=function):
+            found.add(self._name(call))
+            action = self._action(call)
+            if action is not None:
+                found.add(action)
+        return found
+
+    def _action(self, call: cst.Call) -> str | None:
+        """Return which of `PUTTING` and `CONSTRAINING` a call does, as far as its text tells."""
+        name = self._name(call)
+        if name in _CONSTRAINING:
+            return CONSTRAINING
+        keywords = {each.keyword.value for each in call.args if each.keyword is not None}
+        is_putting = "device" in keywords or (name in _PUTTING and len(call.args) > 1)
+        return PUTTING if is_putting else None
 
 
 PUTTING = "\0device_put"
@@ -146,16 +168,6 @@ def _text(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def _action(call: cst.Call) -> str | None:
-    """Return which of the two a call does, as far as its text tells."""
-    name = _text(call.func)
-    if name in _CONSTRAINING:
-        return CONSTRAINING
-    keywords = {each.keyword.value for each in call.args if each.keyword is not None}
-    is_putting = "device" in keywords or (name in _PUTTING and len(call.args) > 1)
-    return PUTTING if is_putting else None
-
-
 def lead_to_placing(modules: Iterable[Compiled]) -> bool:
     """Return whether compiled code of a program may come by a call that places an array.
 
@@ -164,7 +176,7 @@ def lead_to_placing(modules: Iterable[Compiled]) -> bool:
     for.
     """
     every = list(modules)
-    if not any(module.names_shardings for module in every):
+    if not any(module.makes_shardings for module in every):
         return False
     wanted = {PUTTING}
     if any(module.may_be_explicit for module in every):
