@@ -83,7 +83,7 @@ def named_sharding(call: LibraryCall) -> Value:
     return value(*made) if len(made) <= MAX_ALTERNATIVES else value(Sharding(is_named=in_memory))
 
 
-@models("jax.sharding.Mesh", "jax.interpreters.pxla.Mesh")
+@models("jax.sharding.Mesh")
 def mesh(call: LibraryCall) -> Value:
     """`Mesh(devices, ("data", "model"))`, whose axes are Auto unless it says otherwise."""
     call.program.reach.touches()
