@@ -152,6 +152,18 @@ def _passed(call: LibraryCall) -> CallArguments:
     return passed
 
 
+def saw_specs(call: LibraryCall) -> None:
+    """Remember the mesh and the specs that `shard_map` is given."""
+    arguments = call.arguments
+    mesh = arguments.get(1, "mesh")
+    specs = (arguments.get(2, "in_specs"), arguments.get(3, "out_specs"))
+    if mesh is not None and call.name.endswith("shard_map"):
+        held = [UNKNOWN if spec is None else call.evaluate(spec) for spec in specs]
+        node = call.index(call.node)
+        sharded_calls = call.on.record.sharded_calls
+        sharded_calls.saw(node, call.program.running, call.evaluate(mesh), *held)
+
+
 def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> None:
     """Remember where a call puts an array, or what it constrains it to."""
     if target is not None:

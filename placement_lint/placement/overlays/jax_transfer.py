@@ -56,7 +56,7 @@ from placement_lint.placement.facts.traced import (
 )
 from placement_lint.placement.facts.traced_results import gives_array, row_gives_array
 from placement_lint.placement.overlays.jax_devices import devices_of
-from placement_lint.placement.overlays.jax_sharding import saw_target
+from placement_lint.placement.overlays.jax_sharding import saw_specs, saw_target
 from placement_lint.placement.overlays.methods import is_own, ready_pieces
 from placement_lint.placement.overlays.registry import LibraryCall, applies, models
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -588,6 +588,7 @@ def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset(
 def distribute(call: LibraryCall) -> Value:
     """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
     call.operands()
+    saw_specs(call)
     return value(Computation(places_arguments=True))
 
 
