@@ -48,7 +48,7 @@ def _part(held: Value) -> Part:
     if held == NONE:
         return None
     if isinstance(only, Plain) and only.text is not None:
-        return only.text
+        return only.text or None
     if isinstance(only, Sequence) and only.items is not None:
         texts = [_text(item) for item in only.items]
         known = tuple(text for text in texts if text is not None)
