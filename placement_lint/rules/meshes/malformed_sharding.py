@@ -175,12 +175,15 @@ def _spec_plan(spec: cst.BaseExpression, node: cst.Call, ctx: Context) -> FixPla
     elif not is_none(spec):
         return None
 
-    def build(editor: Editor) -> list[Edit]:
+    def build(editor: Editor) -> list[Edit] | None:
         texts = []
         for part in parts:
             start, end = editor.spans.outer(part)
             texts.append(editor.source.text[start:end])
-        return [editor.replace(spec, f"{spelled}({', '.join(texts)})")]
+        start, end = editor.spans.outer(spec)
+        if editor.has_comment((start, end)):
+            return None
+        return [editor.replace_offsets(start, end, f"{spelled}({', '.join(texts)})")]
 
     message = "Make it a PartitionSpec"
     return FixPlan(Applicability.SAFE, message, build, imports=needed([spelled]))
