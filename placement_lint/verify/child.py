@@ -37,6 +37,7 @@ def probe(_: Mapping[str, Any]) -> dict[str, Any]:
         "safetensors": _version("safetensors"),
         "default_backend": jax.default_backend(),
         "devices": [str(device) for device in jax.devices()],
+        "device_kind": jax.devices()[0].device_kind,
         "memory": (jax.devices()[0].memory_stats() or {}).get("bytes_limit"),
         "installed": sorted({*map(_name, importlib.metadata.distributions())} - {""}),
     }

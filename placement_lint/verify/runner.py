@@ -53,6 +53,8 @@ class Environment:
     """Names of the distributions, in lower case."""
     accelerator_memory: int | None = None
     """Bytes of memory that JAX may use on the accelerator, where it says so."""
+    device_kind: str = ""
+    """What JAX calls its default device, such as "NVIDIA A100-SXM4-40GB"."""
 
     @property
     def has_accelerator(self) -> bool:
@@ -238,6 +240,7 @@ def probe(runner: Runner, devices: str | None = None) -> Environment:
         devices=tuple(str(name) for name in value["devices"]),
         installed=frozenset(str(name) for name in value["installed"]),
         accelerator_memory=value["memory"],
+        device_kind=str(value["device_kind"]),
     )
 
 
