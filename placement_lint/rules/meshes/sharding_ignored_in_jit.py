@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.sharded import IGNORING
 from placement_lint.jaxmodel.tracing import COMPILING_WORDS, OVER_WHOLE_ARRAYS, TRACINGS, TraceKind
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
@@ -39,17 +40,13 @@ if TYPE_CHECKING:
 _CONSTRAINT = "jax.lax.with_sharding_constraint"
 _PUT = "jax.device_put"
 _STAGED = frozenset({TraceKind.STAGED})
-# Those that ignore `device=` while they are compiled; `asarray`, `array` and `linspace` obey it.
-_CREATORS = frozenset(
-    f"jax.numpy.{name}" for name in "empty full full_like ones ones_like zeros zeros_like".split()
-)
 
 
 class ShardingIgnoredInJit(Rule):
     """A `jax.device_put` to a sharding inside a function that JAX compiles.
 
     ## What it does
-    Finds `jax.device_put(x, NamedSharding(mesh, spec))`, and `jnp.zeros`, `ones`, `full`, `empty`
+    Finds `jax.device_put(x, NamedSharding(mesh, spec))`, and `jnp.zeros`, `ones`, `full`, `arange`
     and their like with `device=sharding`, in a function that is compiled by `jax.jit`,
     `jax.lax.scan` and their like, also the wrappers of flax.nnx and equinox; in methods, in
     functions inside of them, and in helper functions, of other files too, that only compiled
@@ -180,7 +177,7 @@ def _put(node: cst.Call, ctx: Context) -> _Put | None:
     arguments = Arguments(node)
     if name == _PUT and arguments.get(1, "device") is not None:
         return _Put("jax.device_put", True)
-    if name in _CREATORS and arguments.get(None, "device") is not None:
+    if name in IGNORING and arguments.get(None, "device") is not None:
         return _Put(f"device= of {name.replace('jax.numpy.', 'jnp.')}", False)
     return None
 
