@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
 from placement_lint.placement.domain.contents import is_data
+from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     DefaultDevice,
@@ -223,6 +224,7 @@ class Memo:
             state.seen_by_callee(),
             state.base,
             self._program.loop_depth > 0,
+            self._program.running is Running.COMPILED,
         )
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:

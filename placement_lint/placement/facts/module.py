@@ -11,6 +11,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
+from placement_lint.placement.facts.compiled import Compiled
 from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.placement.facts.placing_words import has_placing_word
 from placement_lint.placement.facts.traced import Traced
@@ -40,6 +41,7 @@ class Module:
     def __post_init__(self) -> None:
         """Look for traced functions, and for what pins the program to the CPU."""
         self.traced = Traced(self.tree, self.names)
+        self.compiled = Compiled(self.tree, self.names)
         self.has_accelerator = self.accelerator and not pins_cpu(self.tree, self.names)
         """Whether the system default is an accelerator."""
         self.star_imports: list[str] = []
