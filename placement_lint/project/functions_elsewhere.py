@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.definitions import Function
 
 _MOST_STEPS = 8
-"""How often a name is handed on from one file to the next, or a class has a base."""
+"""How often a name is passed from one file to the next, or a class has a base."""
 _MOST_CALLS = 256
 """Calls of one function that are told."""
 _PUTTING = frozenset({"jax.device_put"})
