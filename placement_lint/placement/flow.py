@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import leaves_of
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
@@ -110,7 +111,7 @@ class Flow:
         `alone`: nothing that is taken of them is put back.
         """
         origins = [array.origin for array in arrays]
-        if any(o is None or o.device is None or not o.is_apart for o in origins):
+        if any(o is None or o.device is None or not o.can_be_committed for o in origins):
             return None
         places = [origin.commit_at for origin in origins if origin is not None]
         return self.program.commitments.of(places, alone=alone)
@@ -143,6 +144,13 @@ class Flow:
         if not self.tree.contains(node):
             return UNKNOWN
         return self.record.values.get(self.tree.index(node), UNKNOWN)
+
+    def tree_of(self, node: cst.CSTNode) -> Value:
+        """Return what an expression may be, with dicts of their leaves in the place of objects."""
+        held = self.value(node)
+        if not any(isinstance(atom, Instance) for leaf in leaves_of(held) for atom in leaf):
+            return held
+        return self.record.trees.get(self.tree.index(node), held)
 
     def is_array(self, node: cst.CSTNode) -> bool:
         """Return whether an expression certainly is a JAX array, by what it is or is said to be."""

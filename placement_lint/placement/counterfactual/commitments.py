@@ -287,10 +287,10 @@ def copied(program: ExecutedProgram) -> dict[Place, Destination]:
     for module in program.modules.values():
         for use in module.record.uses.values():
             for array in use.moved:
-                origin = array.origin
-                if origin is not None and origin.device is not None and origin.is_apart:
-                    target = Destination(array.device, origin.device)
-                    found.setdefault(origin.commit_at, set()).add(target)
+                made = array.origin
+                if made is not None and made.device is not None and made.can_be_committed:
+                    target = Destination(array.device, made.device)
+                    found.setdefault(made.commit_at, set()).add(target)
     return {
         place: next(iter(targets))
         for place, targets in found.items()

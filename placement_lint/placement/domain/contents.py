@@ -11,6 +11,8 @@ from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
 from placement_lint.placement.domain.values import (
     HOST,
     MAX_DEPTH,
+    MAX_NESTING,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -28,7 +30,7 @@ from placement_lint.placement.domain.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place
@@ -96,6 +98,23 @@ def committed_to(
         return atom
 
     return limited(frozenset(on_device(atom, device) for atom in of for device in places))
+
+
+def leaves_of(of: Value, depth: int = MAX_NESTING) -> Iterator[Value]:
+    """Yield the leaves of a tree, of each all that it may be."""
+    direct = frozenset(a for a in of if not isinstance(a, Sequence | Mapping | AnyTree)) - NONE
+    if direct:
+        yield direct
+    for atom in of:
+        parts: list[Value] = []
+        if isinstance(atom, Sequence):
+            parts = list(atom.items) if atom.items is not None else [atom.element]
+        elif isinstance(atom, Mapping):
+            parts = atom.parts()
+        elif isinstance(atom, AnyTree):
+            parts = [atom.leaf]
+        for part in parts if depth else ():
+            yield from leaves_of(part, depth - 1)
 
 
 _DATA = (Anything, Array, Host, Plain)

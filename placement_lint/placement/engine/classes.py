@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.libraries import library_class_named, method_of
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -29,6 +30,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
+from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.facts.annotations import Annotated, field_as
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
@@ -153,6 +155,8 @@ class Classes:
                 found.append(self._tuple_attribute(atom, atom.cls, name, state))
             elif isinstance(atom, Class):
                 found.append(self._class_attribute(atom, name, state))
+            elif isinstance(atom, Mesh | Sharding | Spec):
+                found.append(mesh_attribute(atom, name))
             elif isinstance(atom, Optimizer) and name == "init":
                 found.append(value(replace(atom, is_init=True)))
             elif isinstance(atom, Optimizer) and name == "update":
@@ -203,7 +207,7 @@ class Classes:
         key: Variable = (instance, name)
         self._program.functions.note_read(key)
         held = state.variables.get(key)
-        if held is None and instance in self._program.now.instances.get(instance.cls, ()):
+        if held is None and self._program.now.made(instance):
             held = self._program.now.final.get(key)
         if held:
             return self.as_annotated(instance.cls, name, held)

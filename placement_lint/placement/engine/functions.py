@@ -108,7 +108,7 @@ class Functions:
         given = (*arguments.values(), rest or NOTHING, more or NOTHING)
         if (
             isinstance(node, cst.FunctionDef)
-            and node in module.traced
+            and module.traced.is_decorated(node)
             and not self._program.is_tracing
         ):
             for held in given:
@@ -264,7 +264,9 @@ class Functions:
         self._program.now.results[place] = (
             result if before_this is None else join(before_this, result)
         )
-        self._program.reach.left(frame, result, writes, state, sets_default=base is not None)
+        self._program.reach.left(
+            frame, result, writes, state, sets_default=base is not None or bool(changed[1])
+        )
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
         objects = self._program.objects.own(frame, writes, result) if frame.objects else set()

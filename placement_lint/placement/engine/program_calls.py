@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Class,
     Computation,
     Container,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     Dispatched,
@@ -154,6 +155,11 @@ class ObjectCalls:
             if self.on.supposed is not None:
                 for _, held in operands:
                     self.on.supposed.refused(held)
+            if self.on.program.follows_compiled and isinstance(given, LaidOut):
+                # For what it does to shardings: where its results are, it says itself.
+                trace = self._trace(node, atom, state)
+                tracers = [trace.tracers(held) for _, held in operands]
+                trace.transformed(atom, given.passed(tracers))
             return UNKNOWN
         closed = self._closed(node, atom)
 
@@ -171,11 +177,12 @@ class ObjectCalls:
         if (
             atom.is_staged
             and not self.on.program.is_tracing
+            and not self.on.program.follows_compiled
             and not is_worth_following(everything, state)
         ):
             used = [operand for operand in spread if operand[0] not in left.every]
             return tree_of(placed(used, certain=left.is_certain and atom.is_known))
-        trace = Trace(self.on, node, state)
+        trace = self._trace(node, atom, state)
         tracers = [trace.tracers(held) for _, held in operands]
         made = trace.transformed(atom, given.passed(tracers))
         if not trace.is_followed:
@@ -189,6 +196,10 @@ class ObjectCalls:
         # Of what is linear, the compiled derivative takes nothing.
         certain = not (atom.is_staged and is_derivative(atom))
         return trace.given(made, placed(used, certain=certain))
+
+    def _trace(self, node: cst.CSTNode, atom: Computation, state: State) -> Trace:
+        is_compiled = any(step.is_whole for step in atom.steps)
+        return Trace(self.on, node, state, is_compiled=is_compiled)
 
     def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
         """Return the committed arrays that a computation closes over, or was given before."""
@@ -268,6 +279,8 @@ class ObjectCalls:
                 more=passed.more,
             )
             return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, ContextFactory) and passed == CallArguments([]):
+            return atom.context
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:

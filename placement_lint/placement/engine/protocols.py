@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.record import Record
+    from placement_lint.placement.domain.sharded_calls import Running
     from placement_lint.placement.domain.state import Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (
         AnyTree,
@@ -322,6 +323,14 @@ class Interpreter(Protocol):
 
     @property
     def is_tracing(self) -> bool: ...
+
+    @property
+    def running(self) -> Running: ...
+
+    @property
+    def follows_compiled(self) -> bool: ...
+
+    def compiling(self, is_compiling: bool = ...) -> AbstractContextManager[None]: ...
 
     def module_of(self, place: Place) -> Module: ...
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.containers import is_container, sited
+from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
     UNKNOWN,
     AnyTree,
@@ -22,7 +23,6 @@ from placement_lint.placement.domain.values import (
     Mapping,
     PlainContext,
     Sequence,
-    Sharding,
     TensorFile,
     Thread,
     Value,

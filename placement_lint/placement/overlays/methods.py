@@ -24,6 +24,7 @@ from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
     HOST,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -51,7 +52,11 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import sort_arguments
-from placement_lint.placement.engine.contexts import entered_by_hand, entered_default
+from placement_lint.placement.engine.contexts import (
+    entered_by_hand,
+    entered_default,
+    is_neutral_context,
+)
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
@@ -443,7 +448,10 @@ class MethodCalls:
         site = self.on.module.place(node) if stack.site is None else stack.site
         owners = frozenset({site})
         if name in _ENTERING and operands:
-            given = self.on.calls.objects.contexts(operands[0][1])
+            given = operands[0][1]
+            if given == UNKNOWN and is_neutral_context(self.on.module, node.args[0].value):
+                given = value(PlainContext())
+            given = self.on.calls.objects.contexts(given)
             self.on.program.suspensions.stack(site, given)
             entered = entered_default(given)
             outside = len(state.blocks)
@@ -458,6 +466,12 @@ class MethodCalls:
         if name in {"close", "aclose"}:
             state.release(owners)
             return PLAIN
+        if name in {"__exit__", "__aexit__"}:
+            # Hardly any of what is entered through a stack hides errors.
+            state.release(owners)
+            return NONE
+        if name in {"__enter__", "__aenter__"}:
+            return value(stack)
         if name == "pop_all":
             # What it holds stays entered, until the new stack is left.
             taken = self.on.module.place(node)
