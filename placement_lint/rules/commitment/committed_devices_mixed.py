@@ -148,7 +148,7 @@ def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tu
         return []
     found = [
         (operand, device)
-        for operand, devices in _operands_that_count(operation, function, ctx)
+        for operand, devices in _operands_that_count(operation, function, mixture, ctx)
         if len(devices) == 1
         for device in devices
     ]
@@ -267,7 +267,7 @@ def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
 
 
 def _operands_that_count(
-    call: cst.Call, function: Place, ctx: Context
+    call: cst.Call, function: Place, mixture: Mixture, ctx: Context
 ) -> Iterator[tuple[int, set[Device]]]:
     """Yield what a function surely computes with, and the devices that it is committed to."""
     arguments = Arguments(call)
@@ -281,8 +281,8 @@ def _operands_that_count(
     for part in sorted(needed_parts(node, module), key=str):
         if part.parameter in given:
             for operand, path in _written(given[part.parameter], part.path):
-                held = _at(ctx.flow.tree_of(operand), path)
-                yield ctx.tree.index(operand), _devices_of(held)
+                place = ctx.tree.index(operand)
+                yield place, _devices_of(_at(mixture.held.get(place, values.UNKNOWN), path))
 
 
 def _written(
