@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = "str | int"
 
-_MAX_DEPTH = 200
-"""Expressions, and functions that call one another, inside of one another."""
+_MAX_DEPTH = 100
+"""Expressions inside of one another, those of the functions that are called included."""
+_MAX_CALLS = 8
+"""Functions that call one another."""
 _MAX_STEPS = 20_000
 """Expressions that are read for one function."""
 _MAX_ROUNDS = 4
@@ -127,6 +129,7 @@ class _Reader:
 
     def __init__(self, module: Module) -> None:
         self.names = module.names
+        self._calls = 0
         self._depth = 0
         self._steps = 0
 
@@ -360,7 +363,12 @@ class _Reader:
         )
         env.update(named)
         self._steps += len(env)
-        return self.run(function, env)
+        if self._calls == _MAX_CALLS:
+            raise NotUnderstoodError
+        self._calls += 1
+        known = self.run(function, env)
+        self._calls -= 1
+        return known
 
 
 def _item(known: Known, key: Key) -> Known:
