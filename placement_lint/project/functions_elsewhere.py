@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.definitions import Function
 
 _MOST_STEPS = 8
-"""How often a name is handed on from one file to the next, or a class has a base."""
+"""Re-exports of one name, or bases of one class."""
 _MOST_CALLS = 256
 """Calls of one function that are told."""
 _PUTTING = frozenset({"jax.device_put"})
@@ -71,7 +71,7 @@ class FunctionsElsewhere:
             facts = self._parse(file)
             if facts is None:
                 return None
-            onward = _handed_on(facts, rest)
+            onward = _reexported(facts, rest)
             if onward is None:
                 found = _function_named(facts, rest)
                 self._known[located] = None if found is None else _effects(found, facts)
@@ -148,7 +148,7 @@ class FunctionsElsewhere:
             if located is None or not located[1]:
                 return None
             facts = self._parse(located[0])
-            onward = None if facts is None else _handed_on(facts, located[1])
+            onward = None if facts is None else _reexported(facts, located[1])
             if facts is not None:
                 facts.let_go()
             if onward is None:
@@ -157,7 +157,7 @@ class FunctionsElsewhere:
         return None
 
 
-def _handed_on(facts: ModuleFacts, name: str) -> str | None:
+def _reexported(facts: ModuleFacts, name: str) -> str | None:
     """Return the qualified name that a file imports something by which others get from it."""
     top, dot, rest = name.partition(".")
     bindings = facts.names.module_scope.bindings.get(top, [])

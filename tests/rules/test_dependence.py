@@ -34,7 +34,7 @@ def again(x):
 def parts(text: str) -> set[str]:
     tree = Tree(cst.parse_module(f"{HEAD}\n{text}"))
     last = next(each for each in tree.every(cst.FunctionDef) if each.name.value == "f")
-    found = needed_parts(last, Module("main", tree, Names(tree), accelerator=True))
+    found = needed_parts(last, Module("main", tree, Names(tree), accelerator=True), None)
     return {".".join([part.parameter, *map(str, part.path)]) for part in found}
 
 

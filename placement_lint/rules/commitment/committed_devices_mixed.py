@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from placement_lint.placement.domain.record import Mixture
     from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -278,7 +279,14 @@ def _operands_that_count(
     parameters = [*node.params.posonly_params, *node.params.params]
     names = [parameter.name.value for parameter in parameters]
     given = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
-    for part in sorted(needed_parts(node, module), key=str):
+    program = ctx.flow.program
+
+    def found(asker: Module, name: str) -> tuple[Module, str] | None:
+        located = program.linking.find(asker.name, name)
+        there = None if located is None else program.modules.get(located[0])
+        return None if located is None or there is None else (there, located[1])
+
+    for part in sorted(needed_parts(node, module, found), key=str):
         if part.parameter in given:
             for operand, path in _written(given[part.parameter], part.path):
                 place = ctx.tree.index(operand)
