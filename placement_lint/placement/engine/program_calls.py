@@ -281,6 +281,11 @@ class ObjectCalls:
             return self._atom_called(node, atom.function, inner, state)
         if isinstance(atom, ContextFactory) and passed == CallArguments([]):
             return atom.context
+        if isinstance(atom, Optimizer) and atom.is_init:
+            # It reads the parameters, of which the caller keeps what they are.
+            for held in passed.every():
+                self.on.escapes(held, state)
+            return UNKNOWN
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
