@@ -3,16 +3,19 @@
 What is known of a mesh in one file ends where another file makes it, and what compiled code does
 where another file does it. To interpret all files of a large program together takes too long, so
 these are only those that name what is shared: the file that defines it, and the files that import
-it and use it in a way that a rule asks about.
+it and use it in a way that a rule asks about. Tests are left out, whatever they use.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.files.test_paths import is_test_path
+from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
@@ -22,10 +25,13 @@ if TYPE_CHECKING:
 
 _SHARING = re.compile(rb"\bdevice_put\b|\b(?:make_mesh|Mesh)\s*\(")
 _MESHES = frozenset({"Mesh", "make_mesh"})
-_COMPILES = re.compile(
-    r"\b(?:jit|pjit|filter_jit|scan|fori_loop|while_loop|cond|switch)\b(?=\s*[(,)\n@])"
-)
-_SPLITS = re.compile(r"\b(?:NamedSharding|with_sharding_constraint|shard_map|device_put)\b")
+_SPECS = frozenset({"P", "PartitionSpec"})
+_COMPILING = frozenset({
+    "cond", "filter_jit", "fori_loop", "jit", "pjit", "scan", "switch", "while_loop",
+})  # fmt: skip
+_NOTHING: frozenset[str] = frozenset()
+
+_Imports: TypeAlias = "Iterable[tuple[str, str, str]]"
 
 
 def may_share(data: bytes) -> bool:
@@ -33,105 +39,144 @@ def may_share(data: bytes) -> bool:
     return b"jax" in data and _SHARING.search(data) is not None
 
 
-def sharing(
-    paths: Iterable[str], imports: Iterable[tuple[str, str, str]], store: FileStore
-) -> set[str]:
+def sharing(paths: Iterable[str], imports: _Imports, store: FileStore) -> set[str]:
     """Return the files that share something with another one, and those that they share it with.
 
     `paths`: those that may define it; `imports`: who imports what from where.
     """
-    importers: dict[str, list[tuple[str, str]]] = {}
-    for importer, imported, name in imports:
-        importers.setdefault(imported, []).append((importer, name))
-    shared = {path: _shared_names(path, store) for path in paths if path in importers}
-    behind: dict[str, set[str]] = {path: {path} for path in shared}
-    """From each file to those whose names it has, itself among them."""
-    found: set[str] = set()
-    pending = [*shared]
-    while pending:
-        path = pending.pop()
-        using = [
-            (importer, name, [_used(name, names, store.text(importer)) for names in shared[path]])
-            for importer, name in importers.get(path, ())
-            if any(shared[path])
-        ]
-        of_putting = [importer for importer, _, (putting, _) in using if putting]
-        if any(_COMPILES.search(store.text(importer)) is not None for importer in of_putting):
-            # Also those who call it as it is: then it is not only compiled.
-            found |= {*behind[path], *of_putting}
-        for importer, _, (putting, meshes) in using:
-            if meshes and _SPLITS.search(store.text(importer)) is not None:
-                found |= {*behind[path], importer}
-            if PurePath(importer).name == "__init__.py" and (putting or meshes):
-                # It hands it on to those who import it from there.
-                before = shared.get(importer, (frozenset(), frozenset()))
-                after = (before[0] | putting, before[1] | meshes)
-                known = behind.setdefault(importer, {importer})
-                if after != before or not behind[path] <= known:
-                    shared[importer] = after
-                    known |= behind[path]
-                    pending.append(importer)
-    return found
+    return _Sharing(imports, store).found_from(paths)
 
 
-def _used(imported: str, names: frozenset[str], text: str) -> frozenset[str]:
-    """Return those of some names that an import brings: "" is a module, "*" all its names."""
-    first = imported.partition(".")[0]
-    if first not in {"", "*"}:
-        return names & {first}
-    return frozenset(name for name in names if name in text)
+class _Sharing:
+    """What the files of a run share, worked out file by file where it is asked for."""
+
+    def __init__(self, imports: _Imports, store: FileStore) -> None:
+        self._store = store
+        self._texts: dict[str, _Text | None] = {}
+        self._importers: dict[str, list[tuple[str, str]]] = {}
+        for importer, imported, name in imports:
+            if not is_test_path(importer):
+                self._importers.setdefault(imported, []).append((importer, name))
+
+    def found_from(self, paths: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        behind: dict[str, set[str]] = {}
+        """From each file to those whose names it has, itself among them."""
+        shared: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        for path in paths:
+            text = self._text(path) if path in self._importers else None
+            if text is not None and (text.putting or text.meshes):
+                shared[path] = (text.putting, text.meshes)
+                behind[path] = {path}
+        pending = [*shared]
+        while pending:
+            path = pending.pop()
+            putting, meshes = shared[path]
+            of_putting: set[str] = set()
+            is_compiled = False
+            for importer, name in self._importers.get(path, ()):
+                text = self._text(importer)
+                if text is None:
+                    continue
+                puts, spans = text.brought(name, putting), text.brought(name, meshes)
+                if puts:
+                    of_putting.add(importer)
+                    is_compiled |= not puts.isdisjoint(text.compiled)
+                if spans and text.writes_specs:
+                    found |= {*behind[path], importer}
+                if PurePath(importer).name == "__init__.py" and (puts or spans):
+                    # It hands them on to those who import them from there.
+                    before = shared.get(importer, (_NOTHING, _NOTHING))
+                    after = (before[0] | puts, before[1] | spans)
+                    known = behind.setdefault(importer, {importer})
+                    if after != before or not behind[path] <= known:
+                        shared[importer] = after
+                        known |= behind[path]
+                        pending.append(importer)
+            if is_compiled:
+                # Also those who call it as it is: then it is not only compiled.
+                found |= {*behind[path], *of_putting}
+        return found
+
+    def _text(self, path: str) -> _Text | None:
+        if path not in self._texts:
+            source = self._store.source_if_readable(path)
+            tree = None if source is None else python_tree(source, self._store)
+            is_one = source is not None and tree is not None
+            self._texts[path] = _Text(tree, source.text) if is_one and source and tree else None
+        return self._texts[path]
 
 
-def _shared_names(path: str, store: FileStore) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of a file by which others come by what puts arrays, and by meshes."""
-    source = store.source_if_readable(path)
-    tree = None if source is None else python_tree(source, store)
-    if tree is None:
-        return frozenset(), frozenset()
-    putting: set[str] = set()
-    meshes: set[str] = set()
-    uses: dict[str, set[str]] = {}
-    for name, statement in _bound(tree):
-        used = uses.setdefault(name, set())
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name):
-                used.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                used.add(node.attr)
-            elif isinstance(node, ast.Call):
-                if _puts(node) and not isinstance(statement, ast.Assign | ast.AnnAssign):
-                    putting.add(name)
-                if _makes_mesh(node):
-                    meshes.add(name)
-    return _with_users(putting, uses), _with_users(meshes, uses)
+class _Text:
+    """What the text of one file says of this."""
+
+    def __init__(self, tree: ast.Module, text: str) -> None:
+        self._text = text
+        functions = {
+            node.name: node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        top = {each.name for each in tree.body if isinstance(each, _FUNCTIONS)}
+        named = {name: frozenset(_names(node)) for name, node in functions.items()}
+        users: dict[str, set[str]] = {}
+        for name, names in named.items():
+            for other in names & top:
+                users.setdefault(other, set()).add(name)
+        putting = [name for name in top if any(map(_puts, ast.walk(functions[name])))]
+        meshes = [name for name in top if any(map(_makes_mesh, ast.walk(functions[name])))]
+        self.putting = frozenset(closure(putting, users)) & top
+        """The functions of the file that put arrays somewhere."""
+        self.meshes = frozenset(closure(meshes, users)) & top | frozenset(_mesh_variables(tree))
+        """The functions and variables by which a mesh comes."""
+        self._uses_by_function = named
+        self._compiled_roots = [*_compiled(tree)]
+        self.writes_specs = any(
+            isinstance(node, ast.Call) and _last(node.func) in _SPECS and _has_text(node)
+            for node in ast.walk(tree)
+        )
+        """Whether an axis is written out in a spec."""
+
+    @cached_property
+    def compiled(self) -> frozenset[str]:
+        """The names that compiled functions use, and the functions of the file that they use."""
+        uses = {name: {*names} for name, names in self._uses_by_function.items()}
+        return frozenset(closure(self._compiled_roots, uses))
+
+    def brought(self, imported: str, names: frozenset[str]) -> frozenset[str]:
+        """Return those of some names that an import brings: "" is a module, "*" all its names."""
+        first = imported.partition(".")[0]
+        if first not in {"", "*"}:
+            return names & {first}
+        return frozenset(name for name in names if name in self._text)
 
 
-def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the names that statements of a module bind: functions, classes and variables."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            yield part.attr
+
+
+def _compiled(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of the functions that are compiled, and those in lambdas that are."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if any(not _COMPILING.isdisjoint(_names(each)) for each in node.decorator_list):
+                yield node.name
+        elif isinstance(node, ast.Call) and _last(node.func) in _COMPILING:
+            for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+                yield from _names(given)
+
+
+def _mesh_variables(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield statement.name, statement
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id, statement
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id, statement
-
-
-def _with_users(names: set[str], uses: dict[str, set[str]]) -> frozenset[str]:
-    """Return names with those whose statements use them, in any number of steps."""
-    found, pending = set(names), list(names)
-    users: dict[str, list[str]] = {}
-    for name, used in uses.items():
-        for other in used & uses.keys():
-            users.setdefault(other, []).append(name)
-    while pending:
-        for user in users.get(pending.pop(), ()):
-            if user not in found:
-                found.add(user)
-                pending.append(user)
-    return frozenset(found)
+        if isinstance(statement, ast.Assign) and any(map(_makes_mesh, ast.walk(statement.value))):
+            yield from (each.id for each in statement.targets if isinstance(each, ast.Name))
 
 
 def _last(node: ast.expr) -> str:
@@ -140,13 +185,21 @@ def _last(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _puts(call: ast.Call) -> bool:
-    return _last(call.func) == "device_put" and len(call.args) + len(call.keywords) > 1
+def _puts(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and _last(node.func) == "device_put"
+        and len(node.args) + len(node.keywords) > 1
+    )
 
 
-def _makes_mesh(call: ast.Call) -> bool:
+def _makes_mesh(node: ast.AST) -> bool:
     """Return whether a call makes a mesh with a name for an axis that is written out."""
-    return _last(call.func) in _MESHES and any(
+    return isinstance(node, ast.Call) and _last(node.func) in _MESHES and _has_text(node)
+
+
+def _has_text(call: ast.Call) -> bool:
+    return any(
         isinstance(node, ast.Constant) and isinstance(node.value, str)
         for given in (*call.args, *(keyword.value for keyword in call.keywords))
         for node in ast.walk(given)
