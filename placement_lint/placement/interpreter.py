@@ -247,6 +247,8 @@ class Program:
             place = module.place(node)
             if self._is_executed(place) or node in module.traced:
                 continue
+            if id(node) in module.names.cells:
+                continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             self._unasked.add(place)
@@ -454,10 +456,12 @@ class Program:
     @property
     def misses_host_arrays(self) -> bool:
         """Whether an array that is committed to the host met something of which nothing is known,
-        while calls of functions of other files were not followed.
+        or such a thing may have made arrays there, while calls of functions of other files were not
+        followed.
         """
-        return self.linking.leaves_out and any(
-            module.record.pulls.meets_unknown for module in self.modules.values()
+        return self.linking.leaves_out and (
+            self.linking.is_wanted
+            or any(module.record.pulls.meets_unknown for module in self.modules.values())
         )
 
     @functools.cached_property

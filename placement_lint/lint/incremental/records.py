@@ -97,11 +97,17 @@ def records_codec() -> Codec:
     from placement_lint.project.dependencies import Dependencies, Summarised
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.semantic.module_summary import Step, Summary
-    from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
+    from placement_lint.semantic.program_queries import (
+        CallsFromElsewhere,
+        EffectOrigin,
+        FunctionEffects,
+        ImportEffects,
+        JaxCall,
+    )
 
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
-        *(Summarised, Suppressed),
+        *(CallsFromElsewhere, FunctionEffects, JaxCall, Summarised, Suppressed),
     )
     names = {each.__name__: each for each in classes}
     aliases = {"Mapping": Mapping, "Revealed": Any, "Step": Step, "Summary": Summary}

@@ -12,6 +12,7 @@ from placement_lint.placement.domain.values import (
     Class,
     Computation,
     Container,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -25,6 +26,7 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Lazy,
+    LibraryMethod,
     Method,
     Optimizer,
     Partial,
@@ -94,6 +96,7 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
 
 _NAMES: dict[type, str] = {
     Computation: "a function that computes on the default device",
+    ContextFactory: "what makes a context manager",
     DeviceList: "a list of devices",
     Dispatched: "a function that dispatches by type",
     Executor: "an executor",
@@ -101,6 +104,7 @@ _NAMES: dict[type, str] = {
     Generator: "a generator",
     Getter: "a getter",
     Lazy: "an iterator",
+    LibraryMethod: "a method of a library",
     Host: "a NumPy array",
     Method: "a method",
     Optimizer: "an optimizer",

@@ -163,6 +163,8 @@ class DefaultDeviceContext(_Holder):
     """What `as` binds."""
     maker: Place | None = None
     """The call of a generator function that made it, where that goes on at its end."""
+    chosen_by: Place | None = None
+    """The conditional expression that gives one device or the system's default."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,13 @@ class PlainContext(_Holder):
     """What `as` binds."""
     maker: Place | None = None
     """The call of a generator function that made it, where that goes on at its end."""
+
+
+@dataclass(frozen=True)
+class ContextFactory(_Holder):
+    """What makes a context without an argument: `functools.partial(jax.default_device, d)`."""
+
+    context: Value
 
 
 @dataclass(frozen=True)
@@ -235,6 +244,8 @@ class Sequence(_Container):
     """Of a named tuple: the names of its items."""
     cls: Place | None = None
     """Of a named tuple: its class, where that is of the program."""
+    library: str = ""
+    """Of an object of a library whose fields are known: its class there."""
     views: tuple[Site, bool] | None = None
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
 
@@ -254,6 +265,8 @@ class AnyTree(_Holder):
     """A value of unknown structure, perhaps one array: every array in it is one of the leaf."""
 
     leaf: Value
+    cls: str = ""
+    """The class of a library that it is an object of, which says what its methods do."""
 
 
 @dataclass(frozen=True)
@@ -383,6 +396,15 @@ class Method(_Holder):
     """A function with its first argument bound."""
 
     function: Place
+    receiver: Atom
+
+
+@dataclass(frozen=True)
+class LibraryMethod(_Holder):
+    """A method of an object of a library, or of a class that derives from one of it."""
+
+    name: str
+    """Its qualified name: `flax.linen.Module.init`."""
     receiver: Atom
 
 
@@ -526,9 +548,10 @@ class Anything(Sized):
 
 Atom: TypeAlias = (
     Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Mesh | Spec | Sharding
-    | DefaultDeviceContext | PlainContext | Dispatched | Executor | ExitStack | Future | Getter
-    | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
-    | Instance | Method | Partial | External | Generator | Lazy | Coroutine | Computation | Anything
+    | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
+    | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
+    | Function | Class | Instance | LibraryMethod | Method | Partial | External | Generator | Lazy
+    | Coroutine | Computation | Anything
 )  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 

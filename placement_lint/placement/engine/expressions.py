@@ -23,10 +23,12 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
+    ContextFactory,
     Function,
     Host,
     Instance,
     Plain,
+    PlainContext,
     TheDevice,
     Value,
     arrays,
@@ -55,6 +57,9 @@ _LIBRARIES = ("builtins.", "jax.", "numpy.")
 
 _DEFAULT_DEVICE = "jax.config.jax_default_device"
 """What is no constant: a variable that was bound to it holds what it was then."""
+
+_NULL_CONTEXT = "contextlib.nullcontext"
+_NULL_CONTEXTS = value(ContextFactory(value(PlainContext(NONE))))
 
 _CONSTANTS = {
     "False": value(Plain(truth=False)),
@@ -212,7 +217,7 @@ class Expressions:
         for place, held in operands:
             parts = self.program.trees.spread(held, state)
             if parts is not held:
-                self.record.saw_parts(place, arrays(parts))
+                self.record.saw_tree(place, parts)
             found.append((place, parts))
         return found
 
@@ -302,6 +307,8 @@ class Expressions:
 
     def name(self, node: cst.Name, state: State) -> Value:
         qualified = self.names.qualified(node) or ""
+        if qualified == _NULL_CONTEXT:
+            return _NULL_CONTEXTS
         if qualified.startswith(_LIBRARIES) and qualified != _DEFAULT_DEVICE:
             # Of what a name was bound to once, only None says where something is.
             return NONE if qualified == "builtins.None" else _CONSTANTS.get(node.value, PLAIN)
@@ -363,6 +370,8 @@ class Expressions:
         if qualified is not None:
             if qualified == _DEFAULT_DEVICE:
                 return _default_in_force(state)
+            if qualified == _NULL_CONTEXT:
+                return _NULL_CONTEXTS
             if qualified.startswith(_LIBRARIES):
                 return constant(qualified)
             owner = self.names.qualified(node.value)

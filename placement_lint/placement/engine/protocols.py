@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         External,
         Instance,
         Lazy,
+        LibraryMethod,
         Value,
     )
     from placement_lint.placement.engine.arguments import CallArguments, Fields, Operand
@@ -104,6 +105,8 @@ class SuspensionsProtocol(Protocol):
 class LinkingProtocol(Protocol):
     """What names stand for that are bound in other modules and bodies."""
 
+    is_wanted: bool
+
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None: ...
 
     def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None: ...
@@ -164,6 +167,8 @@ class ClassesProtocol(Protocol):
     def is_described(self, instance: Instance, name: str, state: State) -> bool: ...
 
     def keeps_class(self, module: Module, decorator: cst.Decorator) -> bool: ...
+
+    def library_class(self, cls: Place) -> str | None: ...
 
     def method(self, cls: Place, name: str) -> Place | None: ...
 
@@ -385,6 +390,14 @@ class CallsProtocol(Protocol):
     def at_once(self, node: cst.Call, state: State) -> Value: ...
 
     def call(self, node: cst.Call, state: State) -> Value: ...
+
+    def library_method(
+        self,
+        node: cst.CSTNode,
+        method: LibraryMethod,
+        given: CallArguments | None,
+        state: State,
+    ) -> Value: ...
 
 
 class TargetsProtocol(Protocol):

@@ -14,6 +14,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Atom,
     Class,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -196,6 +197,8 @@ class Reach:
         if isinstance(atom, Partial):
             given = (*atom.positional, *(held for _, held in atom.keywords))
             return join(value(atom.function), *given)
+        if isinstance(atom, ContextFactory):
+            return atom.context
         if isinstance(atom, Thread):
             return self._made_by(atom.target, results)
         if isinstance(atom, Coroutine):

@@ -43,6 +43,7 @@ class Traced:
         self.tree = tree
         self.names = names
         self._nodes: set[int] = set()
+        self._decorated: set[int] = set()
         self._handed: set[int] = set()
         self._computations: dict[int, Computation | None] = {}
         self._traced: dict[int, bool] = {}
@@ -52,6 +53,7 @@ class Traced:
             functions.setdefault(node.name.value, []).append(node)
             if any(self._tracing(d.decorator) is not None for d in node.decorators):
                 self._nodes.add(id(node))
+                self._decorated.add(id(node))
         for call in tree.every(cst.Call):
             if self._traces_arguments(call):
                 for argument in call.args:
@@ -68,6 +70,14 @@ class Traced:
                 id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function)
             )
         return self._traced[key]
+
+    def is_decorated(self, function: cst.CSTNode) -> bool:
+        """Return whether a decorator traces a function, or one around it: calls never run it.
+
+        Others may be called as they are besides, as a loss is that is also given to `jax.grad`.
+        """
+        every = (function, *self.tree.ancestors(function))
+        return any(id(each) in self._decorated for each in every)
 
     def is_handed_over(self, function: cst.CSTNode) -> bool:
         """Return whether a function is given to a library which calls it in traced code."""

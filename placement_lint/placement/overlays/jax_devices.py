@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Value,
     value,
 )
+from placement_lint.placement.engine.contexts import chosen_between
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none, string_value
 
@@ -65,7 +66,9 @@ def default_device(call: LibraryCall) -> Value:
     expression = call.arguments.get(0, "new_val")
     devices = devices_of(call, expression)
     place = None if expression is None else call.on.module.place(expression)
-    return value(DefaultDeviceContext(devices, place))
+    is_choice = len(devices) == 2 and devices > SYSTEM
+    chosen_by = chosen_between(call.on.module, expression) if is_choice else None
+    return value(DefaultDeviceContext(devices, place, chosen_by=chosen_by))
 
 
 @models("jax.devices")

@@ -33,6 +33,7 @@ from placement_lint.placement.domain.values import (
     Function,
     Host,
     Instance,
+    LibraryMethod,
     Mapping,
     Method,
     Optimizer,
@@ -84,7 +85,7 @@ _OF_ONE_TYPE = frozenset({
 """Operations that first convert, one by one, those of another type: weak ones beside others."""
 _GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
 """Transformations after which a function gives what it gave, or a stack of it."""
-_FOLLOWED = (Computation, External, Function, Instance, Method, Partial)
+_FOLLOWED = (Computation, External, Function, Instance, LibraryMethod, Method, Partial)
 """What is executed where it is called in traced code."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 
@@ -303,7 +304,13 @@ def host(call: LibraryCall) -> Value:
         return HOST
     for _, held in operands:
         call.program.objects.take_apart(held)
-    return call.on.read(call.node, operands)
+    read = call.on.read(call.node, operands)
+    if len(operands) == 1 and all(isinstance(atom, Container) for atom in operands[0][1]):
+        # Of a tree it gives another one.
+        return call.program.trees.rebuilt(
+            operands[0][1], lambda _: read, call.place, call.state, is_given=True
+        )
+    return read
 
 
 @applies(Effect.PLAIN)
@@ -362,11 +369,21 @@ def _put_nowhere(call: LibraryCall, given: cst.BaseExpression | None, held: Valu
     """`jax.device_put(x)`: what is no array becomes one, on the default device."""
     if call.state.default.devices != SYSTEM:
         held = call.on.calls.objects.read(given, held, call.state)
-    kept = frozenset(
-        atom
-        for atom in held
-        if isinstance(atom, Array | Mapping | Sequence | AnyTree | Instance | Anything)
-    )
+    trees = call.program.trees
+    if given is not None:
+        parts = trees.spread(held, call.state)
+        if parts is not held:
+            call.on.record.saw_tree(call.index(given), parts)
+
+    def put(leaf: Value) -> Value:
+        kept = frozenset(atom for atom in leaf if isinstance(atom, Array | Anything))
+        return kept if len(kept) == len(leaf) else kept | call.created()
+
+    if any(isinstance(atom, Container | Instance) for atom in held):
+        placed = trees.rebuilt(held, put, call.place, call.state, is_put=True)
+        call.program.objects.supersede(held, placed, call.state)
+        return placed
+    kept = frozenset(atom for atom in held if isinstance(atom, Array | AnyTree | Anything))
     if len(kept) == len(held):
         return held
     made = call.created()
