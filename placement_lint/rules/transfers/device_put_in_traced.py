@@ -78,9 +78,9 @@ class DevicePutInTraced(Rule):
 
     ## What it does not flag
     Shardings (JDP705), memory kinds, and anything that may be one; `jax.device_put(x)`. Functions
-    given to `jax.vmap`, `jax.grad` or `jax.checkpoint` alone: outside of jit, `jax.device_put` works
-    in those. `jnp.arange`, `linspace` and `asarray` with `device=`, which newer versions obey. A
-    function that is also called as it is; the Python function of a `jax.pure_callback`.
+    given to `jax.vmap`, `jax.grad` or `jax.checkpoint` alone: outside of jit, `jax.device_put`
+    works in those. `jnp.arange`, `linspace` and `asarray` with `device=`, which newer versions
+    obey. A function that is also called as it is; the Python function of a `jax.pure_callback`.
 
     ## Verified by
     The proof puts an array on the host in a jitted function and finds the result on the
