@@ -19,8 +19,9 @@ from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from placement_lint.files.source import Source
     from placement_lint.files.store import FileStore
 
 _SHARING = re.compile(rb"\bdevice_put\b|\b(?:make_mesh|Mesh)\s*\(")
@@ -29,6 +30,8 @@ _SPECS = frozenset({"P", "PartitionSpec"})
 _COMPILING = frozenset({
     "cond", "filter_jit", "fori_loop", "jit", "pjit", "scan", "switch", "while_loop",
 })  # fmt: skip
+_COMPILES = re.compile(rf"\b(?:{'|'.join(sorted(_COMPILING))})\b")
+_WRITES = re.compile(rf"\b(?:{'|'.join(sorted(_SPECS))})\b")
 _NOTHING: frozenset[str] = frozenset()
 
 _Imports: TypeAlias = "Iterable[tuple[str, str, str]]"
@@ -101,54 +104,75 @@ class _Sharing:
     def _text(self, path: str) -> _Text | None:
         if path not in self._texts:
             source = self._store.source_if_readable(path)
-            tree = None if source is None else python_tree(source, self._store)
-            is_one = source is not None and tree is not None
-            self._texts[path] = _Text(tree, source.text) if is_one and source and tree else None
+            self._texts[path] = None if source is None else _Text(source, self._store)
         return self._texts[path]
 
 
 class _Text:
-    """What the text of one file says of this."""
+    """What the text of one file says of this. It is parsed where words do not tell."""
 
-    def __init__(self, tree: ast.Module, text: str) -> None:
-        self._text = text
-        functions = {
+    def __init__(self, source: Source, store: FileStore) -> None:
+        self._source = source
+        self._store = store
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        return python_tree(self._source, self._store) or ast.Module([], [])
+
+    @cached_property
+    def _functions(self) -> dict[str, ast.AST]:
+        return {
             node.name: node
-            for node in ast.walk(tree)
+            for node in ast.walk(self._tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
-        top = {each.name for each in tree.body if isinstance(each, _FUNCTIONS)}
-        named = {name: frozenset(_names(node)) for name, node in functions.items()}
+
+    @cached_property
+    def _named(self) -> dict[str, set[str]]:
+        """For each function, the names in it."""
+        return {name: {*_names(node)} for name, node in self._functions.items()}
+
+    @cached_property
+    def putting(self) -> frozenset[str]:
+        """The functions of the file that put arrays somewhere."""
+        return self._doing(_puts)
+
+    @cached_property
+    def meshes(self) -> frozenset[str]:
+        """The functions and variables by which a mesh comes."""
+        return self._doing(_makes_mesh) | frozenset(_mesh_variables(self._tree))
+
+    def _doing(self, does: Callable[[ast.AST], bool]) -> frozenset[str]:
+        """Return the functions at the top that do something, or use one that does."""
+        top = {each.name for each in self._tree.body if isinstance(each, _FUNCTIONS)}
         users: dict[str, set[str]] = {}
-        for name, names in named.items():
+        for name, names in self._named.items():
             for other in names & top:
                 users.setdefault(other, set()).add(name)
-        putting = [name for name in top if any(map(_puts, ast.walk(functions[name])))]
-        meshes = [name for name in top if any(map(_makes_mesh, ast.walk(functions[name])))]
-        self.putting = frozenset(closure(putting, users)) & top
-        """The functions of the file that put arrays somewhere."""
-        self.meshes = frozenset(closure(meshes, users)) & top | frozenset(_mesh_variables(tree))
-        """The functions and variables by which a mesh comes."""
-        self._uses_by_function = named
-        self._compiled_roots = [*_compiled(tree)]
-        self.writes_specs = any(
-            isinstance(node, ast.Call) and _last(node.func) in _SPECS and _has_text(node)
-            for node in ast.walk(tree)
-        )
-        """Whether an axis is written out in a spec."""
+        doing = [name for name in top if any(map(does, ast.walk(self._functions[name])))]
+        return frozenset(closure(doing, users)) & top
 
     @cached_property
     def compiled(self) -> frozenset[str]:
         """The names that compiled functions use, and the functions of the file that they use."""
-        uses = {name: {*names} for name, names in self._uses_by_function.items()}
-        return frozenset(closure(self._compiled_roots, uses))
+        if _COMPILES.search(self._source.text) is None:
+            return _NOTHING
+        return frozenset(closure(_compiled(self._tree), self._named))
+
+    @cached_property
+    def writes_specs(self) -> bool:
+        """Whether an axis is written out in a spec."""
+        return _WRITES.search(self._source.text) is not None and any(
+            isinstance(node, ast.Call) and _last(node.func) in _SPECS and _has_text(node)
+            for node in ast.walk(self._tree)
+        )
 
     def brought(self, imported: str, names: frozenset[str]) -> frozenset[str]:
         """Return those of some names that an import brings: "" is a module, "*" all its names."""
         first = imported.partition(".")[0]
         if first not in {"", "*"}:
             return names & {first}
-        return frozenset(name for name in names if name in self._text)
+        return frozenset(name for name in names if name in self._source.text)
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
