@@ -19,7 +19,7 @@ from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from placement_lint.files.source import Source
     from placement_lint.files.store import FileStore
@@ -34,26 +34,36 @@ _COMPILES = re.compile(rf"\b(?:{'|'.join(sorted(_COMPILING))})\b")
 _WRITES = re.compile(rf"\b(?:{'|'.join(sorted(_SPECS))})\b")
 _NOTHING: frozenset[str] = frozenset()
 
-_Imports: TypeAlias = "Iterable[tuple[str, str, str]]"
+
+Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
+"""The functions of a file that put arrays somewhere, and what a mesh comes by, sorted."""
 
 
-def may_share(data: bytes) -> bool:
-    """Return whether a file may define something that others share, by its bytes."""
-    return b"jax" in data and _SHARING.search(data) is not None
+def shared_names(path: str, data: bytes, store: FileStore) -> Names:
+    """Return the names by which others may come by what a file puts, and by its meshes.
+
+    It is parsed only where its bytes have a word of these.
+    """
+    if b"jax" not in data or _SHARING.search(data) is None:
+        return (), ()
+    text = _Text(store.source(path), store)
+    return tuple(sorted(text.putting)), tuple(sorted(text.meshes))
 
 
-def sharing(paths: Iterable[str], imports: _Imports, store: FileStore) -> set[str]:
+def sharing(
+    defined: Mapping[str, Names], imports: Iterable[tuple[str, str, str]], store: FileStore
+) -> set[str]:
     """Return the files that share something with another one, and those that they share it with.
 
-    `paths`: those that may define it; `imports`: who imports what from where.
+    `defined`: for files, what others may share of them; `imports`: who imports what from where.
     """
-    return _Sharing(imports, store).found_from(paths)
+    return _Sharing(imports, store).found_from(defined)
 
 
 class _Sharing:
     """What the files of a run share, worked out file by file where it is asked for."""
 
-    def __init__(self, imports: _Imports, store: FileStore) -> None:
+    def __init__(self, imports: Iterable[tuple[str, str, str]], store: FileStore) -> None:
         self._store = store
         self._texts: dict[str, _Text | None] = {}
         self._importers: dict[str, list[tuple[str, str]]] = {}
@@ -61,16 +71,14 @@ class _Sharing:
             if not is_test_path(importer):
                 self._importers.setdefault(imported, []).append((importer, name))
 
-    def found_from(self, paths: Iterable[str]) -> set[str]:
+    def found_from(self, defined: Mapping[str, Names]) -> set[str]:
         found: set[str] = set()
-        behind: dict[str, set[str]] = {}
+        shared = {
+            path: (frozenset(putting), frozenset(meshes))
+            for path, (putting, meshes) in defined.items()
+        }
+        behind = {path: {path} for path in shared}
         """From each file to those whose names it has, itself among them."""
-        shared: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
-        for path in paths:
-            text = self._text(path) if path in self._importers else None
-            if text is not None and (text.putting or text.meshes):
-                shared[path] = (text.putting, text.meshes)
-                behind[path] = {path}
         pending = [*shared]
         while pending:
             path = pending.pop()

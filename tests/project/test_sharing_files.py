@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.files.store import FileStore
-from placement_lint.project.sharing_files import may_share, sharing
+from placement_lint.project.sharing_files import shared_names, sharing
 
 PUTTING = """\
 import jax
@@ -38,9 +38,12 @@ def shared(folder: Path, imports: list[tuple[str, str, str]], **texts: str) -> l
         path = folder / f"{name}.py"
         path.write_text(text)
         paths[name] = str(path)
-    candidates = [path for name, path in paths.items() if may_share(texts[name].encode())]
+    store = FileStore()
+    defined = {
+        path: shared_names(path, texts[name].encode(), store) for name, path in paths.items()
+    }
     named = [(paths[one], paths[other], name) for one, other, name in imports]
-    found = sharing(candidates, named, FileStore())
+    found = sharing(defined, named, store)
     return sorted(Path(path).stem for path in found)
 
 
