@@ -70,6 +70,9 @@ def apply(
 def _same(call: LibraryCall, held: Value) -> Value:
     """Hand an array back; make one of all else."""
     kept = frozenset(atom for atom in held if isinstance(atom, Array))
+    if any(isinstance(atom, Anything) for atom in held):
+        # What a pickle holds is converted because it is NumPy's.
+        kept = frozenset(a for a in kept if a.origin is None or a.origin.is_apart)
     if len(kept) == len(held):
         return held
     known = not any(isinstance(atom, Anything) for atom in held)
