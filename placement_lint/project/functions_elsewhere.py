@@ -75,9 +75,9 @@ class FunctionsElsewhere:
             if onward is None:
                 found = _function_named(facts, rest)
                 self._known[located] = None if found is None else _effects(found, facts)
-                facts.let_go()
+                facts.free()
                 return self._known[located]
-            facts.let_go()
+            facts.free()
             del self._known[located]
             located = self._project.module_of(file, onward)
         return None
@@ -105,7 +105,7 @@ class FunctionsElsewhere:
             uses = [*self._uses(path, function, importer, facts)]
             starts += [_start_before(use, facts) for use in uses]
             traced += [_traced_at(use, facts) for use in uses]
-            facts.let_go()
+            facts.free()
             if None in starts and None in traced:
                 return CallsFromElsewhere(True, None)
         if not starts:
@@ -150,7 +150,7 @@ class FunctionsElsewhere:
             facts = self._parse(located[0])
             onward = None if facts is None else _reexported(facts, located[1])
             if facts is not None:
-                facts.let_go()
+                facts.free()
             if onward is None:
                 return located
             located = self._project.module_of(located[0], onward)

@@ -117,7 +117,7 @@ class Modules:
         for name in vars(self).keys() - self._given - {"_given"}:
             delattr(self, name)
         self._know_nothing()
-        self.store.let_go()
+        self.store.free()
 
     def isolating(self, path: str) -> isolating:
         """Return a block that finds something out of a file; where it fails, nothing is known."""

@@ -152,7 +152,7 @@ class WholeRun:
         if facts is None:
             return ()
         summary = timeline(facts).summary()
-        facts.let_go()
+        facts.free()
         return summary
 
     def take_learned(self) -> dict[str, Summarised]:
@@ -223,7 +223,7 @@ class WholeRun:
         calls = facts.tree.every(cst.Call)
         lines = (facts.line_of(c) for c in calls if facts.names.qualified(c.func) == function)
         line = next(lines, None)
-        facts.let_go()
+        facts.free()
         return line
 
     def _programs_with(self, path: str) -> frozenset[str]:

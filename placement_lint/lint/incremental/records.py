@@ -31,6 +31,8 @@ class Prefiltered:
     chooses: bool
     passes: bool
     """Whether it may hold a finding, by its own words."""
+    shares: bool = False
+    """Whether it may define a mesh, or a function that puts arrays, that other files use."""
     is_to_be_parsed: bool = False
     """Whether it is still to be seen that it can be parsed, since no rule will."""
 

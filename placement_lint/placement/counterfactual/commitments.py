@@ -288,7 +288,7 @@ def copied(program: ExecutedProgram) -> dict[Place, Destination]:
         for use in module.record.uses.values():
             for array in use.moved:
                 made = array.origin
-                if made is not None and made.device is not None and not made.is_chosen:
+                if made is not None and made.device is not None and made.can_be_committed:
                     target = Destination(array.device, made.device)
                     found.setdefault(made.commit_at, set()).add(target)
     return {

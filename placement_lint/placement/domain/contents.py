@@ -62,7 +62,7 @@ def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
             pairs = tuple((key, map_atoms(item, change, depth - 1)) for key, item in atom.items)
             changed.append(Mapping(pairs, map_atoms(atom.element, change, depth - 1), atom.site))
         elif isinstance(atom, AnyTree):
-            changed.append(AnyTree(map_atoms(atom.leaf, change, 0)))
+            changed.append(replace(atom, leaf=map_atoms(atom.leaf, change, 0)))
         else:
             changed.append(change(atom))
     return limited(frozenset(changed))
@@ -133,7 +133,7 @@ def is_data(of: Value) -> bool:
             if not all(map(is_data, atom.parts())):
                 return False
         elif isinstance(atom, AnyTree):
-            if not is_data(atom.leaf):
+            if atom.cls or not is_data(atom.leaf):
                 return False
         elif not isinstance(atom, _DATA):
             return False

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.pulls import Pulls
+from placement_lint.placement.domain.sharded_calls import ShardedCalls
 from placement_lint.placement.domain.values import Array, Value, join
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Record:
     """For what made an uncommitted array: the operations that surely run where another operand
     is committed, and that device."""
     pulls: Pulls = field(default_factory=Pulls)
+    sharded_calls: ShardedCalls = field(default_factory=ShardedCalls)
+    """Also of traced code, which leaves nothing else here."""
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -10,23 +10,28 @@ import libcst as cst
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.keys import sorted_items
 from placement_lint.placement.domain.values import (
+    HOST,
     NOTHING,
     UNKNOWN,
     Class,
     Instance,
     Mapping,
     Sequence,
+    TheDevice,
     Value,
     join,
     sole,
     value,
 )
+from placement_lint.placement.facts.annotations import Annotated, annotated
 from placement_lint.placement.facts.decorators import method_kind
+from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
     from collections import abc
 
     from placement_lint.placement.domain.record import Record
+    from placement_lint.placement.domain.values import NamedTupleType
     from placement_lint.placement.facts.module import Module
 
 
@@ -160,7 +165,31 @@ def bind_parameters(
         bound_to[params.star_kwarg.name.value] = value(
             Mapping(sorted_items(named.items()), more or NOTHING)
         )
+    for name, held in parameters_as_annotated(module, params).items():
+        if bound_to[name] == UNKNOWN:
+            bound_to[name] = held
     return bound_to
+
+
+def parameters_as_annotated(module: Module, params: cst.Parameters) -> dict[str, Value]:
+    """Return what parameters hold by their annotations, of those where these say anything."""
+    said = {
+        param.name.value: _AS_ANNOTATED.get(annotated(param.annotation, module.names))
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params)
+        if param.annotation is not None and not _is_none(param.default)
+    }
+    return {name: held for name, held in said.items() if held is not None}
+
+
+def _is_none(default: cst.BaseExpression | None) -> bool:
+    """Return whether a parameter may be None, whatever its annotation says."""
+    return default is not None and is_none(default)
+
+
+_AS_ANNOTATED: dict[Annotated | None, Value] = {
+    Annotated.NUMPY: HOST,
+    Annotated.DEVICE: value(TheDevice(None)),
+}
 
 
 def _default(
@@ -182,3 +211,14 @@ def _default(
 
 def _class_of(held: Value) -> Value:
     return value(*[Class(atom.cls) if isinstance(atom, Instance) else atom for atom in held])
+
+
+def with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
+    """Return the arguments of a named tuple, with what its items are that are not passed."""
+    keywords = dict(passed.keywords)
+    others = [held for held in (passed.rest, passed.more) if held is not None]
+    last = len(made.names) - len(made.defaults)
+    for position, default in enumerate(made.defaults, last):
+        if position >= len(passed.positional):
+            keywords.setdefault(made.names[position], join(default, *others))
+    return replace(passed, keywords=keywords)

@@ -37,6 +37,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.iteration import Iteration
 from placement_lint.placement.engine.literals import Literals
+from placement_lint.placement.engine.meshes import constant
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.operators import Operators
 from placement_lint.placement.engine.program_calls import awaited
@@ -88,7 +89,9 @@ class Expressions:
         self.tree = module.tree
         self.names = module.names
         self.touched = touched
-        self.record = module.record if touched is None else Record()
+        self.record = module.record
+        if touched is not None:
+            self.record = Record(sharded_calls=module.record.sharded_calls)
         self.supposed = program.supposed if touched is None else None
         name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(
@@ -370,7 +373,7 @@ class Expressions:
             if qualified == _NULL_CONTEXT:
                 return _NULL_CONTEXTS
             if qualified.startswith(_LIBRARIES):
-                return PLAIN
+                return constant(qualified)
             owner = self.names.qualified(node.value)
             if (
                 owner is None

@@ -36,7 +36,7 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
-from placement_lint.placement.engine.arguments import bind_parameters
+from placement_lint.placement.engine.arguments import bind_parameters, parameters_as_annotated
 from placement_lint.placement.engine.executions import Execution
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
@@ -227,10 +227,10 @@ class Functions:
             decorated = _decorated_default(module, node, inner, self._program)
             if decorated is not None:
                 inner.blocks = (decorated,)
-        entry = Variables(entered)
+        bindings = bindings or parameters_as_annotated(module, node.params)
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
-        frame = Frame(place, entry, own, len(inner.blocks))
+        frame = Frame(place, Variables(entered), own, len(inner.blocks))
         self._program.reach.enter(frame, bindings, state)
         if resumption is not None:
             frame.resumption = resumption[0]
@@ -252,7 +252,7 @@ class Functions:
             changes = end.variables.changes(entered)
             writes = {key: held for key, held in changes.items() if key[0] not in own}
             for key in writes:
-                frame.reads.setdefault(key, self.seen(key, entry))
+                frame.reads.setdefault(key, self.seen(key, frame.entry))
             self._program.finish(changes)
             base = end.base if end.base != before else None
         # A context manager is left and entered by whoever uses it.

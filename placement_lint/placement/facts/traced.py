@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.structures import STRUCTURES, Structure
-from placement_lint.jaxmodel.tracing import COMPILING, TRACINGS
+from placement_lint.jaxmodel.tracing import COMPILING, OVER_WHOLE_ARRAYS, TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.transformations import Step, Usage
 from placement_lint.placement.domain.values import Computation
@@ -191,7 +191,7 @@ def step_of(name: str, calls: list[Arguments]) -> Step:
     if structure is Structure.MAPPED:
         is_plain &= all(len(call.positional) < 2 for call in calls)
     if any(call.is_open for call in calls):
-        return Step(None, is_staged)
+        return Step(None, is_staged, is_whole=name in OVER_WHOLE_ARRAYS)
     numbers: tuple[int, ...] | None = (0,)
     is_single = True
     given = keywords.get("argnums") or next((c.get(1) for c in calls if c.get(1)), None)
@@ -209,7 +209,8 @@ def step_of(name: str, calls: list[Arguments]) -> Step:
     if aux is not None:
         text = aux.value if isinstance(aux, cst.Name) else ""
         has_aux = {"True": True, "False": False}.get(text)
-    return Step(structure, is_staged, numbers, is_single, has_aux, is_plain)
+    is_whole = name in OVER_WHOLE_ARRAYS
+    return Step(structure, is_staged, numbers, is_single, has_aux, is_plain, is_whole)
 
 
 def _keeps_unused(decorator: cst.BaseExpression) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
 from placement_lint.placement.domain.devices import Device
@@ -21,7 +19,6 @@ from placement_lint.placement.domain.values import (
     Host,
     Plain,
     PlainContext,
-    Sharding,
     TensorFile,
     TheDevice,
     Value,
@@ -30,9 +27,6 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.contexts import chosen_between
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none, string_value
-
-if TYPE_CHECKING:
-    from placement_lint.placement.engine.arguments import Operand
 
 _DEVICE_CALLS = frozenset({"jax.devices", "jax.local_devices"})
 _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
@@ -111,33 +105,6 @@ def single_device_sharding(call: LibraryCall) -> Value:
     """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
     devices = devices_of(call, call.arguments.get(0, "device"))
     return value(*[TheDevice(device) for device in devices])
-
-
-@models("jax.P", "jax.sharding.PartitionSpec")
-def partition_spec(call: LibraryCall) -> Value:
-    """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
-    parts = _escaping(call)
-    is_whole = not call.arguments.is_open and all(held == NONE for _, held in parts)
-    return value(Sharding(replicated=is_whole))
-
-
-@models("jax.NamedSharding", "jax.sharding.NamedSharding")
-def named_sharding(call: LibraryCall) -> Value:
-    """`NamedSharding(mesh, spec)`, which may name another memory than that of the devices."""
-    given = dict(_escaping(call))
-    spec = call.arguments.get(1, "spec")
-    held = UNKNOWN if spec is None else given.get(call.index(spec), UNKNOWN)
-    in_memory = not call.arguments.may_pass(None, "memory_kind")
-    whole = (isinstance(atom, Sharding) and atom.replicated for atom in held)
-    return value(*[Sharding(replicated=in_memory and each) for each in whole])
-
-
-def _escaping(call: LibraryCall) -> list[Operand]:
-    """Evaluate the arguments of a call that is not followed."""
-    operands = call.operands()
-    for _, held in operands:
-        call.escapes(held)
-    return operands
 
 
 @models("contextlib.nullcontext")

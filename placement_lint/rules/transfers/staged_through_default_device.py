@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
 from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
@@ -387,7 +388,7 @@ def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> b
     held = ctx.flow.value(target)
     if _is_sharding(target, ctx):
         # Of what stays whole, the part of the first device is the array that was made there.
-        is_split = not any(isinstance(each, values.Sharding) and each.replicated for each in held)
+        is_split = not any(_is_whole(each) for each in held)
         return is_split and ctx.flow.runs_on_system_default(made)
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
     return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
@@ -407,7 +408,14 @@ def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
     held = ctx.flow.value(target)
     if isinstance(target, cst.Name) and held == values.UNKNOWN:
         return _SHARDINGS.search(target.value) is not None
-    return bool(held) and all(isinstance(atom, values.Sharding) for atom in held)
+    return bool(held) and all(isinstance(atom, Sharding | Spec) for atom in held)
+
+
+def _is_whole(target: values.Atom) -> bool:
+    """Return whether a sharding surely splits nothing."""
+    if isinstance(target, Sharding):
+        return target.replicated
+    return isinstance(target, Spec) and target.is_whole
 
 
 # -- the fix ----------------------------------------------------------------------------------
