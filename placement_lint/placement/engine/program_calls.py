@@ -641,17 +641,22 @@ class ObjectCalls:
         )
 
     def decorated(self, node: cst.FunctionDef, state: State) -> Value:
-        """Return what a function is after decorators of the program."""
+        """Return what a function is after decorators of the program, or of libraries."""
         held = value(Function(self.on.module.place(node)))
         for decorator in reversed(node.decorators):
             if keeps_signature(self.on.module, decorator):
+                continue
+            given = CallArguments([held])
+            by_library = self.on.calls.of_library(decorator.decorator, given, state)
+            if by_library is not None:
+                held = by_library
                 continue
             made = self.on.evaluate(decorator.decorator, state)
             if _places(node, self.on.tree, self.names):
                 made = self.read(decorator.decorator, made, state)
             if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
                 return UNKNOWN
-            held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
+            held = self.called_with(decorator.decorator, made, given, state)
         return held
 
 
