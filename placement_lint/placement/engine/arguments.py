@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections import abc
 
     from placement_lint.placement.domain.record import Record
+    from placement_lint.placement.domain.values import NamedTupleType
     from placement_lint.placement.facts.module import Module
 
 
@@ -210,3 +211,14 @@ def _default(
 
 def _class_of(held: Value) -> Value:
     return value(*[Class(atom.cls) if isinstance(atom, Instance) else atom for atom in held])
+
+
+def with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
+    """Return the arguments of a named tuple, with what its items are that are not passed."""
+    keywords = dict(passed.keywords)
+    others = [held for held in (passed.rest, passed.more) if held is not None]
+    last = len(made.names) - len(made.defaults)
+    for position, default in enumerate(made.defaults, last):
+        if position >= len(passed.positional):
+            keywords.setdefault(made.names[position], join(default, *others))
+    return replace(passed, keywords=keywords)

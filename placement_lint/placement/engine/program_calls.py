@@ -50,7 +50,11 @@ from placement_lint.placement.domain.values import (
     order_of,
     value,
 )
-from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
+from placement_lint.placement.engine.arguments import (
+    CallArguments,
+    sort_arguments,
+    with_defaults,
+)
 from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.placement.engine.pytrees import tree_of
@@ -270,7 +274,7 @@ class ObjectCalls:
             return self._instantiated(node, atom.place, passed, state)
         if isinstance(atom, NamedTupleType):
             fields: Fields = [(name, None) for name in atom.names]
-            return self.named_tuple(None, fields, _with_defaults(atom, passed), state)
+            return self.named_tuple(None, fields, with_defaults(atom, passed), state)
         if isinstance(atom, Partial):
             inner = CallArguments(
                 [*atom.positional, *passed.positional],
@@ -665,17 +669,6 @@ def _replaced_modules(held: Value) -> Value:
         ANYTHING if isinstance(atom, AnyTree) and atom.cls.startswith("flax.nnx.") else atom
         for atom in held
     )
-
-
-def _with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:
-    """Return the arguments of a named tuple, with what its items are that are not passed."""
-    keywords = dict(passed.keywords)
-    others = [held for held in (passed.rest, passed.more) if held is not None]
-    last = len(made.names) - len(made.defaults)
-    for position, default in enumerate(made.defaults, last):
-        if position >= len(passed.positional):
-            keywords.setdefault(made.names[position], join(default, *others))
-    return replace(passed, keywords=keywords)
 
 
 _PLACING = frozenset({"default_device", "device_put"})

@@ -9,7 +9,6 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import Device, differ
-from placement_lint.placement.facts.annotations import allows_none
 from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
@@ -158,6 +157,8 @@ def _passes_both(call: cst.Call) -> bool:
 
 def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> Confidence | None:
     """Return how certain it is that an argument is not None; None where it may well be."""
+    from placement_lint.placement.facts.annotations import allows_none
+
     made = followed(node, ctx)
     if string_value(made) is not None or isinstance(made, cst.Subscript):
         return Confidence.DEFINITE
