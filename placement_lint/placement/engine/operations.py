@@ -137,7 +137,7 @@ class Operations:
             ):
                 open_to_more = True
         if sum(map(bool, every)) > 1 or len(pinned) > 1:
-            self.record.saw_operands(node, self._mixed(operands[:judged]))
+            self.record.saw_operands(node, self._mixed(operands[:judged]), operands)
         because: dict[Device | None, set[Causes]] = {}
         if self.supposed is not None:
             default = state.default.devices

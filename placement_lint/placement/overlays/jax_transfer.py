@@ -434,8 +434,21 @@ def remade(call: LibraryCall) -> Value:
     made = call.created()
     if len(made) != 1:
         return UNKNOWN
-    (atom,) = made
-    return map_arrays(anonymous(like), lambda _: atom)
+    if call.name.startswith("equinox.") and _is_abstract(like):
+        return tree_of(made)
+    trees = call.program.trees
+    return trees.rebuilt(
+        anonymous(like),
+        lambda leaf: made if any(isinstance(a, Array) for a in leaf) else leaf,
+        call.place,
+        call.state,
+        is_given=True,
+    )
+
+
+def _is_abstract(like: Value) -> bool:
+    """Return whether a tree is of shapes and types only, as `eqx.filter_eval_shape` gives it."""
+    return bool(like) and all(isinstance(atom, Plain) for atom in like)
 
 
 @models("pickle.dumps")
