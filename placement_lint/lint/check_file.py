@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from dataclasses import replace
@@ -161,9 +162,29 @@ def _lint(
 ) -> FileResult:
     from placement_lint.lint.parsing import parse_what_can_be
 
+    from placement_lint.syntax.parse import IncongruentError
+
     parsed = parse_what_can_be(source, store)
     if isinstance(parsed, FileResult):
         return parsed
+    with contextlib.suppress(IncongruentError):
+        result = _analysed(parsed, options, exports, run, may_fire, store)
+        if not parsed.file.is_refuted:
+            return result
+    parsed = parse_what_can_be(source, store, is_lean=False)
+    if isinstance(parsed, FileResult):
+        return parsed
+    return _analysed(parsed, options, exports, run, may_fire, store)
+
+
+def _analysed(
+    parsed: Parsed,
+    options: FileOptions,
+    exports: ExportResolver | None,
+    run: RunView | None,
+    may_fire: tuple[type[Rule], ...] | None,
+    store: FileStore,
+) -> FileResult:
     analysis = Analysis(parsed, options, exports, run, store)
     analysis.may_fire = may_fire
     try:
@@ -211,6 +232,7 @@ class Analysis:
             self.facts: ModuleFacts = ModuleFacts(
                 parsed.file.module,
                 source.path,
+                file=parsed.file,
                 accelerator=options.accelerator,
                 exports=exports,
                 target=self._metadata.target(options.target_jax, source.path).target,

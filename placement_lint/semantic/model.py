@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.flow import Flow
     from placement_lint.semantic.program_queries import RunView
     from placement_lint.syntax.names import ExportResolver
+    from placement_lint.syntax.parse import ParsedFile
     from placement_lint.syntax.positions import Spans
 
 T = TypeVar("T")
@@ -51,14 +52,21 @@ class UnfollowedError(Exception):
 class _Lines:
     """The lines of nodes, for a file without an editor of its own."""
 
-    def __init__(self, module: cst.Module, path: str) -> None:
-        self._module = module
+    def __init__(self, tree: Tree, path: str, file: ParsedFile | None) -> None:
+        self._tree = tree
+        self._module = tree.module
         self._path = path
+        self._file = file
         self._asked = 0
 
     def line(self, node: cst.CSTNode) -> int:
         from placement_lint.syntax.positions import text_before
 
+        if self._file is not None and self._file.is_lean:
+            line = self._file.lines[self._tree.index(node)] if self._tree.contains(node) else None
+            if line is not None:
+                return line
+            self._file.complete()
         self._asked += 1
         if self._asked <= _FEW_LINES:
             above = text_before(self._module, node)
@@ -84,6 +92,7 @@ class ModuleFacts:
         module: cst.Module,
         path: str,
         *,
+        file: ParsedFile | None = None,
         accelerator: bool = True,
         exports: ExportResolver | None = None,
         target: TargetVersions | None = None,
@@ -91,7 +100,9 @@ class ModuleFacts:
         source: Source | None = None,
         is_whole: bool = False,
     ) -> None:
-        """`accelerator` False: the CPU is the default. `is_whole`: the run sees every file that may
+        """`file` is what the module is of, where its nodes may lack whitespace and punctuation.
+
+        `accelerator` False: the CPU is the default. `is_whole`: the run sees every file that may
         import this one, as far as anyone can tell.
         """
         self.path = path
@@ -103,6 +114,7 @@ class ModuleFacts:
         self.run = run or Alone()
         """What is known of the other files of the run."""
         self._is_whole = is_whole
+        self._file = file
         self.tree = Tree(module)
         self.names = Names(self.tree, exports)
         self.siblings: dict[str, ModuleFacts] = {path: self}
@@ -135,7 +147,12 @@ class ModuleFacts:
 
     @cached_property
     def _line_spans(self) -> _Lines:
-        return _Lines(self.tree.module, self.path)
+        return _Lines(self.tree, self.path, self._file)
+
+    def complete(self) -> None:
+        """Give all nodes whitespace and punctuation, for whoever reads these; that takes long."""
+        if self._file is not None:
+            self._file.complete()
 
     @cached_property
     def flow(self) -> Flow:

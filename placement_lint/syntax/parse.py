@@ -30,21 +30,72 @@ class Unparsable(NamedTuple):
     """Whether nobody tried to, since that would exhaust the stack or the memory."""
 
 
+class IncongruentError(Exception):
+    """LibCST reads a text in another way than its tree was made, or not at all."""
+
+
 class ParsedFile:
     """The tree of one text, and where its nodes stand."""
 
-    def __init__(self, module: cst.Module, source: Source, pieces: Pieces | None = None) -> None:
-        """Take the tree; where its nodes stand is worked out when it is asked for."""
+    def __init__(
+        self,
+        module: cst.Module,
+        source: Source,
+        pieces: Pieces | None = None,
+        *,
+        is_lean: bool = False,
+    ) -> None:
+        """Take the tree; where its nodes stand is worked out when it is asked for.
+
+        `is_lean`: the nodes have no whitespace and no punctuation yet.
+        """
         self.module = module
         self.pieces = pieces
+        self.is_lean = is_lean
+        self.is_refuted = False
+        """Whether LibCST reads the text in another way: then the tree must not be used."""
         self._source = source
+
+    def complete(self) -> None:
+        """Give all nodes their whitespace and punctuation. Needs `run_deep`.
+
+        Raises IncongruentError where that cannot be done: see `is_refuted`.
+        """
+        if not self.is_lean:
+            return
+        import libcst as cst
+
+        from placement_lint.syntax.lean.punctuation import add_punctuation
+
+        with timed(PARSING):
+            try:
+                self.is_refuted = not add_punctuation(
+                    self.module, cst.parse_module(self._source.text)
+                )
+            except MemoryError:
+                raise
+            except Exception:  # of whatever kind: LibCST also fails with KeyError and others
+                self.is_refuted = True
+        if self.is_refuted:
+            raise IncongruentError(self._source.path)
+        self.is_lean = False
 
     @functools.cached_property
     def spans(self) -> Spans:
-        """Where the nodes stand. Needs `run_deep`."""
+        """Where the nodes stand. Needs `run_deep`. Raises what `complete` raises."""
         from placement_lint.syntax.positions import Spans
 
+        self.complete()
         return Spans(self.module, self._source, self.pieces)
+
+    @functools.cached_property
+    def lines(self) -> list[int | None]:
+        """The lines on which the nodes begin, in the order of the walk; None where that is not
+        known without `spans`. Needs `run_deep`.
+        """
+        from placement_lint.syntax.lean.tree import lines_of
+
+        return lines_of(self._source.text) if self.is_lean else []
 
 
 # LibCST says the place in its message too, counted in its own way.
@@ -67,18 +118,32 @@ def _excessive(excess: TooDeep | None) -> Unparsable | None:
     return Unparsable(reason, excess.line, excess.column, is_too_deep=True)
 
 
-def parse(source: Source, store: FileStore | None = None) -> ParsedFile | Unparsable:
+MAKES_LEAN_NODES = True
+"""Only tests change this, to compare: whether Python's own parser is asked first."""
+
+
+def parse(
+    source: Source, store: FileStore | None = None, *, is_lean: bool = True
+) -> ParsedFile | Unparsable:
     """Parse a source, once for each of its texts in a store.
 
-    Needs `run_deep`. Raises MemoryError, which says nothing of the source.
+    The nodes may lack whitespace and punctuation until `ParsedFile.complete`, unless `is_lean` is
+    False, for whoever asks for places at once; a lasting store keeps only whole ones. Needs
+    `run_deep`. Raises MemoryError, which says nothing of the source.
     """
     if store is None:
-        return _parsed(source, in_pieces=False)
-    return store.derived(_parsed_again if store.is_lasting else _parsed_once, source)
+        return _parsed(source)
+    if store.is_lasting:
+        return store.derived(_parsed_again, source)
+    return store.derived(_made_lean if is_lean and MAKES_LEAN_NODES else _parsed_once, source)
 
 
 def _parsed_once(source: Source, _: ParsedFile | Unparsable | None) -> ParsedFile | Unparsable:
-    return _parsed(source, in_pieces=False)
+    return _parsed(source)
+
+
+def _made_lean(source: Source, _: ParsedFile | Unparsable | None) -> ParsedFile | Unparsable:
+    return _parsed(source, is_lean=True)
 
 
 def _parsed_again(
@@ -89,7 +154,11 @@ def _parsed_again(
 
 
 def _parsed(
-    source: Source, *, in_pieces: bool, before: Pieces | None = None
+    source: Source,
+    *,
+    is_lean: bool = False,
+    in_pieces: bool = False,
+    before: Pieces | None = None,
 ) -> ParsedFile | Unparsable:
     with timed(IMPORTING), unmetered():
         import libcst as cst
@@ -106,6 +175,12 @@ def _parsed(
         return Unparsable("a null byte in source code", *source.position(null))
     try:
         with timed(PARSING):
+            if is_lean:
+                from placement_lint.syntax.lean.tree import lean_module
+
+                made = lean_module(source.text)
+                if made is not None:
+                    return ParsedFile(made, source, is_lean=True)
             if in_pieces:
                 module, now = pieces.parse(source.text, before)
                 return ParsedFile(module, source, now)

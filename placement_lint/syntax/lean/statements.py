@@ -76,6 +76,9 @@ _type_var = maker(cst.TypeVar, "name", "bound")
 _type_var_tuple = maker(cst.TypeVarTuple, "name")
 _param_spec = maker(cst.ParamSpec, "name")
 
+_ENCLOSED = frozenset({ast.Tuple, ast.GeneratorExp})
+"""To LibCST these begin behind their parentheses."""
+
 _DOT = cst.Dot()
 _SEMICOLON = cst.Semicolon()
 
@@ -83,8 +86,11 @@ _SEMICOLON = cst.Semicolon()
 class Statements:
     """Makes the nodes of statements, by the type of Python's node."""
 
-    def __init__(self, text: Text) -> None:
-        """Take the text of which the tree is."""
+    def __init__(self, text: Text, lines: dict[int, int] | None = None) -> None:
+        """Take the text of which the tree is, and where to note on which lines nodes begin.
+
+        The nodes are told by their addresses.
+        """
         self._text = text
         self._expressions = Expressions(text)
         self._of = self._expressions.of
@@ -92,6 +98,11 @@ class Statements:
         self._patterns = Patterns(text, self._of)
         self._small = self._by_type("small")
         self._compound = self._by_type("compound")
+        if lines is not None:
+            for makers in (self._small, self._compound, self._expressions.makers):
+                for kind, make in makers.items():
+                    if kind not in _ENCLOSED:
+                        makers[kind] = _noting(make, lines)
 
     def _by_type(self, prefix: str) -> dict[type[ast.AST], Callable[[Any], Any]]:
         return {
@@ -309,6 +320,17 @@ class Statements:
         else:
             made = (_type_var_tuple if kind == "TypeVarTuple" else _param_spec)(name(node.name))
         return _type_param(made, star, self._of_any(default))
+
+
+def _noting(make: Callable[[Any], Any], lines: dict[int, int]) -> Callable[[Any], Any]:
+    """Return a maker that notes on which line what it makes begins."""
+
+    def made(node: Any) -> Any:
+        new = make(node)
+        lines[id(new)] = node.lineno
+        return new
+
+    return made
 
 
 def _alias(node: ast.alias) -> Any:

@@ -28,7 +28,9 @@ class Text:
 
     def __init__(self, text: str) -> None:
         """Take a text that Python can parse. Raises UnsuitedError where the places may be wrong."""
-        if text.count("\r") != text.count("\r\n") or not _is_as_written(text):
+        if text.count("\r") != text.count("\r\n") or text.startswith("\ufeff"):
+            raise UnsuitedError
+        if not _is_as_written(text):
             raise UnsuitedError
         self._bytes = text.encode()
         lengths = (len(line) for line in self._bytes.split(b"\n"))
