@@ -56,7 +56,9 @@ def parse_what_can_be(
     if not source.cells:
         # What is too deep was not parsed at all; to read so much of it again would take as long.
         text = None if parsed.is_too_deep else without_parentheses(source.text)
-        again = parsed if text is None else parse(_standing_in(source, text), store, is_lean=is_lean)
+        again = (
+            parsed if text is None else parse(_standing_in(source, text), store, is_lean=is_lean)
+        )
         if text is None or isinstance(again, Unparsable):
             return reported(source, parsed)
         return Parsed(_standing_in(source, text), again)

@@ -66,7 +66,7 @@ class _Lines:
             line = self._file.lines[self._tree.index(node)] if self._tree.contains(node) else None
             if line is not None:
                 return line
-            self._file.complete()
+            self._file.add_punctuation()
         self._asked += 1
         if self._asked <= _FEW_LINES:
             above = text_before(self._module, node)
@@ -149,10 +149,10 @@ class ModuleFacts:
     def _line_spans(self) -> _Lines:
         return _Lines(self.tree, self.path, self._file)
 
-    def complete(self) -> None:
+    def add_punctuation(self) -> None:
         """Give all nodes whitespace and punctuation, for whoever reads these; that takes long."""
         if self._file is not None:
-            self._file.complete()
+            self._file.add_punctuation()
 
     @cached_property
     def flow(self) -> Flow:

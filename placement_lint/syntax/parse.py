@@ -56,7 +56,7 @@ class ParsedFile:
         """Whether LibCST reads the text in another way: then the tree must not be used."""
         self._source = source
 
-    def complete(self) -> None:
+    def add_punctuation(self) -> None:
         """Give all nodes their whitespace and punctuation. Needs `run_deep`.
 
         Raises IncongruentError where that cannot be done: see `is_refuted`.
@@ -65,11 +65,11 @@ class ParsedFile:
             return
         import libcst as cst
 
-        from placement_lint.syntax.lean.punctuation import add_punctuation
+        from placement_lint.syntax.lean.punctuation import copy_punctuation
 
         with timed(PARSING):
             try:
-                self.is_refuted = not add_punctuation(
+                self.is_refuted = not copy_punctuation(
                     self.module, cst.parse_module(self._source.text)
                 )
             except MemoryError:
@@ -82,10 +82,10 @@ class ParsedFile:
 
     @functools.cached_property
     def spans(self) -> Spans:
-        """Where the nodes stand. Needs `run_deep`. Raises what `complete` raises."""
+        """Where the nodes stand. Needs `run_deep`. Raises what `add_punctuation` raises."""
         from placement_lint.syntax.positions import Spans
 
-        self.complete()
+        self.add_punctuation()
         return Spans(self.module, self._source, self.pieces)
 
     @functools.cached_property
@@ -127,7 +127,7 @@ def parse(
 ) -> ParsedFile | Unparsable:
     """Parse a source, once for each of its texts in a store.
 
-    The nodes may lack whitespace and punctuation until `ParsedFile.complete`, unless `is_lean` is
+    The nodes may lack whitespace and punctuation until `ParsedFile.add_punctuation`, unless `is_lean` is
     False, for whoever asks for places at once; a lasting store keeps only whole ones. Needs
     `run_deep`. Raises MemoryError, which says nothing of the source.
     """

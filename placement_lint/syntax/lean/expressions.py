@@ -145,16 +145,16 @@ class Expressions:
         """Return the arguments of a call, or of a class, in the order of the text."""
         makers = self.makers
         if not keywords:
-            return tuple([
-                _argument(makers[type(value)](value), None, "")
-                if type(value) is not ast.Starred
-                else _argument(self.of(value.value), None, "*")
-                for value in values
-            ])
-        if any(type(value) is ast.Starred for value in values):
-            both = sorted(
-                (*values, *keywords), key=lambda each: (each.lineno, each.col_offset)
+            return tuple(
+                [
+                    _argument(makers[type(value)](value), None, "")
+                    if type(value) is not ast.Starred
+                    else _argument(self.of(value.value), None, "*")
+                    for value in values
+                ]
             )
+        if any(type(value) is ast.Starred for value in values):
+            both = sorted((*values, *keywords), key=lambda each: (each.lineno, each.col_offset))
             return tuple([self._argument(each) for each in both])
         return (
             *[_argument(makers[type(value)](value), None, "") for value in values],
@@ -231,12 +231,14 @@ class Expressions:
 
     def _elements(self, nodes: list[ast.expr]) -> Sequence[Any]:
         makers = self.makers
-        return tuple([
-            _element(makers[type(node)](node))
-            if type(node) is not ast.Starred
-            else _starred_element(self.of(node.value))
-            for node in nodes
-        ])
+        return tuple(
+            [
+                _element(makers[type(node)](node))
+                if type(node) is not ast.Starred
+                else _starred_element(self.of(node.value))
+                for node in nodes
+            ]
+        )
 
     def _Tuple(self, node: ast.Tuple) -> Any:
         return _tuple(self._elements(node.elts))

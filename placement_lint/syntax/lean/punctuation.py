@@ -17,7 +17,7 @@ _MEANT = frozenset({"operator", "asynchronous", "relative"})
 _Field = tuple[str, bool, "Callable[[Any, Any], None]"]
 
 
-def add_punctuation(lean: cst.Module, whole: cst.Module) -> bool:
+def copy_punctuation(lean: cst.Module, whole: cst.Module) -> bool:
     """Give the nodes of a module what those of the same text have, as LibCST has parsed it.
 
     Each node stays the object that it is. Return whether both modules have the same nodes; if not,

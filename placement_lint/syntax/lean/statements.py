@@ -64,9 +64,7 @@ _function = maker(
     "returns",
     "body",
 )
-_class = maker(
-    cst.ClassDef, "decorators", "type_parameters", "name", "bases", "keywords", "body"
-)
+_class = maker(cst.ClassDef, "decorators", "type_parameters", "name", "bases", "keywords", "body")
 _match = maker(cst.Match, "subject", "cases")
 _match_case = maker(cst.MatchCase, "pattern", "guard", "body")
 _type_alias = maker(cst.TypeAlias, "name", "type_parameters", "value")
@@ -308,7 +306,9 @@ class Statements:
 
     def _type_parameters(self, node: Any) -> Any:
         given = getattr(node, "type_params", None)
-        return _type_parameters(tuple([self._type_param(each) for each in given])) if given else None
+        return (
+            _type_parameters(tuple([self._type_param(each) for each in given])) if given else None
+        )
 
     def _type_param(self, node: Any) -> Any:
         kind = type(node).__name__
