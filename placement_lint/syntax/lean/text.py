@@ -7,6 +7,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from placement_lint.syntax.code_text import strings_and_comments
+
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
@@ -94,8 +96,20 @@ def _is_as_written(text: str) -> bool:
 
     It gives them in Unicode's form NFKC. Text that is no name does not count.
     """
-    if text.isascii():
-        return True
+    return text.isascii() or _is_normalized(text) or _is_normalized(_code(text))
+
+
+def _code(text: str) -> str:
+    """Return a text without its comments, and its strings without fields."""
+    kept, done = [], 0
+    for start, end, is_formatted in strings_and_comments(text):
+        if not is_formatted:
+            kept.append(text[done:start])
+            done = end
+    return " ".join([*kept, text[done:]])
+
+
+def _is_normalized(text: str) -> bool:
     others = {ord(character): " " for character in _outside_names(text)}
     return unicodedata.is_normalized("NFKC", text.translate(others))
 
