@@ -161,7 +161,6 @@ def _lint(
     store: FileStore,
 ) -> FileResult:
     from placement_lint.lint.parsing import parse_what_can_be
-
     from placement_lint.syntax.parse import IncongruentError
 
     parsed = parse_what_can_be(source, store)

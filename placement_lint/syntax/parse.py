@@ -127,15 +127,14 @@ def parse(
 ) -> ParsedFile | Unparsable:
     """Parse a source, once for each of its texts in a store.
 
-    The nodes may lack whitespace and punctuation until `ParsedFile.add_punctuation`, unless `is_lean` is
-    False, for whoever asks for places at once; a lasting store keeps only whole ones. Needs
+    The nodes may lack whitespace and punctuation until `ParsedFile.add_punctuation`, except in a
+    lasting store; with `is_lean` False they do not, for whoever asks for places at once. Needs
     `run_deep`. Raises MemoryError, which says nothing of the source.
     """
-    if store is None:
-        return _parsed(source)
-    if store.is_lasting:
+    if store is not None and store.is_lasting:
         return store.derived(_parsed_again, source)
-    return store.derived(_made_lean if is_lean and MAKES_LEAN_NODES else _parsed_once, source)
+    make = _made_lean if is_lean and MAKES_LEAN_NODES else _parsed_once
+    return make(source, None) if store is None else store.derived(make, source)
 
 
 def _parsed_once(source: Source, _: ParsedFile | Unparsable | None) -> ParsedFile | Unparsable:

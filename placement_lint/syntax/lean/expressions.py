@@ -9,11 +9,11 @@ import libcst as cst
 
 from placement_lint.syntax.lean import literals
 from placement_lint.syntax.lean.literals import name
-from placement_lint.syntax.lean.makers import maker
+from placement_lint.syntax.lean.makers import by_type, maker
 from placement_lint.syntax.lean.text import UnsuitedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from placement_lint.syntax.lean.text import Text
 
@@ -103,12 +103,7 @@ class Expressions:
     def __init__(self, text: Text) -> None:
         """Take the text of which the tree is."""
         self.text = text
-        kinds = {
-            kind: getattr(self, f"_{kind.__name__}")
-            for kind in vars(ast).values()
-            if isinstance(kind, type) and hasattr(self, f"_{kind.__name__}")
-        }
-        self.makers: dict[type[ast.AST], Callable[[Any], Any]] = kinds
+        self.makers = by_type(self, "make_")
 
     def of(self, node: ast.expr) -> Any:
         """Return the node of an expression."""
@@ -120,24 +115,24 @@ class Expressions:
 
     # -- names and literals -----------------------------------------------------------------
 
-    def _Name(self, node: ast.Name) -> Any:
+    def make_Name(self, node: ast.Name) -> Any:
         return name(node.id)
 
-    def _Constant(self, node: ast.Constant) -> Any:
+    def make_Constant(self, node: ast.Constant) -> Any:
         return literals.constant(node, self.text)
 
-    def _JoinedStr(self, node: ast.expr) -> Any:
+    def make_JoinedStr(self, node: ast.expr) -> Any:
         return literals.formatted(node, self.text)
 
-    _TemplateStr = _JoinedStr
+    make_TemplateStr = make_JoinedStr
 
-    def _Attribute(self, node: ast.Attribute) -> Any:
+    def make_Attribute(self, node: ast.Attribute) -> Any:
         value = node.value
         return _attribute(self.makers[type(value)](value), name(node.attr))
 
     # -- calls and subscripts ---------------------------------------------------------------
 
-    def _Call(self, node: ast.Call) -> Any:
+    def make_Call(self, node: ast.Call) -> Any:
         func = node.func
         return _call(self.makers[type(func)](func), self.arguments(node.args, node.keywords))
 
@@ -154,7 +149,8 @@ class Expressions:
                 ]
             )
         if any(type(value) is ast.Starred for value in values):
-            both = sorted((*values, *keywords), key=lambda each: (each.lineno, each.col_offset))
+            every: list[Any] = [*values, *keywords]
+            both = sorted(every, key=lambda each: (each.lineno, each.col_offset))
             return tuple([self._argument(each) for each in both])
         return (
             *[_argument(makers[type(value)](value), None, "") for value in values],
@@ -170,7 +166,7 @@ class Expressions:
             return _argument(self.of(node.value), None, "*")
         return _argument(self.of(node), None, "")
 
-    def _Subscript(self, node: ast.Subscript) -> Any:
+    def make_Subscript(self, node: ast.Subscript) -> Any:
         inside = node.slice
         if type(inside) is ast.Tuple and not self._is_enclosed(inside):
             slices = tuple([_subscript_element(self._index(each)) for each in inside.elts])
@@ -190,21 +186,21 @@ class Expressions:
 
     # -- operations -------------------------------------------------------------------------
 
-    def _BinOp(self, node: ast.BinOp) -> Any:
+    def make_BinOp(self, node: ast.BinOp) -> Any:
         left = self.of(node.left)
         return _binary(left, OPERATORS[type(node.op)][0], self.of(node.right))
 
-    def _UnaryOp(self, node: ast.UnaryOp) -> Any:
+    def make_UnaryOp(self, node: ast.UnaryOp) -> Any:
         return _unary(_UNARY[type(node.op)], self.of(node.operand))
 
-    def _BoolOp(self, node: ast.BoolOp) -> Any:
+    def make_BoolOp(self, node: ast.BoolOp) -> Any:
         operator = _BOOLEAN[type(node.op)]
         whole = self.of(node.values[0])
         for value in node.values[1:]:
             whole = _boolean(whole, operator, self.of(value))
         return whole
 
-    def _Compare(self, node: ast.Compare) -> Any:
+    def make_Compare(self, node: ast.Compare) -> Any:
         left = self.of(node.left)
         targets = [
             _comparison_target(_COMPARING[type(operator)], self.of(compared))
@@ -212,19 +208,19 @@ class Expressions:
         ]
         return _comparison(left, tuple(targets))
 
-    def _IfExp(self, node: ast.IfExp) -> Any:
+    def make_IfExp(self, node: ast.IfExp) -> Any:
         return _if_exp(self.of(node.test), self.of(node.body), self.of(node.orelse))
 
-    def _NamedExpr(self, node: ast.NamedExpr) -> Any:
+    def make_NamedExpr(self, node: ast.NamedExpr) -> Any:
         return _named(self.of(node.target), self.of(node.value))
 
-    def _Await(self, node: ast.Await) -> Any:
+    def make_Await(self, node: ast.Await) -> Any:
         return _await(self.of(node.value))
 
-    def _Yield(self, node: ast.Yield) -> Any:
+    def make_Yield(self, node: ast.Yield) -> Any:
         return _yield(self.of_any(node.value))
 
-    def _YieldFrom(self, node: ast.YieldFrom) -> Any:
+    def make_YieldFrom(self, node: ast.YieldFrom) -> Any:
         return _yield(_from(self.of(node.value)))
 
     # -- collections ------------------------------------------------------------------------
@@ -240,20 +236,20 @@ class Expressions:
             ]
         )
 
-    def _Tuple(self, node: ast.Tuple) -> Any:
+    def make_Tuple(self, node: ast.Tuple) -> Any:
         return _tuple(self._elements(node.elts))
 
     def tuple_of(self, nodes: list[ast.expr]) -> Any:
         """Return the node of a tuple of which Python's tree has the elements only."""
         return _tuple(self._elements(nodes))
 
-    def _List(self, node: ast.List) -> Any:
+    def make_List(self, node: ast.List) -> Any:
         return _list(self._elements(node.elts))
 
-    def _Set(self, node: ast.Set) -> Any:
+    def make_Set(self, node: ast.Set) -> Any:
         return _set(self._elements(node.elts))
 
-    def _Dict(self, node: ast.Dict) -> Any:
+    def make_Dict(self, node: ast.Dict) -> Any:
         elements = [
             _starred_dict_element(self.of(value))
             if key is None
@@ -264,16 +260,16 @@ class Expressions:
 
     # -- comprehensions ---------------------------------------------------------------------
 
-    def _GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+    def make_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
         return _generator(self.of(node.elt), self._for_in(node.generators))
 
-    def _ListComp(self, node: ast.ListComp) -> Any:
+    def make_ListComp(self, node: ast.ListComp) -> Any:
         return _list_comp(self.of(node.elt), self._for_in(node.generators))
 
-    def _SetComp(self, node: ast.SetComp) -> Any:
+    def make_SetComp(self, node: ast.SetComp) -> Any:
         return _set_comp(self.of(node.elt), self._for_in(node.generators))
 
-    def _DictComp(self, node: ast.DictComp) -> Any:
+    def make_DictComp(self, node: ast.DictComp) -> Any:
         if node.value is None:  # `{**each for each in …}`
             raise UnsuitedError
         return _dict_comp(self.of(node.key), self.of(node.value), self._for_in(node.generators))
@@ -292,7 +288,7 @@ class Expressions:
 
     # -- functions --------------------------------------------------------------------------
 
-    def _Lambda(self, node: ast.Lambda) -> Any:
+    def make_Lambda(self, node: ast.Lambda) -> Any:
         return _lambda(self.parameters(node.args), self.of(node.body))
 
     def annotation(self, node: ast.expr | None) -> Any:

@@ -53,15 +53,17 @@ def _strings(text: str) -> Any:
         or (text.startswith(quote * 3, first) and text.find(quote * 3, first + 3) == len(text) - 3)
     ):
         return _string(text)
-    if "\r" in text:
+    newline = "\r\n" if "\r" in text else "\n"
+    if text.count("\n") != text.count(newline):
         raise UnsuitedError
+    text = text.replace(newline, "\n")
     parts = []
     place = 0
     while place < len(text):
         part = _PART.match(text, place)
         if part is None:
             raise UnsuitedError
-        parts.append(part.group())
+        parts.append(part.group().replace("\n", newline))
         between = _BETWEEN.match(text, part.end())
         place = part.end() if between is None else between.end()
     whole = _string(parts.pop())

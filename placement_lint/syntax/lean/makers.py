@@ -7,16 +7,33 @@ LibCST's.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any
-
-import libcst as cst
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import libcst as cst
+
 _PLAIN = ("__new__", "__init__", "__setattr__", "__delattr__")
 """What LibCST's classes do in their own way, and only `object`'s way is fast."""
+
+
+def by_type(maker: Any, prefix: str) -> dict[type[ast.AST], Callable[[Any], Any]]:
+    """Return the methods of an object by the type of Python's nodes that their names end in."""
+    owner: Any = type(maker)
+    return {kind: getattr(maker, name) for kind, name in _methods(owner, prefix)}
+
+
+@functools.cache
+def _methods(owner: type, prefix: str) -> list[tuple[type[ast.AST], str]]:
+    return [
+        (kind, f"{prefix}{kind.__name__}")
+        for kind in vars(ast).values()
+        if isinstance(kind, type) and hasattr(owner, f"{prefix}{kind.__name__}")
+    ]
 
 
 def maker(kind: type[cst.CSTNode], *given: str) -> Callable[..., Any]:
@@ -51,9 +68,9 @@ def _unfinished(kind: type[cst.CSTNode]) -> type:
     """Return a class with the slots of a node type, whose objects may become nodes of it."""
     body: dict[str, Any] = {name: getattr(object, name) for name in _PLAIN}
     # Else there could be no object: these are abstract in what LibCST's classes inherit from.
-    body |= {name: None for base in kind.__mro__ for name in getattr(base, _ABSTRACT, ())}
+    abstract = "__abstractmethods__"
+    body |= {name: None for base in kind.__mro__ for name in getattr(base, abstract, ())}
     body["__slots__"] = tuple(field.name for field in dataclasses.fields(kind))
-    return type(kind)(kind.__name__, kind.__bases__, body)
-
-
-_ABSTRACT = "__abstractmethods__"
+    make: Any = type(kind)
+    unfinished: type = make(kind.__name__, kind.__bases__, body)
+    return unfinished

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.syntax.lean.literals import name
-from placement_lint.syntax.lean.makers import maker
+from placement_lint.syntax.lean.makers import by_type, maker
 
 if TYPE_CHECKING:
     import ast
@@ -39,18 +39,19 @@ class Patterns:
         """Take the text of which the tree is, and what makes expressions."""
         self._text = text
         self._expression = expression
+        self._makers = by_type(self, "make_")
 
     def of(self, node: ast.pattern) -> Any:
         """Return the node of a pattern."""
-        return getattr(self, f"_{type(node).__name__}")(node)
+        return self._makers[type(node)](node)
 
-    def _MatchValue(self, node: ast.MatchValue) -> Any:
+    def make_MatchValue(self, node: ast.MatchValue) -> Any:
         return _value(self._expression(node.value))
 
-    def _MatchSingleton(self, node: ast.MatchSingleton) -> Any:
+    def make_MatchSingleton(self, node: ast.MatchSingleton) -> Any:
         return _singleton(name(str(node.value)))
 
-    def _MatchSequence(self, node: ast.MatchSequence) -> Any:
+    def make_MatchSequence(self, node: ast.MatchSequence) -> Any:
         patterns = tuple([self._element(each) for each in node.patterns])
         if self._text.is_enclosed(node, node.patterns[0] if node.patterns else None):
             return _tuple(patterns, *_PARENTHESES)
@@ -60,17 +61,17 @@ class Patterns:
         pattern = self.of(node)
         return pattern if type(pattern) is cst.MatchStar else _element(pattern)
 
-    def _MatchStar(self, node: ast.MatchStar) -> Any:
+    def make_MatchStar(self, node: ast.MatchStar) -> Any:
         return _star(None if node.name is None else name(node.name))
 
-    def _MatchMapping(self, node: ast.MatchMapping) -> Any:
+    def make_MatchMapping(self, node: ast.MatchMapping) -> Any:
         elements = [
             _mapping_element(self._expression(key), self.of(pattern))
             for key, pattern in zip(node.keys, node.patterns, strict=True)
         ]
         return _mapping(tuple(elements), None if node.rest is None else name(node.rest))
 
-    def _MatchClass(self, node: ast.MatchClass) -> Any:
+    def make_MatchClass(self, node: ast.MatchClass) -> Any:
         named = [
             _keyword(name(key), self.of(pattern))
             for key, pattern in zip(node.kwd_attrs, node.kwd_patterns, strict=True)
@@ -78,9 +79,9 @@ class Patterns:
         plain = [_element(self.of(pattern)) for pattern in node.patterns]
         return _class(self._expression(node.cls), tuple(plain), tuple(named))
 
-    def _MatchAs(self, node: ast.MatchAs) -> Any:
+    def make_MatchAs(self, node: ast.MatchAs) -> Any:
         pattern = None if node.pattern is None else self.of(node.pattern)
         return _as(pattern, None if node.name is None else name(node.name))
 
-    def _MatchOr(self, node: ast.MatchOr) -> Any:
+    def make_MatchOr(self, node: ast.MatchOr) -> Any:
         return _or(tuple([_or_element(self.of(each)) for each in node.patterns]))

@@ -60,7 +60,7 @@ def _types(value: Any) -> Any:
     return [type(each) for each in value] if isinstance(value, tuple) else type(value)
 
 
-def _fields(kind: type) -> list[_Field]:
+def _fields(kind: Any) -> list[_Field]:
     return [(name, is_punctuation(name), getattr(kind, name).__set__) for name in kind.__slots__]
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.syntax.lean.expressions import ASYNCHRONOUS, OPERATORS, Expressions
 from placement_lint.syntax.lean.literals import name
-from placement_lint.syntax.lean.makers import maker
+from placement_lint.syntax.lean.makers import by_type, maker
 from placement_lint.syntax.lean.patterns import Patterns
 
 if TYPE_CHECKING:
@@ -94,20 +94,13 @@ class Statements:
         self._of = self._expressions.of
         self._of_any = self._expressions.of_any
         self._patterns = Patterns(text, self._of)
-        self._small = self._by_type("small")
-        self._compound = self._by_type("compound")
+        self._small = by_type(self, "small_")
+        self._compound = by_type(self, "compound_")
         if lines is not None:
             for makers in (self._small, self._compound, self._expressions.makers):
                 for kind, make in makers.items():
                     if kind not in _ENCLOSED:
                         makers[kind] = _noting(make, lines)
-
-    def _by_type(self, prefix: str) -> dict[type[ast.AST], Callable[[Any], Any]]:
-        return {
-            kind: getattr(self, f"_{prefix}_{kind.__name__}")
-            for kind in vars(ast).values()
-            if isinstance(kind, type) and hasattr(self, f"_{prefix}_{kind.__name__}")
-        }
 
     # -- blocks -----------------------------------------------------------------------------
 
@@ -153,84 +146,84 @@ class Statements:
 
     # -- on one line ------------------------------------------------------------------------
 
-    def _small_Expr(self, node: ast.Expr) -> Any:
+    def small_Expr(self, node: ast.Expr) -> Any:
         return _expr(self._of(node.value))
 
-    def _small_Pass(self, _: ast.Pass) -> Any:
+    def small_Pass(self, _: ast.Pass) -> Any:
         return _pass()
 
-    def _small_Break(self, _: ast.Break) -> Any:
+    def small_Break(self, _: ast.Break) -> Any:
         return _break()
 
-    def _small_Continue(self, _: ast.Continue) -> Any:
+    def small_Continue(self, _: ast.Continue) -> Any:
         return _continue()
 
-    def _small_Return(self, node: ast.Return) -> Any:
+    def small_Return(self, node: ast.Return) -> Any:
         return _return(self._of_any(node.value))
 
-    def _small_Raise(self, node: ast.Raise) -> Any:
+    def small_Raise(self, node: ast.Raise) -> Any:
         cause = None if node.cause is None else _from(self._of(node.cause))
         return _raise(self._of_any(node.exc), cause)
 
-    def _small_Assert(self, node: ast.Assert) -> Any:
+    def small_Assert(self, node: ast.Assert) -> Any:
         return _assert(self._of(node.test), self._of_any(node.msg))
 
-    def _small_Delete(self, node: ast.Delete) -> Any:
+    def small_Delete(self, node: ast.Delete) -> Any:
         targets = node.targets
         if len(targets) == 1 and not self._text.has_comma_behind(targets[0], node):
             return _del(self._of(targets[0]))
         return _del(self._expressions.tuple_of(targets))
 
-    def _small_Assign(self, node: ast.Assign) -> Any:
+    def small_Assign(self, node: ast.Assign) -> Any:
         targets = tuple([_assign_target(self._of(target)) for target in node.targets])
         return _assign(targets, self._of(node.value))
 
-    def _small_AnnAssign(self, node: ast.AnnAssign) -> Any:
+    def small_AnnAssign(self, node: ast.AnnAssign) -> Any:
         target = self._of(node.target)
         annotation = self._expressions.annotation(node.annotation)
         return _ann_assign(target, annotation, self._of_any(node.value))
 
-    def _small_AugAssign(self, node: ast.AugAssign) -> Any:
+    def small_AugAssign(self, node: ast.AugAssign) -> Any:
         operator = OPERATORS[type(node.op)][1]
         return _aug_assign(self._of(node.target), operator, self._of(node.value))
 
-    def _small_Global(self, node: ast.Global) -> Any:
+    def small_Global(self, node: ast.Global) -> Any:
         return _global(tuple([_name_item(name(each)) for each in node.names]))
 
-    def _small_Nonlocal(self, node: ast.Nonlocal) -> Any:
+    def small_Nonlocal(self, node: ast.Nonlocal) -> Any:
         return _nonlocal(tuple([_name_item(name(each)) for each in node.names]))
 
-    def _small_Import(self, node: ast.Import) -> Any:
+    def small_Import(self, node: ast.Import) -> Any:
         return _import(tuple([_alias(each) for each in node.names]))
 
-    def _small_ImportFrom(self, node: ast.ImportFrom) -> Any:
+    def small_ImportFrom(self, node: ast.ImportFrom) -> Any:
         every = node.names[0].name == "*"
         names = _import_star() if every else tuple([_alias(each) for each in node.names])
         module = None if node.module is None else _dotted(node.module)
         return _import_from(module, names, (_DOT,) * (node.level or 0))
 
-    def _small_TypeAlias(self, node: Any) -> Any:
+    def small_TypeAlias(self, node: Any) -> Any:
         return _type_alias(self._of(node.name), self._type_parameters(node), self._of(node.value))
 
     # -- with blocks ------------------------------------------------------------------------
 
-    def _compound_If(self, node: ast.If) -> Any:
+    def compound_If(self, node: ast.If) -> Any:
         test, body, orelse = self._of(node.test), self._body(node.body), node.orelse
         if len(orelse) == 1 and type(orelse[0]) is ast.If and self._text.is_at(orelse[0], b"elif"):
-            return _if(test, body, self._compound_If(orelse[0]))
+            return _if(test, body, self.compound_If(orelse[0]))
         return _if(test, body, self._else(orelse))
 
-    def _compound_For(self, node: ast.For | ast.AsyncFor) -> Any:
+    def compound_For(self, node: ast.For | ast.AsyncFor) -> Any:
         target, iterated, body = self._of(node.target), self._of(node.iter), self._body(node.body)
         asynchronous = ASYNCHRONOUS if type(node) is ast.AsyncFor else None
         return _for(target, iterated, body, self._else(node.orelse), asynchronous)
 
-    _compound_AsyncFor = _compound_For
+    compound_AsyncFor = compound_For
 
-    def _compound_While(self, node: ast.While) -> Any:
+    def compound_While(self, node: ast.While) -> Any:
         return _while(self._of(node.test), self._body(node.body), self._else(node.orelse))
 
-    def _compound_With(self, node: ast.With | ast.AsyncWith) -> Any:
+    def compound_With(self, node: ast.With | ast.AsyncWith) -> Any:
         items = [
             _with_item(self._of(item.context_expr), self._as_name(item.optional_vars))
             for item in node.items
@@ -238,15 +231,15 @@ class Statements:
         asynchronous = ASYNCHRONOUS if type(node) is ast.AsyncWith else None
         return _with(tuple(items), self._body(node.body), asynchronous)
 
-    _compound_AsyncWith = _compound_With
+    compound_AsyncWith = compound_With
 
     def _as_name(self, node: ast.expr | None) -> Any:
         return None if node is None else _as_name(self._of(node))
 
-    def _compound_Try(self, node: ast.Try) -> Any:
+    def compound_Try(self, node: ast.Try) -> Any:
         return self._tried(node, _try, _handler)
 
-    def _compound_TryStar(self, node: Any) -> Any:
+    def compound_TryStar(self, node: Any) -> Any:
         return self._tried(node, _try_star, _star_handler)
 
     def _tried(self, node: Any, make: Any, make_handler: Any) -> Any:
@@ -262,7 +255,7 @@ class Statements:
         final = _finally(self._body(node.finalbody)) if node.finalbody else None
         return make(body, tuple(handlers), self._else(node.orelse), final)
 
-    def _compound_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
+    def compound_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
         return _function(
             self._decorators(node.decorator_list),
             self._type_parameters(node),
@@ -273,9 +266,9 @@ class Statements:
             self._body(node.body),
         )
 
-    _compound_AsyncFunctionDef = _compound_FunctionDef
+    compound_AsyncFunctionDef = compound_FunctionDef
 
-    def _compound_ClassDef(self, node: ast.ClassDef) -> Any:
+    def compound_ClassDef(self, node: ast.ClassDef) -> Any:
         given = self._expressions.arguments(node.bases, node.keywords)
         # From the first keyword on, everything is one to LibCST.
         named = (at for at, each in enumerate(given) if each.keyword or each.star == "**")
@@ -292,7 +285,7 @@ class Statements:
     def _decorators(self, nodes: list[ast.expr]) -> tuple[Any, ...]:
         return tuple([_decorator(self._of(node)) for node in nodes])
 
-    def _compound_Match(self, node: ast.Match) -> Any:
+    def compound_Match(self, node: ast.Match) -> Any:
         subject = self._of(node.subject)
         cases = [
             _match_case(

@@ -1,0 +1,97 @@
+"""What makes nodes from the tree of Python's own parser, held against what LibCST reads."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.files.source import Source
+from placement_lint.syntax.lean import expressions, literals, patterns, statements, tree
+from placement_lint.syntax.lean.punctuation import copy_punctuation, is_punctuation
+from placement_lint.syntax.lean.tree import lean_module, lines_of
+from placement_lint.syntax.positions import Spans
+from placement_lint.syntax.tree import Tree
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Outcome(Enum):
+    """What came of a text."""
+
+    SAME = "both read it, and alike"
+    REFUSED = "LibCST does not read it"
+    LEFT = "it is left to LibCST"
+
+
+def compared(text: str) -> Outcome:
+    """Read a text in both ways. Raises AssertionError where the nodes differ."""
+    lean = lean_module(text)
+    try:
+        whole = cst.parse_module(text)
+    except Exception:
+        return Outcome.REFUSED
+    if lean is None:
+        return Outcome.LEFT
+    made, read = Tree(lean), Tree(whole)
+    assert list(map(_looks, made.nodes)) == list(map(_looks, read.nodes))
+    assert made.parents == read.parents
+    # No node stands in two places.
+    assert len({*map(id, made.nodes)}) == len(made.nodes)
+    _compare_lines(text, read)
+    assert copy_punctuation(lean, whole)
+    assert lean.deep_equals(whole)
+    assert lean.code == whole.code
+    return Outcome.SAME
+
+
+def _looks(node: cst.CSTNode) -> tuple[object, ...]:
+    """Return what rules may ask of a node beside its children."""
+    told = [getattr(node, name, None) for name in ("value", "star", "attr", "name", "keyword")]
+    texts = [each.value if isinstance(each, cst.Name) else each for each in told]
+    return (
+        type(node),
+        *[each for each in texts if isinstance(each, str)],
+        type(getattr(node, "operator", None)),
+        isinstance(getattr(node, "semicolon", None), cst.Semicolon),
+    )
+
+
+def _compare_lines(text: str, whole: Tree) -> None:
+    source = Source("text.py", text)
+    spans = Spans(whole.module, Source("text.py", whole.module.code))
+    lines = lines_of(text)
+    assert len(lines) == len(whole.nodes)
+    for node, line in zip(whole.nodes, lines, strict=True):
+        if line is not None:
+            assert line == source.position(spans.inner(node)[0])[0], (line, node)
+
+
+class _Unreadable:
+    """Stands where there is no punctuation: whoever looks at it fails."""
+
+    def _fail(self, *_: object) -> Any:
+        message = "punctuation was read before it was asked for"
+        raise AssertionError(message)
+
+    __bool__ = __iter__ = __len__ = __getitem__ = __contains__ = _fail
+    __getattribute__ = _fail
+
+
+def without_punctuation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let lean nodes be made with what nobody can read in the place of punctuation."""
+    changed = 0
+    for module in (literals, expressions, statements, patterns, tree):
+        for make in vars(module).values():
+            values = getattr(make, "__globals__", {})
+            if "unfinished" not in values:
+                continue
+            for name in values:
+                field = name.removeprefix("default_")
+                # Semicolons are read off the text.
+                if field != name and is_punctuation(field) and field != "semicolon":
+                    monkeypatch.setitem(values, name, _Unreadable())
+                    changed += 1
+    assert changed > 200
