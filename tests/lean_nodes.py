@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from placement_lint.files.python_tree import parsed
 from placement_lint.files.source import Source
 from placement_lint.syntax.lean import expressions, literals, patterns, statements, tree
 from placement_lint.syntax.lean.punctuation import copy_punctuation, is_punctuation
-from placement_lint.syntax.lean.tree import lean_module, lines_of
+from placement_lint.syntax.lean.tree import lines_of
 from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 
@@ -24,6 +25,12 @@ class Outcome(Enum):
     SAME = "both read it, and alike"
     REFUSED = "LibCST does not read it"
     LEFT = "it is left to LibCST"
+
+
+def lean_module(text: str) -> cst.Module | None:
+    """Return the module of a text without punctuation; None where it is left to LibCST."""
+    made = parsed(text)
+    return None if made is None else tree.lean_module(made, text)
 
 
 def compared(text: str) -> Outcome:

@@ -168,6 +168,7 @@ def _lint(
         return parsed
     with contextlib.suppress(IncongruentError):
         result = _analysed(parsed, options, exports, run, may_fire, store)
+        # A rule may have failed of it, and nothing else.
         if not parsed.file.is_refuted:
             return result
     parsed = parse_what_can_be(source, store, is_lean=False)
@@ -267,6 +268,11 @@ class Analysis:
         """The rules that were asked for, without those of other versions of JAX."""
         target = self.facts.target
         return tuple(rule for rule in self.options.rules if target.meets(*rule.versions))
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether LibCST turned out to read the file in another way: then no result counts."""
+        return self._file.is_refuted
 
     def run(self) -> FileResult:
         """Let each rule look at each node, and give what is to be reported."""

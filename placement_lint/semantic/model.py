@@ -150,7 +150,7 @@ class ModuleFacts:
         return _Lines(self.tree, self.path, self._file)
 
     def add_punctuation(self) -> None:
-        """Give all nodes whitespace and punctuation, for whoever reads these; that takes long."""
+        """Fill in whitespace and punctuation, for whoever reads these: it takes LibCST's parser."""
         if self._file is not None:
             self._file.add_punctuation()
 

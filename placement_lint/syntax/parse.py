@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from placement_lint.files.store import FileStore
 from placement_lint.limits.budget import unmetered
 from placement_lint.timing import IMPORTING, PARSING, timed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import libcst as cst
 
     from placement_lint.files.source import Source
-    from placement_lint.files.store import FileStore
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.parser_guard import TooDeep
     from placement_lint.syntax.pieces import Pieces
     from placement_lint.syntax.positions import Spans
+
+    _Parse = Callable[[Source, "ParsedFile | Unparsable | None"], "ParsedFile | Unparsable"]
 
 
 class Unparsable(NamedTuple):
@@ -57,7 +62,7 @@ class ParsedFile:
         self._source = source
 
     def add_punctuation(self) -> None:
-        """Give all nodes their whitespace and punctuation. Needs `run_deep`.
+        """Fill in the whitespace and punctuation of all nodes. Needs `run_deep`.
 
         Raises IncongruentError where that cannot be done: see `is_refuted`.
         """
@@ -133,16 +138,29 @@ def parse(
     """
     if store is not None and store.is_lasting:
         return store.derived(_parsed_again, source)
-    make = _made_lean if is_lean and MAKES_LEAN_NODES else _parsed_once
-    return make(source, None) if store is None else store.derived(make, source)
+    if store is None:
+        store = FileStore()
+    if MAKES_LEAN_NODES:
+        make: _Parse = functools.partial(_made_lean, store)
+        found = store.derived(make, source, name=_made_lean)
+        if not isinstance(found, ParsedFile):
+            return found
+        with contextlib.suppress(IncongruentError):
+            if not is_lean:
+                found.add_punctuation()
+            if not found.is_refuted:
+                return found
+    return store.derived(_parsed_once, source)
 
 
 def _parsed_once(source: Source, _: ParsedFile | Unparsable | None) -> ParsedFile | Unparsable:
     return _parsed(source)
 
 
-def _made_lean(source: Source, _: ParsedFile | Unparsable | None) -> ParsedFile | Unparsable:
-    return _parsed(source, is_lean=True)
+def _made_lean(
+    store: FileStore, source: Source, _: ParsedFile | Unparsable | None
+) -> ParsedFile | Unparsable:
+    return _parsed(source, lean_by=store)
 
 
 def _parsed_again(
@@ -155,7 +173,7 @@ def _parsed_again(
 def _parsed(
     source: Source,
     *,
-    is_lean: bool = False,
+    lean_by: FileStore | None = None,
     in_pieces: bool = False,
     before: Pieces | None = None,
 ) -> ParsedFile | Unparsable:
@@ -174,12 +192,9 @@ def _parsed(
         return Unparsable("a null byte in source code", *source.position(null))
     try:
         with timed(PARSING):
-            if is_lean:
-                from placement_lint.syntax.lean.tree import lean_module
-
-                made = lean_module(source.text)
-                if made is not None:
-                    return ParsedFile(made, source, is_lean=True)
+            made = None if lean_by is None else _lean_module(source, lean_by)
+            if made is not None:
+                return ParsedFile(made, source, is_lean=True)
             if in_pieces:
                 module, now = pieces.parse(source.text, before)
                 return ParsedFile(module, source, now)
@@ -193,6 +208,14 @@ def _parsed(
         raise
     except Exception as error:  # LibCST also fails with KeyError and others
         return Unparsable(f"LibCST cannot read it ({type(error).__name__})", 1, 1)
+
+
+def _lean_module(source: Source, store: FileStore) -> cst.Module | None:
+    from placement_lint.syntax.lean.tree import lean_module
+    from placement_lint.syntax.python_parser import python_tree
+
+    tree = python_tree(source, store)
+    return None if tree is None else lean_module(tree, source.text)
 
 
 def names_of(path: str, store: FileStore) -> Names | None:

@@ -25,13 +25,12 @@ from placement_lint.rules.registry import all_rules
 from placement_lint.syntax import parse
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.lean import punctuation, tree
-from placement_lint.syntax.lean.tree import lean_module
 from placement_lint.syntax.parse import ParsedFile
 from placement_lint.syntax.tree import Tree
 from tests.fixture_cases import all_cases
 from tests.fuzz.kinds import inputs_of
 from tests.fuzz.trees import python_files
-from tests.lean_nodes import Outcome, compared, without_punctuation
+from tests.lean_nodes import Outcome, compared, lean_module, without_punctuation
 from tests.program_cases import all_programs
 from tests.trials import Trials
 
@@ -408,7 +407,7 @@ def test_a_text_that_libcst_reads_in_another_way_is_looked_at_as_libcst_reads_it
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected, other = lint(HAZARD), lean_module(HAZARD.replace("(x)", "(y)"))
-    monkeypatch.setattr(tree, "lean_module", lambda _: other)
+    monkeypatch.setattr(tree, "lean_module", lambda *_: other)
     assert expected.findings
     assert lint(HAZARD) == expected
 

@@ -15,7 +15,7 @@ from placement_lint.syntax.lean.text import UnsuitedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from placement_lint.syntax.lean.text import Text
+    from placement_lint.syntax.lean.text import LocatedText
 
 _attribute = maker(cst.Attribute, "value", "attr")
 _call = maker(cst.Call, "func", "args")
@@ -97,10 +97,10 @@ _COMPARING: dict[type[ast.AST], Any] = {
 }
 
 
-class Expressions:
+class ExpressionMaker:
     """Makes the nodes of expressions, by the type of Python's node."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: LocatedText) -> None:
         """Take the text of which the tree is."""
         self.text = text
         self.makers = by_type(self, "make_")

@@ -14,7 +14,7 @@ from placement_lint.syntax.lean.text import UnsuitedError
 if TYPE_CHECKING:
     import ast
 
-    from placement_lint.syntax.lean.text import Text
+    from placement_lint.syntax.lean.text import LocatedText
 
 _PART = re.compile(rf"[bBrRuU]{{0,2}}(?:{STRING})", re.DOTALL)
 _BETWEEN = re.compile(r"(?:[\s\\]|#[^\n]*)*")
@@ -30,7 +30,7 @@ _NUMBERS = {
 }
 
 
-def constant(node: ast.Constant, text: Text) -> Any:
+def constant(node: ast.Constant, text: LocatedText) -> Any:
     """Return the node of a constant."""
     value = node.value
     kind = type(value)
@@ -72,7 +72,7 @@ def _strings(text: str) -> Any:
     return whole
 
 
-def formatted(node: ast.expr, text: Text) -> Any:
+def formatted(node: ast.expr, text: LocatedText) -> Any:
     """Return the node of a string with fields: as LibCST reads it.
 
     Of what is between the fields, Python's parser gives neither text nor place.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
 
-    from placement_lint.syntax.lean.text import Text
+    from placement_lint.syntax.lean.text import LocatedText
 
 _value = maker(cst.MatchValue, "value")
 _singleton = maker(cst.MatchSingleton, "value")
@@ -32,10 +32,10 @@ _or_element = maker(cst.MatchOrElement, "pattern")
 _PARENTHESES = ((cst.LeftParen(),), (cst.RightParen(),))
 
 
-class Patterns:
+class PatternMaker:
     """Makes the nodes of patterns, by the type of Python's node."""
 
-    def __init__(self, text: Text, expression: Callable[[ast.expr], Any]) -> None:
+    def __init__(self, text: LocatedText, expression: Callable[[ast.expr], Any]) -> None:
         """Take the text of which the tree is, and what makes expressions."""
         self._text = text
         self._expression = expression

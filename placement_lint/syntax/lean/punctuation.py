@@ -18,10 +18,10 @@ _Field = tuple[str, bool, "Callable[[Any, Any], None]"]
 
 
 def copy_punctuation(lean: cst.Module, whole: cst.Module) -> bool:
-    """Give the nodes of a module what those of the same text have, as LibCST has parsed it.
+    """Copy to the nodes of a module what LibCST has read of the same text.
 
-    Each node stays the object that it is. Return whether both modules have the same nodes; if not,
-    what was done until then is left as it is, which harms nobody.
+    Each node stays the object that it is. Returns whether both modules have the same nodes; if not,
+    some of the nodes may have their punctuation and others not.
     """
     fields_by_type: dict[type, list[_Field]] = {}
     pending: list[tuple[Any, Any]] = [(lean, whole)]

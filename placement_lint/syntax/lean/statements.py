@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.syntax.lean.expressions import ASYNCHRONOUS, OPERATORS, Expressions
+from placement_lint.syntax.lean.expressions import ASYNCHRONOUS, OPERATORS, ExpressionMaker
 from placement_lint.syntax.lean.literals import name
 from placement_lint.syntax.lean.makers import by_type, maker
-from placement_lint.syntax.lean.patterns import Patterns
+from placement_lint.syntax.lean.patterns import PatternMaker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from placement_lint.syntax.lean.text import Text
+    from placement_lint.syntax.lean.text import LocatedText
 
 _line = maker(cst.SimpleStatementLine, "body")
 _suite = maker(cst.SimpleStatementSuite, "body")
@@ -81,19 +81,19 @@ _DOT = cst.Dot()
 _SEMICOLON = cst.Semicolon()
 
 
-class Statements:
+class StatementMaker:
     """Makes the nodes of statements, by the type of Python's node."""
 
-    def __init__(self, text: Text, lines: dict[int, int] | None = None) -> None:
+    def __init__(self, text: LocatedText, lines: dict[int, int] | None = None) -> None:
         """Take the text of which the tree is, and where to note on which lines nodes begin.
 
         The nodes are told by their addresses.
         """
         self._text = text
-        self._expressions = Expressions(text)
+        self._expressions = ExpressionMaker(text)
         self._of = self._expressions.of
         self._of_any = self._expressions.of_any
-        self._patterns = Patterns(text, self._of)
+        self._patterns = PatternMaker(text, self._of)
         self._small = by_type(self, "small_")
         self._compound = by_type(self, "compound_")
         if lines is not None:
@@ -125,7 +125,7 @@ class Statements:
         return tuple(found)
 
     def _ends_line(self, statement: ast.stmt, made: Any) -> bool:
-        """Give a statement the semicolon behind it; return whether it is the last of its line."""
+        """Put the semicolon behind a statement; return whether the statement ends its line."""
         has_semicolon, ends_line = self._text.semicolon_after(statement)
         if has_semicolon:
             object.__setattr__(made, "semicolon", _SEMICOLON)

@@ -25,7 +25,7 @@ class UnsuitedError(Exception):
     """A text of which it is not sure how LibCST reads it."""
 
 
-class Text:
+class LocatedText:
     """A text, cut out by the places of nodes."""
 
     def __init__(self, text: str) -> None:
@@ -94,7 +94,7 @@ class Text:
 def _is_as_written(text: str) -> bool:
     """Return whether Python's parser gives all names of a text as they are written in it.
 
-    It gives them in Unicode's form NFKC. Text that is no name does not count.
+    It gives them in Unicode's form NFKC. LocatedText that is no name does not count.
     """
     return text.isascii() or _is_normalized(text) or _is_normalized(_code(text))
 
