@@ -10,8 +10,8 @@ import libcst as cst
 from placement_lint.files.python_tree import parsed
 from placement_lint.files.source import Source
 from placement_lint.syntax.lean import expressions, literals, patterns, statements, tree
+from placement_lint.syntax.lean.places import LeanSpans, Places, is_placeable
 from placement_lint.syntax.lean.punctuation import copy_punctuation, is_punctuation
-from placement_lint.syntax.lean.tree import lines_of
 from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
 
@@ -47,7 +47,7 @@ def compared(text: str) -> Outcome:
     assert made.parents == read.parents
     # No node stands in two places.
     assert len({*map(id, made.nodes)}) == len(made.nodes)
-    _compare_lines(text, read)
+    _compare_places(text, made, read)
     assert copy_punctuation(lean, whole)
     assert lean.deep_equals(whole)
     assert lean.code == whole.code
@@ -66,14 +66,22 @@ def _looks(node: cst.CSTNode) -> tuple[object, ...]:
     )
 
 
-def _compare_lines(text: str, whole: Tree) -> None:
+def _compare_places(text: str, made: Tree, whole: Tree) -> None:
     source = Source("text.py", text)
-    spans = Spans(whole.module, Source("text.py", whole.module.code))
-    lines = lines_of(text)
-    assert len(lines) == len(whole.nodes)
-    for node, line in zip(whole.nodes, lines, strict=True):
-        if line is not None:
-            assert line == source.position(spans.inner(node)[0])[0], (line, node)
+    spans = Spans(whole.module, source)
+    by_python = parsed(text)
+    assert by_python is not None
+    places = Places(by_python, text)
+    for number, node in enumerate(whole.nodes):
+        line = places.line(number)
+        assert line in {None, source.position(spans.inner(node)[0])[0]}, node
+    if not is_placeable(text):
+        return
+    assert spans.exact
+    for number, node in enumerate(whole.nodes):
+        assert places.inner(number) in {None, spans.inner(node)}, node
+    lean = LeanSpans(source, made, places, lambda: spans)
+    assert lean.comments == sorted(spans.comments)
 
 
 class _Unreadable:

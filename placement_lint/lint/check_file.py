@@ -253,15 +253,22 @@ class Analysis:
 
     @functools.cached_property
     def editor(self) -> Editor:
-        """Where the nodes of the module stand: worked out for the first finding."""
+        """Where the nodes of the module stand: worked out for the first finding.
+
+        Who builds fixes with it calls `ModuleFacts.add_punctuation` before.
+        """
         from placement_lint.syntax.edits import Editor
 
-        editor = Editor(self.source, self.facts.tree, self._file.spans)
+        tree = self.facts.tree
+        editor = Editor(self.source, tree, self._file.spans_in(tree))
         editor.others = self._editor_of
         return editor
 
     def _editor_of(self, path: str) -> Editor:
-        return self.siblings[path].editor
+        """Return the editor of another file, for a fix."""
+        sibling = self.siblings[path]
+        sibling.facts.add_punctuation()
+        return sibling.editor
 
     @functools.cached_property
     def rules(self) -> tuple[type[Rule], ...]:
@@ -318,6 +325,8 @@ class Analysis:
         judged = self.options.respect_suppressions and self._has_comments_to_judge()
         if not drafts and not judged:
             return self._failed(FileResult((), parsed=True, revealed=revealed))
+        if any(draft.fix is not None for draft in drafts):
+            self.facts.add_punctuation()
         editor = self.editor
         findings = [found for draft in drafts if (found := self._placed(draft, editor))]
         suppressed: list[Suppressed] = []
@@ -452,7 +461,7 @@ class Analysis:
     def _finding(self, draft: Draft, editor: Editor) -> Finding:
         span, cell = self.place(editor.span(draft.node))
         related = tuple(
-            Related(message, path, *self.siblings[path].place(editor.of(path).span(node)))
+            Related(message, path, *self.siblings[path].placed_at(node))
             for node, path, message in draft.related
         )
         finding = Finding(
@@ -480,6 +489,10 @@ class Analysis:
         from placement_lint.lint.fixes.finalize import placed
 
         return placed(fix, self.editor) if self._may_be_fixed else None
+
+    def placed_at(self, node: cst.CSTNode) -> tuple[Span, int | None]:
+        """Return where a node of the file stands, in its cell in a notebook."""
+        return self.place(self.editor.span(node))
 
     def place(self, span: Span) -> tuple[Span, int | None]:
         """Turn a place in the text into one in its cell, in a notebook."""

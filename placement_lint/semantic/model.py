@@ -63,9 +63,11 @@ class _Lines:
         from placement_lint.syntax.positions import text_before
 
         if self._file is not None and self._file.is_lean:
-            line = self._file.lines[self._tree.index(node)] if self._tree.contains(node) else None
-            if line is not None:
-                return line
+            places = self._file.places
+            if places is not None and self._tree.contains(node):
+                line = places.line(self._tree.index(node))
+                if line is not None:
+                    return line
             self._file.add_punctuation()
         self._asked += 1
         if self._asked <= _FEW_LINES:

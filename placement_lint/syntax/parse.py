@@ -12,15 +12,18 @@ from placement_lint.limits.budget import unmetered
 from placement_lint.timing import IMPORTING, PARSING, timed
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable
 
     import libcst as cst
 
     from placement_lint.files.source import Source
+    from placement_lint.syntax.lean.places import LeanSpans, Places
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.parser_guard import TooDeep
     from placement_lint.syntax.pieces import Pieces
     from placement_lint.syntax.positions import Spans
+    from placement_lint.syntax.tree import Tree
 
     _Parse = Callable[[Source, "ParsedFile | Unparsable | None"], "ParsedFile | Unparsable"]
 
@@ -48,15 +51,18 @@ class ParsedFile:
         source: Source,
         pieces: Pieces | None = None,
         *,
-        is_lean: bool = False,
+        python_tree: Callable[[], ast.Module | None] | None = None,
     ) -> None:
         """Take the tree; where its nodes stand is worked out when it is asked for.
 
-        `is_lean`: the nodes have no whitespace and no punctuation yet.
+        `python_tree` gives the tree of which the nodes were made, where that is so: then they have
+        no whitespace and no punctuation yet.
         """
         self.module = module
         self.pieces = pieces
-        self.is_lean = is_lean
+        self.is_lean = python_tree is not None
+        """Whether whitespace and punctuation are missing."""
+        self._python_tree = python_tree
         self.is_refuted = False
         """Whether LibCST reads the text in another way: then the tree must not be used."""
         self._source = source
@@ -94,13 +100,23 @@ class ParsedFile:
         return Spans(self.module, self._source, self.pieces)
 
     @functools.cached_property
-    def lines(self) -> list[int | None]:
-        """The lines on which the nodes begin, in the order of the walk; None where that is not
-        known without `spans`. Needs `run_deep`.
-        """
-        from placement_lint.syntax.lean.tree import lines_of
+    def places(self) -> Places | None:
+        """Where the nodes stand, as far as that is known without LibCST. Needs `run_deep`."""
+        from placement_lint.syntax.lean.places import Places
 
-        return lines_of(self._source.text) if self.is_lean else []
+        tree = None if self._python_tree is None else self._python_tree()
+        return None if tree is None else Places(tree, self._source.text)
+
+    def spans_in(self, tree: Tree) -> Spans | LeanSpans:
+        """Return where the nodes of the tree of the module stand.
+
+        Nodes without punctuation stay so, as long as nobody asks for more than is known of them.
+        """
+        from placement_lint.syntax.lean.places import LeanSpans, is_placeable
+
+        if self.is_lean and is_placeable(self._source.text) and self.places is not None:
+            return LeanSpans(self._source, tree, self.places, lambda: self.spans)
+        return self.spans
 
 
 # LibCST says the place in its message too, counted in its own way.
@@ -192,9 +208,9 @@ def _parsed(
         return Unparsable("a null byte in source code", *source.position(null))
     try:
         with timed(PARSING):
-            made = None if lean_by is None else _lean_module(source, lean_by)
+            made = None if lean_by is None else _made_of_tree(source, lean_by)
             if made is not None:
-                return ParsedFile(made, source, is_lean=True)
+                return made
             if in_pieces:
                 module, now = pieces.parse(source.text, before)
                 return ParsedFile(module, source, now)
@@ -210,12 +226,16 @@ def _parsed(
         return Unparsable(f"LibCST cannot read it ({type(error).__name__})", 1, 1)
 
 
-def _lean_module(source: Source, store: FileStore) -> cst.Module | None:
+def _made_of_tree(source: Source, store: FileStore) -> ParsedFile | None:
+    """Make the nodes of a source of what Python's own parser makes of it, where that is sure."""
     from placement_lint.syntax.lean.tree import lean_module
     from placement_lint.syntax.python_parser import python_tree
 
     tree = python_tree(source, store)
-    return None if tree is None else lean_module(tree, source.text)
+    module = None if tree is None else lean_module(tree, source.text)
+    if module is None:
+        return None
+    return ParsedFile(module, source, python_tree=lambda: python_tree(source, store))
 
 
 def names_of(path: str, store: FileStore) -> Names | None:

@@ -152,16 +152,20 @@ class ExpressionMaker:
             every: list[Any] = [*values, *keywords]
             both = sorted(every, key=lambda each: (each.lineno, each.col_offset))
             return tuple([self._argument(each) for each in both])
+        make = makers[ast.keyword]
         return (
             *[_argument(makers[type(value)](value), None, "") for value in values],
-            *[self._argument(keyword) for keyword in keywords],
+            *[make(keyword) for keyword in keywords],
         )
+
+    def make_keyword(self, node: ast.keyword) -> Any:
+        if node.arg is None:
+            return _argument(self.of(node.value), None, "**")
+        return _argument(self.of(node.value), name(node.arg), "")
 
     def _argument(self, node: ast.expr | ast.keyword) -> Any:
         if isinstance(node, ast.keyword):
-            if node.arg is None:
-                return _argument(self.of(node.value), None, "**")
-            return _argument(self.of(node.value), name(node.arg), "")
+            return self.makers[ast.keyword](node)
         if isinstance(node, ast.Starred):
             return _argument(self.of(node.value), None, "*")
         return _argument(self.of(node), None, "")

@@ -74,8 +74,11 @@ _type_var = maker(cst.TypeVar, "name", "bound")
 _type_var_tuple = maker(cst.TypeVarTuple, "name")
 _param_spec = maker(cst.ParamSpec, "name")
 
+Place = tuple[int, int, "int | None", "int | None"]
+"""The first line and column, and the last: lines from 1, columns in bytes."""
+
 _ENCLOSED = frozenset({ast.Tuple, ast.GeneratorExp})
-"""To LibCST these begin behind their parentheses."""
+"""To LibCST these stand within their parentheses."""
 
 _DOT = cst.Dot()
 _SEMICOLON = cst.Semicolon()
@@ -84,10 +87,11 @@ _SEMICOLON = cst.Semicolon()
 class StatementMaker:
     """Makes the nodes of statements, by the type of Python's node."""
 
-    def __init__(self, text: LocatedText, lines: dict[int, int] | None = None) -> None:
-        """Take the text of which the tree is, and where to note on which lines nodes begin.
+    def __init__(self, text: LocatedText, places: dict[int, Place] | None = None) -> None:
+        """Take the text of which the tree is.
 
-        The nodes are told by their addresses.
+        `places` gets, for the address of a node, where it stands, if that is where Python's node
+        does.
         """
         self._text = text
         self._expressions = ExpressionMaker(text)
@@ -96,11 +100,13 @@ class StatementMaker:
         self._patterns = PatternMaker(text, self._of)
         self._small = by_type(self, "small_")
         self._compound = by_type(self, "compound_")
-        if lines is not None:
+        if places is not None:
             for makers in (self._small, self._compound, self._expressions.makers):
                 for kind, make in makers.items():
                     if kind not in _ENCLOSED:
-                        makers[kind] = _noting(make, lines)
+                        # To LibCST a semicolon at the end of a block is no part of the block.
+                        has_end = makers is not self._compound
+                        makers[kind] = _noting(make, places, has_end=has_end)
 
     # -- blocks -----------------------------------------------------------------------------
 
@@ -315,12 +321,15 @@ class StatementMaker:
         return _type_param(made, star, self._of_any(default))
 
 
-def _noting(make: Callable[[Any], Any], lines: dict[int, int]) -> Callable[[Any], Any]:
-    """Return a maker that notes on which line what it makes begins."""
+def _noting(
+    make: Callable[[Any], Any], places: dict[int, Place], *, has_end: bool
+) -> Callable[[Any], Any]:
+    """Return a maker that notes where what it makes stands."""
 
     def made(node: Any) -> Any:
         new = make(node)
-        lines[id(new)] = node.lineno
+        end = (node.end_lineno, node.end_col_offset) if has_end else (None, None)
+        places[id(new)] = (node.lineno, node.col_offset, *end)
         return new
 
     return made

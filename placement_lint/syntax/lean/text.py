@@ -48,6 +48,11 @@ class LocatedText:
         # Python's parser says it of all nodes, though it need not.
         return self._starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[operator]
 
+    def characters(self, line: int, column: int) -> int:
+        """Return how many characters there are before a column of a line."""
+        start = self._starts[line - 1]
+        return len(self._bytes[start : start + column].decode())
+
     def of(self, node: Placed) -> str:
         """Return the text of a node, without parentheses around it."""
         starts = self._starts
