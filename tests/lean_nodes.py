@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.files.python_tree import parsed
 from placement_lint.files.source import Source
 from placement_lint.syntax.lean import expressions, literals, patterns, statements, tree
-from placement_lint.syntax.lean.places import LeanSpans, Places, is_placeable
+from placement_lint.syntax.lean.places import KnownPlaces, LeanSpans, is_placeable
 from placement_lint.syntax.lean.punctuation import copy_punctuation, is_punctuation
 from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
@@ -71,7 +71,7 @@ def _compare_places(text: str, made: Tree, whole: Tree) -> None:
     spans = Spans(whole.module, source)
     by_python = parsed(text)
     assert by_python is not None
-    places = Places(by_python, text)
+    places = KnownPlaces(by_python, text)
     for number, node in enumerate(whole.nodes):
         line = places.line(number)
         assert line in {None, source.position(spans.inner(node)[0])[0]}, node

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.files.source import Source
-    from placement_lint.syntax.lean.places import LeanSpans, Places
+    from placement_lint.syntax.lean.places import KnownPlaces, LeanSpans
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.parser_guard import TooDeep
     from placement_lint.syntax.pieces import Pieces
@@ -100,12 +100,12 @@ class ParsedFile:
         return Spans(self.module, self._source, self.pieces)
 
     @functools.cached_property
-    def places(self) -> Places | None:
+    def places(self) -> KnownPlaces | None:
         """Where the nodes stand, as far as that is known without LibCST. Needs `run_deep`."""
-        from placement_lint.syntax.lean.places import Places
+        from placement_lint.syntax.lean.places import KnownPlaces
 
         tree = None if self._python_tree is None else self._python_tree()
-        return None if tree is None else Places(tree, self._source.text)
+        return None if tree is None else KnownPlaces(tree, self._source.text)
 
     def spans_in(self, tree: Tree) -> Spans | LeanSpans:
         """Return where the nodes of the tree of the module stand.

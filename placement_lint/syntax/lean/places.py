@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.positions import Offsets, Spans
 
 
-class Places:
+class KnownPlaces:
     """The places of the nodes of one text, by their numbers in the walk."""
 
     def __init__(self, tree: ast.Module, text: str) -> None:
@@ -69,7 +69,7 @@ class LeanSpans:
     """LibCST gives the text back unchanged: see `is_placeable`."""
 
     def __init__(
-        self, source: Source, tree: Tree, places: Places, whole: Callable[[], Spans]
+        self, source: Source, tree: Tree, places: KnownPlaces, whole: Callable[[], Spans]
     ) -> None:
         """Take the nodes, where some of them stand, and what says so of the others."""
         self._source = source
